@@ -1,0 +1,1 @@
+"""Documents, the file formats they come in, and named corpora."""

@@ -1,0 +1,46 @@
+"""Every exception that genrst raises on purpose.
+
+GenrstError
+├── TreeError            a tree or document would be malformed
+├── CorpusFormatError    a file breaks its format; carries the path and the line
+├── CorpusNotFoundError  a corpus, split or file is not where it was looked for
+└── UsageError           options that do not fit together
+
+A repaired oddity in a file is no exception but a `CorpusWarning`.
+"""
+
+from pathlib import Path
+
+
+class GenrstError(Exception):
+    """The base of all errors of this package; its message is one line that a user can act on."""
+
+
+class TreeError(GenrstError, ValueError):
+    """A tree or document would break an invariant: gaps, wrong nuclearity, EDUs that do not fit."""
+
+
+class CorpusFormatError(GenrstError, ValueError):
+    """A file breaks its format. The message reads `FILE:LINE: rule, was: X`."""
+
+    def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
+        self.message = message
+        self.path = path
+        self.line = line
+        place = ":".join(str(part) for part in (path, line) if part is not None)
+        super().__init__(f"{place}: {message}" if place else message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, Path | str | None, int | None]]:
+        return type(self), (self.message, self.path, self.line)
+
+
+class CorpusNotFoundError(GenrstError, FileNotFoundError):
+    """A corpus, a split or a file is not where it was looked for."""
+
+
+class UsageError(GenrstError, ValueError):
+    """Options or arguments that do not fit together."""
+
+
+class CorpusWarning(UserWarning):
+    """An oddity in a file was repaired; the message names the file and the node."""

@@ -1,0 +1,1 @@
+"""Trees of discourse units: nodes, relations, binarisation, dependencies, importance, measures."""

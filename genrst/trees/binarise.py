@@ -1,0 +1,80 @@
+"""Binary trees from n-ary ones, and back.
+
+Both training and scoring use the binary form, so the rule must be the same everywhere: nuclei branch to the right and
+every new unit keeps the relation; then satellites attach one by one, the nearest first, left before right.
+"""
+
+from genrst.trees.node import Tree, Unit, attachment_order, fold
+
+
+def binarise(tree: Tree) -> Tree:
+    """The binary form of a tree.
+
+        NNN(a, b, c)  becomes  NN(a, NN(b, c))
+        SNS(a, b, c)  becomes  NS(SN(a, b), c)
+
+    A satellite between two nuclei, which some files have, attaches to the nucleus on its left before all others.
+    """
+    return fold(tree, lambda leaf: leaf, _binary_unit)
+
+
+def _binary_unit(unit: Unit, children: list[Tree]) -> Tree:
+    if len(children) == 2:
+        return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, unit.probability)
+    tree = _join_nuclei(*_nuclei(unit, children))
+    for satellite in attachment_order(unit.nuclearity):
+        relation = unit.relations[satellite]
+        if satellite < unit.nuclearity.index("N"):
+            tree = Unit(relation, "SN", (children[satellite], tree))
+        else:
+            tree = Unit(relation, "NS", (tree, children[satellite]))
+    return tree
+
+
+def _nuclei(unit: Unit, children: list[Tree]) -> tuple[list[str], list[Tree]]:
+    """The nuclei, each with the satellites that stand between it and the next one, and their relations."""
+    relations: list[str] = []
+    nuclei: list[Tree] = []
+    last = unit.nuclearity.rindex("N")
+    for position, (letter, child) in enumerate(zip(unit.nuclearity, children, strict=True)):
+        if letter == "N":
+            relations.append(unit.relations[position])
+            nuclei.append(child)
+        elif nuclei and position < last:
+            nuclei[-1] = Unit(unit.relations[position], "NS", (nuclei[-1], child))
+    return relations, nuclei
+
+
+def _join_nuclei(relations: list[str], nuclei: list[Tree]) -> Tree:
+    tree = nuclei[-1]
+    for relation, nucleus in zip(reversed(relations[:-1]), reversed(nuclei[:-1]), strict=True):
+        tree = Unit(relation, "NN", (nucleus, tree))
+    return tree
+
+
+def flatten(tree: Tree) -> Tree:
+    """Merge right-branching chains of one multinuclear relation into a single n-ary unit.
+
+    Undoes `binarise` for multinuclear units. It cannot know whether a list inside a list was one before, nor which
+    satellites stood side by side: those stay nested.
+    """
+    return fold(tree, lambda leaf: leaf, _flat_unit)
+
+
+def _flat_unit(unit: Unit, children: list[Tree]) -> Tree:
+    last = children[-1]
+    if (
+        unit.is_multinuclear
+        and isinstance(last, Unit)
+        and last.is_multinuclear
+        and last.relation == unit.relation
+    ):
+        merged = (*children[:-1], *last.children)
+        relations = (*unit.relations[:-1], *last.relations)
+        return Unit(unit.relation, "N" * len(merged), merged, relations, unit.probability)
+    return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, unit.probability)
+
+
+def is_binary(tree: Tree) -> bool:
+    """Whether every unit has exactly two children."""
+    return fold(tree, lambda leaf: True, lambda unit, parts: len(parts) == 2 and all(parts))

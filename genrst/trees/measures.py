@@ -1,0 +1,39 @@
+"""Measures of a tree's shape: depth, left-branching and skew."""
+
+from genrst.trees.node import Tree, Unit, fold, units
+
+
+def depth(tree: Tree) -> int:
+    """The number of units on the longest path from the root to a leaf; 0 for a lone leaf."""
+    return fold(tree, lambda leaf: 0, lambda unit, depths: 1 + max(depths))
+
+
+def left_branching(tree: Tree) -> float:
+    """P_L of Sampson (1997): the share of units whose left child is a unit.
+
+    From 0 for a right-branching tree to (m − 2)/(m − 1) for a left-branching one over m EDUs; 0 for a lone leaf.
+    """
+    is_left = [isinstance(unit.children[0], Unit) for unit in units(tree)]
+    return sum(is_left) / len(is_left) if is_left else 0.0
+
+
+def skew(tree: Tree) -> float:
+    """Which way a binary tree leans: −1 fully left-branching, 0 balanced, +1 fully right-branching.
+
+    The signed form of Colless' index: EDUs under the right child minus those under the left one, summed over all
+    units, divided by the sum of a chain. In an n-ary unit the first child is set against the rest.
+    """
+    size = tree.stop - tree.start
+    if size < 3:
+        return 0.0
+    imbalance = sum(unit.stop + unit.start - 2 * unit.children[0].stop for unit in units(tree))
+    return imbalance / ((size - 1) * (size - 2) / 2)
+
+
+def stack_depth(tree: Tree) -> int:
+    """The largest number of units that a bottom-up parser holds at once while it builds the tree."""
+
+    def needed(unit: Unit, depths: list[int]) -> int:
+        return max(waiting + depth for waiting, depth in enumerate(depths))
+
+    return fold(tree, lambda leaf: 1, needed)
