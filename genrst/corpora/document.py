@@ -87,8 +87,7 @@ class Document:
         _check_edus(self.edus, self.text)
         if self.tree is not None and (self.tree.start, self.tree.stop) != (0, len(self.edus)):
             raise TreeError(
-                f"the tree must cover the EDUs 0–{len(self.edus) - 1}, "
-                f"was: {self.tree.start}–{self.tree.stop - 1}"
+                f"the tree must cover the EDUs 0–{len(self.edus) - 1}, was: {self.tree.start}–{self.tree.stop - 1}"
             )
 
     @classmethod
@@ -146,9 +145,7 @@ def _check_edus(edus: Sequence[Span], text: str | None) -> None:
 
 def _paragraphs(edus: Sequence[Span], starts: Sequence[int]) -> tuple[Span, ...]:
     stops = [*starts[1:], len(edus)]
-    return tuple(
-        Span(edus[start].start, edus[stop - 1].end) for start, stop in zip(starts, stops, strict=True)
-    )
+    return tuple(Span(edus[start].start, edus[stop - 1].end) for start, stop in zip(starts, stops, strict=True))
 
 
 def _containing(edus: Sequence[Span], spans: Sequence[Span]) -> list[int]:

@@ -30,9 +30,7 @@ def decode(content: bytes, path: Path, declared: str | None = None) -> str:
     try:
         return _normalise(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        warnings.warn(
-            CorpusWarning(f"{path}: byte {error.start} is not UTF-8; read as ISO-8859-1"), stacklevel=2
-        )
+        warnings.warn(CorpusWarning(f"{path}: byte {error.start} is not UTF-8; read as ISO-8859-1"), stacklevel=2)
         return _normalise(content.decode("iso-8859-1"))
 
 

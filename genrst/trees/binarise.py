@@ -63,12 +63,7 @@ def flatten(tree: Tree) -> Tree:
 
 def _flat_unit(unit: Unit, children: list[Tree]) -> Tree:
     last = children[-1]
-    if (
-        unit.is_multinuclear
-        and isinstance(last, Unit)
-        and last.is_multinuclear
-        and last.relation == unit.relation
-    ):
+    if unit.is_multinuclear and isinstance(last, Unit) and last.is_multinuclear and last.relation == unit.relation:
         merged = (*children[:-1], *last.children)
         relations = (*unit.relations[:-1], *last.relations)
         return Unit(unit.relation, "N" * len(merged), merged, relations, unit.probability)

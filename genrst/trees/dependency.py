@@ -51,8 +51,6 @@ def dependencies_hirao(tree: Tree) -> list[Dependency]:
             heads.append(governor)
             continue
         nucleus = None if node.is_multinuclear else head_edu(node)
-        for letter, relation, child in reversed(
-            list(zip(node.nuclearity, node.relations, node.children, strict=True))
-        ):
+        for letter, relation, child in reversed(list(zip(node.nuclearity, node.relations, node.children, strict=True))):
             pending.append((child, Dependency(nucleus, relation) if letter == "S" else governor))
     return heads

@@ -32,8 +32,4 @@ def skew(tree: Tree) -> float:
 
 def stack_depth(tree: Tree) -> int:
     """The largest number of units that a bottom-up parser holds at once while it builds the tree."""
-
-    def needed(unit: Unit, depths: list[int]) -> int:
-        return max(waiting + depth for waiting, depth in enumerate(depths))
-
-    return fold(tree, lambda leaf: 1, needed)
+    return fold(tree, lambda leaf: 1, lambda unit, sizes: max(below + size for below, size in enumerate(sizes)))

@@ -9,6 +9,7 @@ are loops, and other modules get theirs from `fold`, `preorder` and `postorder`.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from genrst.errors import TreeError
@@ -140,7 +141,7 @@ def _check_shape(nuclearity: str, children: Sequence[Tree]) -> None:
             f"nuclearity must have an N or S for each of the {len(children)} children and at least one N, "
             f"was: {nuclearity!r}"
         )
-    for left, right in zip(children, children[1:], strict=False):
+    for left, right in pairwise(children):
         if left.stop != right.start:
             raise TreeError(
                 f"children must be adjacent, but EDUs {left.start}–{left.stop - 1} "
@@ -198,9 +199,7 @@ def units(tree: Tree) -> Iterator[Unit]:
     return (node for node in preorder(tree) if isinstance(node, Unit))
 
 
-def fold(
-    tree: Tree, on_leaf: Callable[[Leaf], Result], on_unit: Callable[[Unit, list[Result]], Result]
-) -> Result:
+def fold(tree: Tree, on_leaf: Callable[[Leaf], Result], on_unit: Callable[[Unit, list[Result]], Result]) -> Result:
     """Compute a value bottom-up: `on_unit` gets a unit and the values of its children.
 
     >>> fold(Unit("joint", "NN", (Leaf(0), Leaf(1))), lambda leaf: 1, lambda unit, counts: sum(counts))

@@ -36,9 +36,7 @@ class Inventory:
     @property
     def fine_relations(self) -> tuple[tuple[str, str], ...]:
         """The documented relations as (name, kind), sorted; a name of both kinds counts twice."""
-        return tuple(
-            sorted((relation.name, kind) for relation in self.relations.values() for kind in relation.kinds)
-        )
+        return tuple(sorted((relation.name, kind) for relation in self.relations.values() for kind in relation.kinds))
 
     def coarse(self, name: str) -> str:
         """The coarse class of a relation; a coarse class is its own, an unknown name passes through in lower case."""

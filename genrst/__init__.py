@@ -1,0 +1,1 @@
+"""Rhetorical structure trees: read, convert, score, draw and parse them."""
