@@ -32,4 +32,8 @@ def skew(tree: Tree) -> float:
 
 def stack_depth(tree: Tree) -> int:
     """The largest number of units that a bottom-up parser holds at once while it builds the tree."""
-    return fold(tree, lambda leaf: 1, lambda unit, sizes: max(below + size for below, size in enumerate(sizes)))
+
+    def needed(_unit: Unit, sizes: list[int]) -> int:
+        return max(below + size for below, size in enumerate(sizes))
+
+    return fold(tree, lambda leaf: 1, needed)
