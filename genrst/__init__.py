@@ -1,1 +1,65 @@
-"""Rhetorical structure trees: read, convert, score, draw and parse them."""
+"""Rhetorical structure trees: read, convert, score, draw and parse them.
+
+    >>> import genrst
+    >>> document = genrst.read("article.rs3")          # doctest: +SKIP
+    >>> genrst.write(document, "article.json")         # doctest: +SKIP
+
+Names are loaded when they are first used, so that `import genrst` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from genrst.corpora.corpus import load_corpus
+    from genrst.corpora.document import Document, Span, Token
+    from genrst.corpora.files import read, read_documents, write, write_documents
+    from genrst.errors import CorpusFormatError, GenrstError, TreeError
+    from genrst.evaluation.evaluate import evaluate
+    from genrst.trees.binarise import binarise, flatten
+    from genrst.trees.node import Leaf, Tree, Unit
+    from genrst.version import VERSION as __version__
+
+__all__ = [
+    "CorpusFormatError",
+    "Document",
+    "GenrstError",
+    "Leaf",
+    "Span",
+    "Token",
+    "Tree",
+    "TreeError",
+    "Unit",
+    "__version__",
+    "binarise",
+    "evaluate",
+    "flatten",
+    "load_corpus",
+    "read",
+    "read_documents",
+    "write",
+    "write_documents",
+]
+
+_HOMES = {
+    "genrst.corpora.corpus": ("load_corpus",),
+    "genrst.corpora.document": ("Document", "Span", "Token"),
+    "genrst.corpora.files": ("read", "read_documents", "write", "write_documents"),
+    "genrst.errors": ("CorpusFormatError", "GenrstError", "TreeError"),
+    "genrst.evaluation.evaluate": ("evaluate",),
+    "genrst.trees.binarise": ("binarise", "flatten"),
+    "genrst.trees.node": ("Leaf", "Tree", "Unit"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("genrst.version").VERSION
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'genrst' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""The transition system: actions, states, the oracle, and structural features as plain integers."""

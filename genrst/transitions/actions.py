@@ -1,0 +1,66 @@
+"""The two kinds of action, and the numbers that a model gives them (Table 1 of the paper).
+
+GEN generates the next EDU and pushes it. RE(r, n) pops the top two units and pushes one that joins them by the
+relation r with nuclearity n.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from genrst.errors import GenrstError
+from genrst.trees.node import Tree, units
+
+NUCLEARITIES = ("NS", "SN", "NN")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Reduce:
+    """RE(r, n): join the top two units."""
+
+    relation: str
+    nuclearity: str
+
+    def __str__(self) -> str:
+        return f"RE({self.relation}, {self.nuclearity})"
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """GEN: generate the next EDU."""
+
+    def __str__(self) -> str:
+        return "GEN"
+
+
+Action: TypeAlias = Generate | Reduce
+GEN = Generate()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSet:
+    """The actions of a model, numbered: GEN is 0, the labels of RE follow in the order given."""
+
+    labels: tuple[Reduce, ...]
+
+    @classmethod
+    def from_trees(cls, trees: Iterable[Tree]) -> "ActionSet":
+        """The labels that occur in binary trees, sorted."""
+        return cls(tuple(sorted({Reduce(unit.relation, unit.nuclearity) for tree in trees for unit in units(tree)})))
+
+    def __len__(self) -> int:
+        return 1 + len(self.labels)
+
+    def __getitem__(self, number: int) -> Action:
+        return self.labels[number - 1] if number else GEN
+
+    def numbers(self) -> dict[Action, int]:
+        """The number of every action."""
+        return {self[number]: number for number in range(len(self))}
+
+
+class UnknownLabelError(GenrstError):
+    """A tree has a label that the model was not trained with."""
+
+    def __init__(self, label: Reduce, document: str) -> None:
+        super().__init__(f"{document}: every label must occur in the training trees, was: {label}")

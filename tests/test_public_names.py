@@ -1,0 +1,32 @@
+"""The public names are exactly those that can be imported, sorted, and documented."""
+
+import subprocess
+import sys
+
+import pytest
+
+import genrst
+
+
+def test_names_are_sorted_and_match_their_homes():
+    assert genrst.__all__ == sorted(genrst.__all__)
+    homes = {name for names in genrst._HOMES.values() for name in names}
+    assert homes | {"__version__"} == set(genrst.__all__)
+    assert dir(genrst) == genrst.__all__
+
+
+@pytest.mark.parametrize("name", genrst.__all__)
+def test_every_name_can_be_imported(name: str):
+    assert getattr(genrst, name) is not None
+
+
+def test_other_names_are_errors():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        genrst.nothing  # noqa: B018
+
+
+def test_import_is_light():
+    """`import genrst` and the parser of the command line load neither numpy nor torch."""
+    program = "import sys, genrst.apps.cli as c; c.make_parser(); print({'numpy', 'torch', 'spacy'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"

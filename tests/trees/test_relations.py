@@ -1,0 +1,64 @@
+import pytest
+
+from genrst.errors import UsageError
+from genrst.trees.relations import OPEN, detect_inventory, load_inventory
+
+
+def test_sizes_of_the_published_inventories():
+    rstdt, gum = load_inventory("rstdt"), load_inventory("gum")
+    assert (len(rstdt.coarse_relations), len(rstdt.fine_relations)) == (18, 78)
+    assert sum(kind == "multinuc" for _, kind in rstdt.fine_relations) == 25
+    assert (len(gum.coarse_relations), len(gum.fine_relations)) == (15, 32)
+
+
+@pytest.mark.parametrize(
+    ("inventory", "name", "coarse"),
+    [
+        ("rstdt", "Elaboration-object-attribute-e", "elaboration"),
+        ("rstdt", "TextualOrganization", "textual"),
+        ("rstdt", "manner-means", "manner-means"),
+        ("rstdt", "same-unit", "same-unit"),
+        ("rstdt", "Never-Seen", "never-seen"),
+        ("gum", "adversative-concession", "adversative"),
+        ("gum", "same-unit", "same-unit"),
+        ("gum", "joint", "joint"),
+        ("gum", "causal-new", "causal"),
+        ("gum", "unheard-of", "unheard-of"),
+        ("open", "Purpose-X", "purpose-x"),
+    ],
+)
+def test_coarse_classes(inventory, name, coarse):
+    assert load_inventory(inventory).coarse(name) == coarse
+
+
+def test_coarse_classes_are_their_own():
+    for name in ("rstdt", "gum"):
+        inventory = load_inventory(name)
+        for coarse in inventory.coarse_relations:
+            assert inventory.coarse(coarse) == coarse
+
+
+def test_an_unknown_inventory_names_the_known_ones():
+    with pytest.raises(UsageError, match="one of rstdt, gum, open, was: 'pdtb'"):
+        load_inventory("pdtb")
+
+
+@pytest.mark.parametrize(
+    ("names", "inventory"),
+    [
+        (["joint-list", "causal-cause", "same-unit"], "gum"),
+        (["joint", "causal", "elaboration"], "gum"),
+        (["List", "elaboration-additional-e", "Same-Unit"], "rstdt"),
+        (["manner-means", "topic-comment", "elaboration"], "rstdt"),
+        (["purpose", "elaboration"], "gum"),
+        (["foo", "bar", "elaboration"], "open"),
+        ([], "open"),
+    ],
+)
+def test_detection(names, inventory):
+    assert detect_inventory(names).name == inventory
+
+
+def test_the_open_inventory_knows_nothing():
+    assert OPEN.coarse_relations == ()
+    assert not OPEN.knows("elaboration")
