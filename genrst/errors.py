@@ -4,6 +4,7 @@ GenrstError
 ├── TreeError            a tree or document would be malformed
 ├── CorpusFormatError    a file breaks its format; carries the path and the line
 ├── CorpusNotFoundError  a corpus, split or file is not where it was looked for
+├── ConfigError          a configuration has an unknown key or a wrong value
 └── UsageError           options that do not fit together
 
 A repaired oddity in a file is no exception but a `CorpusWarning`.
@@ -36,6 +37,10 @@ class CorpusFormatError(GenrstError, ValueError):
 
 class CorpusNotFoundError(GenrstError, FileNotFoundError):
     """A corpus, a split or a file is not where it was looked for."""
+
+
+class ConfigError(GenrstError, ValueError):
+    """A configuration has an unknown key, or a value of the wrong type or range."""
 
 
 class UsageError(GenrstError, ValueError):

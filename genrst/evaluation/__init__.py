@@ -1,1 +1,1 @@
-"""TODO"""
+"""Scores of trees and segmentations against gold ones."""

@@ -44,6 +44,8 @@ NO_DOMINANCE = Dominance(NOTHING, NOTHING, NOTHING)
 class Features:
     """What the paper's model sees of the top two units besides their vectors."""
 
+    n_units: int
+    """How many of the two there are."""
     right_heads: tuple[int, int, int]
     """Up to three words of the topmost unit whose syntactic head is outside it."""
     left_heads: tuple[int, int, int]
@@ -73,6 +75,7 @@ class Syntax:
     def features(self, start: int, middle: int, stop: int) -> Features:
         """The features of the units [start, middle) and [middle, stop)."""
         return Features(
+            2,
             self.head_words(middle, stop),
             self.head_words(start, middle),
             _compare(self.sentences, start, middle, stop),
@@ -82,8 +85,9 @@ class Syntax:
 
     def features_of_one(self, start: int, stop: int) -> Features:
         """The features of a stack that holds only the unit [start, stop), or nothing if that is empty."""
-        heads = self.head_words(start, stop) if start < stop else _NO_HEADS
-        return Features(heads, _NO_HEADS, Comparison.NO_PAIR, Comparison.NO_PAIR, NO_DOMINANCE)
+        n_units = int(start < stop)
+        heads = self.head_words(start, stop) if n_units else _NO_HEADS
+        return Features(n_units, heads, _NO_HEADS, Comparison.NO_PAIR, Comparison.NO_PAIR, NO_DOMINANCE)
 
     def head_words(self, start: int, stop: int) -> tuple[int, int, int]:
         """The first three tokens of a unit whose head is outside it; the head of a root is outside everything."""

@@ -17,6 +17,7 @@ ACME = Syntax(
 
 def test_features_by_hand():
     assert ACME.features(1, 2, 3) == Features(
+        n_units=2,
         right_heads=(8, 10, NOTHING),
         left_heads=(6, NOTHING, NOTHING),
         sentence=Comparison.SAME,
@@ -30,6 +31,7 @@ def test_features_by_hand():
 
 def test_a_short_stack():
     empty, one = ACME.features_of_one(0, 0), ACME.features_of_one(0, 1)
+    assert (empty.n_units, one.n_units) == (0, 1)
     assert empty.right_heads == (NOTHING,) * 3
     assert one.right_heads == (1, NOTHING, NOTHING)
     assert one.sentence == one.paragraph == Comparison.NO_PAIR

@@ -1,0 +1,77 @@
+"""How many items agree, and the scores that follow from it."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Precision, recall and F1, as fractions."""
+
+    precision: float
+    recall: float
+    f1: float
+
+    def as_dict(self) -> dict[str, float]:
+        """The scores by name."""
+        return {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """True positives, gold items and predicted items; 0/0 is 0 in every score."""
+
+    tp: int = 0
+    n_gold: int = 0
+    n_pred: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(self.tp + other.tp, self.n_gold + other.n_gold, self.n_pred + other.n_pred)
+
+    @property
+    def precision(self) -> float:
+        """The share of predicted items that are right."""
+        return _ratio(self.tp, self.n_pred)
+
+    @property
+    def recall(self) -> float:
+        """The share of gold items that were found."""
+        return _ratio(self.tp, self.n_gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return _ratio(2 * self.tp, self.n_gold + self.n_pred)
+
+    @property
+    def scores(self) -> Scores:
+        """Precision, recall and F1."""
+        return Scores(self.precision, self.recall, self.f1)
+
+    def as_dict(self) -> dict[str, float]:
+        """The counts and the scores by name."""
+        return {"tp": self.tp, "n_gold": self.n_gold, "n_pred": self.n_pred, **self.scores.as_dict()}
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def count_matches(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> Counts:
+    """Count the items of one document; an item that stands twice in a list is matched once."""
+    return Counts(len(set(gold) & set(predicted)), len(gold), len(predicted))
+
+
+def micro(counts: Iterable[Counts]) -> Counts:
+    """The counts of all documents together."""
+    return sum(counts, Counts())
+
+
+def macro(counts: Sequence[Counts]) -> Scores:
+    """The plain mean over documents of their own precision, recall and F1."""
+    n_documents = max(len(counts), 1)
+    return Scores(
+        sum(count.precision for count in counts) / n_documents,
+        sum(count.recall for count in counts) / n_documents,
+        sum(count.f1 for count in counts) / n_documents,
+    )

@@ -1,0 +1,83 @@
+"""Evaluations as images: bars of S, N, R, F and the confusion matrix; needs matplotlib (`pip install genrst[plot]`)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genrst.errors import GenrstError, UsageError
+from genrst.evaluation.confusion import Confusion
+from genrst.evaluation.constituents import ASPECTS
+from genrst.evaluation.counts import Counts
+from genrst.evaluation.report import Evaluation, TreeMetric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".pdf", ".png", ".svg")
+
+
+def plot_systems(systems: Mapping[str, Evaluation], path: Path | str, metric: TreeMetric = "parseval") -> None:
+    """Draw the micro F1 of one or several systems, by name."""
+    _plot_bars({name: system.micro(metric) for name, system in systems.items()}, metric, Path(path))
+
+
+def plot_levels(evaluation: Evaluation, path: Path | str) -> None:
+    """Draw the Parseval F1 inside sentences, inside paragraphs and above."""
+    levels = evaluation.levels()
+    if levels is None:
+        raise GenrstError("levels can be drawn if all gold documents have sentences, was: some have none")
+    _plot_bars(levels, "parseval", Path(path))
+
+
+def plot_confusion(confusion: Confusion, path: Path | str) -> None:
+    """Draw the confusion matrix: a cell is as dark as its share of its gold relation, and shows its count."""
+    size = 2.5 + 0.4 * len(confusion.rows)
+    figure = _new_figure(size, size)
+    axes = figure.add_subplot()
+    totals = confusion.matrix.sum(axis=1, keepdims=True)
+    shares = confusion.matrix / np.maximum(totals, 1)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(len(confusion.columns)), confusion.columns, rotation=90)
+    axes.set_yticks(range(len(confusion.rows)), confusion.rows)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("gold")
+    for row, column in zip(*confusion.matrix.nonzero(), strict=True):
+        colour = "white" if shares[row, column] > 0.5 else "black"
+        count = str(confusion.matrix[row, column])
+        axes.text(column, row, count, ha="center", va="center", fontsize=6, color=colour)
+    _save(figure, Path(path))
+
+
+def _plot_bars(groups: Mapping[str, Mapping[str, Counts]], title: str, path: Path) -> None:
+    figure = _new_figure(2 + 1.2 * max(len(groups), 2), 3)
+    axes = figure.add_subplot()
+    width = 0.8 / len(ASPECTS)
+    for number, aspect in enumerate(ASPECTS):
+        heights = [100 * cells[aspect].f1 for cells in groups.values()]
+        lefts = np.arange(len(groups)) + (number - (len(ASPECTS) - 1) / 2) * width
+        bars = axes.bar(lefts, heights, width, label=aspect)
+        axes.bar_label(bars, fmt="%.1f", fontsize=6)
+    axes.set_xticks(range(len(groups)), list(groups))
+    axes.set_ylim(0, 120)
+    axes.set_yticks(range(0, 101, 20))
+    axes.set_ylabel("F1 (%)")
+    axes.set_title(title)
+    axes.legend(ncols=len(ASPECTS), fontsize=7)
+    _save(figure, path)
+
+
+def _new_figure(width: float, height: float) -> "Figure":
+    """A figure of its own, outside pyplot, so that nothing global changes and no display is needed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise GenrstError("plots need matplotlib: pip install genrst[plot]") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _save(figure: "Figure", path: Path) -> None:
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"an image must end in {', '.join(SUFFIXES)}, was: {path}")
+    figure.savefig(path, dpi=200)

@@ -1,0 +1,187 @@
+"""Whether one system is really better than another on the same gold documents, or lucky in their choice.
+
+Two tests, both over documents and both two-sided. The paired bootstrap (Koehn 2004; Berg-Kirkpatrick et al. 2012)
+draws documents with replacement and also gives a confidence interval. Approximate randomisation (Noreen 1989; Yeh
+2000) swaps the two systems' results at random, document by document, and is exact where all swaps can be tried.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from genrst.errors import GenrstError, UsageError
+from genrst.evaluation.counts import Counts
+from genrst.evaluation.report import Evaluation, Metric
+
+Average: TypeAlias = Literal["micro", "macro"]
+_Array: TypeAlias = npt.NDArray[np.float64]
+
+_MAX_CELLS = 2_000_000
+"""How many rounds × documents are held in memory at once."""
+
+_TOLERANCE = 1e-12
+"""Below this, differences that are equal on paper differ by rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """A confidence interval of the difference, and how likely one as large is if there is none in truth."""
+
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Significance:
+    """The F1 of two systems, the first minus the second, and what the tests say about it."""
+
+    first: float
+    second: float
+    bootstrap: Bootstrap
+    randomisation_p_value: float
+
+    @property
+    def difference(self) -> float:
+        """How much better the first system is."""
+        return self.first - self.second
+
+
+def compare_systems(
+    first: Evaluation,
+    second: Evaluation,
+    metric: Metric = "parseval",
+    aspect: str = "F",
+    average: Average = "micro",
+    *,
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> Significance:
+    """Test the difference of two systems that were evaluated on the same gold documents."""
+    if first.labels != second.labels:
+        raise GenrstError(f"both systems must be scored with one label set, was: {first.labels}; {second.labels}")
+    first_counts = _counts_by_id(first, metric, aspect)
+    second_counts = _counts_by_id(second, metric, aspect)
+    _check_same_gold(first_counts, second_counts)
+    pairs = list(first_counts.values()), [second_counts[id] for id in first_counts]
+    return Significance(
+        first=float(_f1(_statistics(pairs[0], average).sum(axis=0))),
+        second=float(_f1(_statistics(pairs[1], average).sum(axis=0))),
+        bootstrap=paired_bootstrap(*pairs, average, rounds=rounds, seed=seed),
+        randomisation_p_value=approximate_randomisation(*pairs, average, rounds=rounds, seed=seed),
+    )
+
+
+def paired_bootstrap(
+    first: Sequence[Counts],
+    second: Sequence[Counts],
+    average: Average = "micro",
+    *,
+    rounds: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Bootstrap:
+    """Draw as many documents as there are, with replacement, and look how the difference varies.
+
+    The p-value is the share of rounds in which the difference is at least as far from the real one as that is from 0.
+    """
+    first_values, second_values = _statistics(first, average), _statistics(second, average)
+    random = np.random.default_rng(seed)
+
+    def draw(n_rounds: int, n_documents: int) -> _Array:
+        """How often each document was drawn. Shape: (rounds, documents)."""
+        drawn = random.integers(n_documents, size=(n_rounds, n_documents))
+        cells = drawn + n_documents * np.arange(n_rounds)[:, None]
+        times = np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
+        return times.astype(np.float64)
+
+    blocks = [
+        _f1(times @ first_values) - _f1(times @ second_values) for times in _blocks(draw, rounds, len(first_values))
+    ]
+    differences = np.concatenate(blocks)
+    difference = _difference(first_values, second_values)
+    n_extreme = int(np.sum(np.abs(differences - difference) >= abs(difference) - _TOLERANCE))
+    tail = 100 * (1 - confidence) / 2
+    low, high = np.percentile(differences, [tail, 100 - tail])
+    return Bootstrap(float(low), float(high), (n_extreme + 1) / (rounds + 1))
+
+
+def approximate_randomisation(
+    first: Sequence[Counts],
+    second: Sequence[Counts],
+    average: Average = "micro",
+    *,
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> float:
+    """The p-value: how often swapping results at random gives a difference at least as large as the real one.
+
+    If there are no more than `rounds` ways to swap, all are tried and the p-value is exact.
+    """
+    first_values, second_values = _statistics(first, average), _statistics(second, average)
+    n_documents = len(first_values)
+    random = np.random.default_rng(seed)
+    is_exact = 2**n_documents <= rounds
+
+    def draw(n_rounds: int, n_documents: int) -> _Array:
+        """Which documents are swapped. Shape: (rounds, documents)."""
+        return random.integers(2, size=(n_rounds, n_documents), dtype=np.int8).astype(np.float64)
+
+    swaps = iter([_all_swaps(n_documents)]) if is_exact else _blocks(draw, rounds, n_documents)
+    threshold = abs(_difference(first_values, second_values)) - _TOLERANCE
+    change = second_values - first_values
+    n_extreme = 0
+    for swapped in swaps:
+        moved = swapped @ change
+        differences = _f1(first_values.sum(axis=0) + moved) - _f1(second_values.sum(axis=0) - moved)
+        n_extreme += int(np.sum(np.abs(differences) >= threshold))
+    return n_extreme / 2**n_documents if is_exact else (n_extreme + 1) / (rounds + 1)
+
+
+def _statistics(counts: Sequence[Counts], average: Average) -> _Array:
+    """Numbers that can be added over documents before `_f1`. Shape: (documents, 3)."""
+    if average == "micro":
+        return np.array([(count.tp, count.n_gold, count.n_pred) for count in counts], dtype=np.float64)
+    if average == "macro":
+        return np.array([(count.f1, 1, 1) for count in counts], dtype=np.float64)
+    raise UsageError(f"an average must be micro or macro, was: {average!r}")
+
+
+def _f1(sums: _Array) -> _Array:
+    """F1 from (tp, n_gold, n_pred) on the last axis; 0/0 is 0."""
+    totals = sums[..., 1] + sums[..., 2]
+    return np.divide(2 * sums[..., 0], totals, out=np.zeros_like(totals), where=totals > 0)
+
+
+def _difference(first: _Array, second: _Array) -> float:
+    return float(_f1(first.sum(axis=0)) - _f1(second.sum(axis=0)))
+
+
+def _blocks(draw: Callable[[int, int], _Array], rounds: int, n_documents: int) -> Iterator[_Array]:
+    """Draw all rounds, a bounded number at a time."""
+    n_block = max(_MAX_CELLS // n_documents, 1)
+    for done in range(0, rounds, n_block):
+        yield draw(min(n_block, rounds - done), n_documents)
+
+
+def _all_swaps(n_documents: int) -> _Array:
+    numbers = np.arange(2**n_documents)[:, None]
+    return (numbers >> np.arange(n_documents) & 1).astype(np.float64)
+
+
+def _counts_by_id(evaluation: Evaluation, metric: Metric, aspect: str) -> dict[str, Counts]:
+    ids = [document.id for document in evaluation.documents]
+    return dict(zip(ids, evaluation.document_counts(metric, aspect), strict=True))
+
+
+def _check_same_gold(first: dict[str, Counts], second: dict[str, Counts]) -> None:
+    different = [
+        id
+        for id in first.keys() | second.keys()
+        if id not in first or id not in second or first[id].n_gold != second[id].n_gold
+    ]
+    if different:
+        raise GenrstError(f"both systems must be scored on the same gold documents, was: different in {min(different)}")

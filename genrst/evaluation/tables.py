@@ -1,0 +1,111 @@
+"""Evaluations as tables, in plain text or Markdown; scores are percentages with one decimal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from genrst.evaluation.confusion import Confusion
+from genrst.evaluation.constituents import ASPECTS
+from genrst.evaluation.counts import Counts, Scores
+from genrst.evaluation.report import TREE_METRICS, Evaluation, TreeMetric
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A header and rows of cells, the first column to the left, the others to the right."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def as_text(self) -> str:
+        """Aligned columns, two spaces apart."""
+        return "\n".join("  ".join(cells).rstrip() for cells in self._aligned())
+
+    def as_markdown(self) -> str:
+        """A Markdown table, aligned in its source too."""
+        header, *rows = ([cell.replace("|", "\\|") for cell in cells] for cells in (self.header, *self.rows))
+        header, *rows = Table(header, rows)._aligned()
+        first, *others = (len(cell) for cell in header)
+        rule = "|".join([":" + "-" * (first + 1), *("-" * (width + 1) + ":" for width in others)])
+        return "\n".join([_markdown_row(header), f"|{rule}|", *map(_markdown_row, rows)])
+
+    def _aligned(self) -> list[list[str]]:
+        lines = [self.header, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return [[cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])] for cells in lines]
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def summary_table(evaluation: Evaluation, metrics: Sequence[TreeMetric] = TREE_METRICS) -> Table:
+    """The F1 of each metric, over all constituents (micro) and as the mean of the documents (macro)."""
+    rows = []
+    for metric in metrics:
+        rows.append([f"{metric} micro", *_f1_cells(evaluation.micro(metric))])
+        rows.append([f"{metric} macro", *_f1_cells(evaluation.macro(metric))])
+    return Table(["F1", *ASPECTS], rows)
+
+
+def system_table(systems: Mapping[str, Evaluation], metric: TreeMetric = "parseval") -> Table:
+    """The micro F1 of several systems, by name."""
+    return Table(["system", *ASPECTS], [[name, *_f1_cells(system.micro(metric))] for name, system in systems.items()])
+
+
+def relation_table(evaluation: Evaluation, aspect: Literal["R", "F"] = "R") -> Table:
+    """Precision, recall and F1 of each relation by Parseval; `aspect` F also asks for the nuclearity."""
+    rows = [
+        [name, *map(percent, (cell.precision, cell.recall, cell.f1)), str(cell.n_gold), str(cell.n_pred)]
+        for name, cells in evaluation.relations().items()
+        for cell in (cells[aspect],)
+    ]
+    return Table(["relation", "precision", "recall", "F1", "gold", "predicted"], rows)
+
+
+def level_table(evaluation: Evaluation) -> Table | None:
+    """The Parseval F1 inside sentences, inside paragraphs and above; None where sentences are unknown."""
+    levels = evaluation.levels()
+    if levels is None:
+        return None
+    rows = [
+        [level, *_f1_cells(cells), str(cells["S"].n_gold), str(cells["S"].n_pred)] for level, cells in levels.items()
+    ]
+    return Table(["level", *ASPECTS, "gold", "predicted"], rows)
+
+
+def confusion_table(confusion: Confusion) -> Table:
+    """The confusion matrix, gold relations down, predicted ones across; columns are numbered as the rows are."""
+    numbers = [str(number) for number in range(1, len(confusion.relations) + 1)]
+    names = [" ".join(row) for row in zip([*numbers, ""], confusion.rows, strict=True)]
+    cells = [[str(count) if count else "·" for count in row] for row in confusion.matrix.tolist()]
+    rows = [[name.strip(), *row] for name, row in zip(names, cells, strict=True)]
+    return Table(["gold", *numbers, confusion.columns[-1]], rows)
+
+
+def report_text(evaluation: Evaluation, metrics: Sequence[TreeMetric] = TREE_METRICS) -> str:
+    """A report to read: what was scored, the summary, the segmentation, the levels."""
+    n_documents = len(evaluation.documents)
+    segmentation = evaluation.segmentation()
+    levels = level_table(evaluation) if "parseval" in metrics else None
+    parts = [
+        f"{n_documents} document{'' if n_documents == 1 else 's'}; labels: {evaluation.labels}",
+        summary_table(evaluation, metrics).as_text(),
+        f"segmentation  precision {percent(segmentation.precision)}  recall {percent(segmentation.recall)}  "
+        f"F1 {percent(segmentation.f1)}",
+        *([] if levels is None else [levels.as_text()]),
+    ]
+    return "\n\n".join(parts)
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage with one decimal.
+
+    >>> percent(0.4567)
+    '45.7'
+    """
+    return f"{100 * fraction:.1f}"
+
+
+def _f1_cells(cells: Mapping[str, Counts] | Mapping[str, Scores]) -> list[str]:
+    return [percent(cells[aspect].f1) for aspect in ASPECTS]

@@ -1,0 +1,218 @@
+"""Several documents as one set of tensors, ready to be computed level by level (see `genrst.model.schedule`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from genrst.model.example import Example, GoldStates, is_generate
+from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
+from genrst.model.vocabulary import EOS_ID
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of all EDUs in packed order: all first words, all second words, …, those of the longest EDU first."""
+
+    words: Tensor
+    documents: Tensor
+    """The document of each word."""
+    batch_sizes: Tensor
+    sorted_edus: Tensor
+    unsorted_edus: Tensor
+    rows: Tensor
+    """The packed row of each word in text order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What the language model has to generate: the words of every EDU and its end."""
+
+    words: Tensor
+    documents: Tensor
+    steps: Tensor
+    """The step that generates the EDU."""
+    decoder_rows: Tensor
+    """The row of the decoder state before the word; 0 is the state before any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of all computations, one document after the other."""
+
+    actions: Tensor
+    documents: Tensor
+    can_generate: Tensor
+    can_reduce: Tensor
+    feature_words: Tensor
+    comparisons: Tensor
+    deprels: Tensor
+    n_read: Tensor
+    """Row of the lookahead: EDUs read so far, counted over documents with m + 1 rows each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """How to compute the units and the stack states of all steps."""
+
+    labels: Tensor
+    nuclear_edus: Tensor
+    unit_rows: Tensor
+    tree_levels: tuple[tuple[Tensor, Tensor, Tensor], ...]
+    stack_levels: tuple[tuple[Tensor, Tensor], ...]
+    state_rows: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents with their gold computations."""
+
+    n_edus: tuple[int, ...]
+    words: Words
+    targets: Targets
+    steps: Steps
+    trees: Trees
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on a device."""
+        return _move(self, torch.device(device))
+
+
+def make_batch(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Batch:
+    """Join documents. The work per batch is a few sorts: everything per document was done by `follow_gold`."""
+    n_edus = tuple(example.n_edus for example in examples)
+    words = pack_words(examples)
+    return Batch(n_edus, words, _targets(examples, words), _steps(examples, gold), _trees(examples, gold))
+
+
+def pack_words(examples: Sequence[Example]) -> Words:
+    """The words of documents in packed order."""
+    lengths = np.concatenate([example.edu_lengths for example in examples])
+    words = np.concatenate([example.edu_words for example in examples])
+    documents = np.repeat(np.arange(len(examples)), [len(example.edu_words) for example in examples])
+    order = np.argsort(-lengths, kind="stable")
+    rank = np.argsort(order, kind="stable")
+    batch_sizes = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]
+    offsets = np.concatenate([[0], np.cumsum(batch_sizes)[:-1]])
+    rows = offsets[_positions(lengths)] + np.repeat(rank, lengths)
+    packed = np.argsort(rows)
+    return Words(
+        torch.from_numpy(words[packed]),
+        torch.from_numpy(documents[packed]),
+        torch.from_numpy(batch_sizes),
+        torch.from_numpy(order),
+        torch.from_numpy(rank),
+        torch.from_numpy(rows),
+    )
+
+
+def _positions(lengths: IntArray) -> IntArray:
+    """0, 1, …, length − 1 for every length, one after the other."""
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    positions: IntArray = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+    return positions
+
+
+def _targets(examples: Sequence[Example], words: Words) -> Targets:
+    lengths = np.concatenate([example.edu_lengths for example in examples])
+    text = np.concatenate([example.edu_words for example in examples])
+    ends = np.cumsum(lengths)
+    n_steps = [2 * example.n_edus - 1 for example in examples]
+    first_steps = np.concatenate([[0], np.cumsum(n_steps)[:-1]])
+    steps = np.concatenate([first + is_generate(e.actions) for first, e in zip(first_steps, examples, strict=True)])
+    documents = np.repeat(np.arange(len(examples)), [example.n_edus for example in examples])
+    before = np.insert(1 + words.rows.numpy(), ends - lengths, 0)
+    return Targets(
+        torch.from_numpy(np.insert(text, ends, EOS_ID)),
+        torch.from_numpy(np.repeat(documents, lengths + 1)),
+        torch.from_numpy(np.repeat(steps, lengths + 1)),
+        torch.from_numpy(before),
+    )
+
+
+def _steps(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Steps:
+    read, generate, reduce = [], [], []
+    for first, example, states in zip(
+        accumulate((e.n_edus + 1 for e in examples), initial=0), examples, gold, strict=False
+    ):
+        is_generated = np.asarray(example.actions) == 0
+        n_read = np.cumsum(is_generated) - is_generated
+        depth = np.concatenate([[0], states.computation.depth[:-1]])
+        read.append(first + n_read)
+        generate.append(n_read < example.n_edus)
+        reduce.append(depth >= 2)
+    return Steps(
+        _join([np.asarray(example.actions, dtype=np.int64) for example in examples]),
+        torch.from_numpy(np.repeat(np.arange(len(examples)), [len(example.actions) for example in examples])),
+        _join(generate),
+        _join(reduce),
+        _join([states.features.words for states in gold]),
+        _join([states.features.comparisons for states in gold]),
+        _join([states.features.deprels for states in gold]),
+        _join(read),
+    )
+
+
+def _trees(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Trees:
+    runs = [states.computation for states in gold]
+    first_steps = np.concatenate([[0], np.cumsum([len(run) for run in runs])[:-1]])
+    first_edus = np.concatenate([[0], np.cumsum([example.n_edus for example in examples])[:-1]])
+
+    def shifted(arrays: list[IntArray], firsts: IntArray) -> IntArray:
+        pairs = zip(arrays, firsts, strict=True)
+        return np.concatenate([np.where(array < 0, -1, array + first) for array, first in pairs])
+
+    trees = schedule_trees(
+        shifted([run.left for run in runs], first_steps),
+        shifted([run.right for run in runs], first_steps),
+        np.concatenate([run.height for run in runs]),
+    )
+    stacks = schedule_stacks(
+        shifted([run.below for run in runs], first_steps), np.concatenate([run.depth for run in runs]), first_steps
+    )
+    actions = np.concatenate([np.asarray(example.actions) for example in examples])
+    nuclear = shifted([run.nuclear for run in runs], first_edus)
+    return Trees(
+        torch.from_numpy(actions[trees.composed] - 1),
+        torch.from_numpy(nuclear[trees.composed]),
+        torch.from_numpy(trees.rows),
+        tuple(_tree_level(level) for level in trees.levels),
+        tuple(_stack_level(level) for level in stacks.levels),
+        torch.from_numpy(stacks.rows),
+    )
+
+
+def _tree_level(level: TreeLevel) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.from_numpy(level.left), torch.from_numpy(level.right), torch.from_numpy(level.keep)
+
+
+def _stack_level(level: StackLevel) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(level.units), torch.from_numpy(level.below)
+
+
+def _join(arrays: list[IntArray] | list[NDArray[np.bool_]]) -> Tensor:
+    return torch.from_numpy(np.concatenate(arrays))
+
+
+def _move(part: Part, device: torch.device) -> Part:
+    """Move every tensor inside dataclasses and tuples; the sizes of a packed sequence must stay on the CPU."""
+    if isinstance(part, Tensor):
+        return part.to(device, non_blocking=True)  # type: ignore[return-value]
+    if isinstance(part, tuple):
+        return tuple(_move(item, device) for item in part)  # type: ignore[return-value]
+    if hasattr(part, "__dataclass_fields__"):
+        moved = {
+            field.name: getattr(part, field.name)
+            if field.name == "batch_sizes"
+            else _move(getattr(part, field.name), device)
+            for field in fields(part)  # type: ignore[arg-type]
+        }
+        return type(part)(**moved)
+    return part

@@ -1,0 +1,76 @@
+"""The sizes of a model, and how configurations are built from plain data.
+
+A configuration is a frozen dataclass; a key it does not have, or a value of the wrong type, is an error that names the
+valid keys. Defaults stand only in the dataclass.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from genrst.errors import ConfigError
+
+Config = TypeVar("Config")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The paper's model; the defaults are its sizes (section 5.3)."""
+
+    kind: Literal["generative", "discriminative"] = "generative"
+    """Whether words are generated, or only conditioned on with a view of the EDUs to come."""
+    word_size: int = 300
+    """Width of word embeddings, shared by the EDU encoder, the decoder's input and output, and the features."""
+    edu_size: int = 512
+    """Width of each direction of the EDU encoder."""
+    edu_layers: int = 2
+    """Layers of the EDU encoder."""
+    unit_size: int = 512
+    """Width of a unit: of the TreeLSTM's hidden state."""
+    relation_size: int = 100
+    """Width of the embedding of a relation and nuclearity."""
+    stack_size: int = 512
+    """Width of the stack LSTM."""
+    decoder_size: int = 512
+    """Width of the decoder LSTM of the EDU language model."""
+    lookahead_size: int = 512
+    """Width of the backward LSTM over EDUs not yet read (discriminative only)."""
+    boundary_size: int = 10
+    """Width of the embeddings that compare sentences and paragraphs."""
+    deprel_size: int = 50
+    """Width of dependency relation embeddings."""
+
+
+def from_mapping(cls: type[Config], data: Mapping[str, Any], where: str = "") -> Config:
+    """Build a configuration from nested plain data, checking every key and type."""
+    hints = typing.get_type_hints(cls)
+    unknown = [key for key in data if key not in hints]
+    if unknown:
+        raise ConfigError(f"{where}{unknown[0]}: the key must be one of {', '.join(hints)}")
+    return cls(**{key: _value(hints[key], value, f"{where}{key}") for key, value in data.items()})
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where}: the value must be a table, was: {value!r}")
+        return from_mapping(hint, value, f"{where}.")
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        if value not in arguments:
+            raise ConfigError(f"{where}: the value must be one of {', '.join(map(repr, arguments))}, was: {value!r}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where}: the value must be a list, was: {value!r}")
+        return tuple(_value(arguments[0], item, f"{where}[{position}]") for position, item in enumerate(value))
+    if origin is types.UnionType:
+        return None if value is None else _value(arguments[0], value, where)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise ConfigError(f"{where}: the value must be of type {hint.__name__}, was: {value!r}")
+    return value

@@ -1,0 +1,84 @@
+"""A document as numbers: all that the network reads, without text or spaCy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from genrst.model.schedule import GENERATE, Computation, IntArray, run
+from genrst.model.vocabulary import NONE_ID, PAD_ID
+from genrst.transitions.features import NOTHING, Features, Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The words and the syntax of a document, and its gold actions if it has a tree."""
+
+    id: str
+    edu_words: IntArray
+    """The words of all EDUs, one after the other."""
+    edu_lengths: IntArray
+    token_words: IntArray
+    """The word of every token, for features; an entity's tokens all have its type."""
+    syntax: Syntax
+    actions: tuple[int, ...] = ()
+
+    @property
+    def n_edus(self) -> int:
+        """The number of EDUs."""
+        return len(self.edu_lengths)
+
+
+class StateFeatures(NamedTuple):
+    """The features of states as the network looks them up, a row per state."""
+
+    words: IntArray
+    """Shape: (states, 8): three head words of the top unit, three of the second, the two of the dominance relation."""
+    comparisons: IntArray
+    """Shape: (states, 2): sentences, paragraphs."""
+    deprels: IntArray
+    """Shape: (states)"""
+
+
+class GoldStates(NamedTuple):
+    """The gold computation and the features of the state before each of its steps."""
+
+    computation: Computation
+    features: StateFeatures
+
+
+def follow_gold(example: Example, nucleus_is_right: Sequence[bool]) -> GoldStates:
+    """Run the gold actions of an example."""
+    computation = run(example.actions, nucleus_is_right)
+    rows = [encode_features(example, _features_before(example, computation, step)) for step in range(len(computation))]
+    words, comparisons, deprels = zip(*rows, strict=True)
+    return GoldStates(computation, StateFeatures(np.array(words), np.array(comparisons), np.array(deprels)))
+
+
+def _features_before(example: Example, computation: Computation, step: int) -> Features:
+    top = step - 1
+    if top < 0:
+        return example.syntax.features_of_one(0, 0)
+    second = int(computation.below[top])
+    start, stop = int(computation.start[top]), int(computation.stop[top])
+    if second < 0:
+        return example.syntax.features_of_one(start, stop)
+    return example.syntax.features(int(computation.start[second]), start, stop)
+
+
+def encode_features(example: Example, features: Features) -> tuple[list[int], tuple[int, int], int]:
+    """Words, comparisons and dependency relation of one state as the network looks them up."""
+    missing_right = PAD_ID if features.n_units >= 1 else NONE_ID
+    missing_left = PAD_ID if features.n_units == 2 else NONE_ID
+    words = example.token_words
+    heads = [missing_right if token == NOTHING else int(words[token]) for token in features.right_heads]
+    heads += [missing_left if token == NOTHING else int(words[token]) for token in features.left_heads]
+    word, head, deprel = features.dominance
+    heads += [NONE_ID if token == NOTHING else int(words[token]) for token in (word, head)]
+    return heads, (features.sentence, features.paragraph), 0 if deprel == NOTHING else deprel
+
+
+def is_generate(actions: Sequence[int]) -> IntArray:
+    """The steps at which an EDU is generated."""
+    return np.flatnonzero(np.asarray(actions) == GENERATE)

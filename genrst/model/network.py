@@ -1,0 +1,131 @@
+"""The whole network: p(actions, words) of documents with their trees, computed level by level.
+
+The parts are one file each; `docs/model.md` goes through them equation by equation. Search uses the same parts one
+action at a time.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from genrst.model.action_head import ActionHead
+from genrst.model.batch import Batch, Trees, Words
+from genrst.model.composition import Composition
+from genrst.model.config import ModelConfig
+from genrst.model.edu_encoder import EduEncoder
+from genrst.model.feature_embeddings import FeatureEmbeddings
+from genrst.model.language_model import LanguageModel
+from genrst.model.lookahead import Lookahead
+from genrst.model.stack import StackLSTM
+from genrst.model.states import stack_rows
+from genrst.model.vocabulary import FIRST_OUTPUT_ID, UNK_ID
+
+
+class LogProbabilities(NamedTuple):
+    """Log-probabilities of what happened: of every action, and of every generated word (none if discriminative)."""
+
+    actions: Tensor
+    words: Tensor
+
+
+class Network(nn.Module):
+    """The paper's model, generative, or discriminative with a lookahead instead of a language model."""
+
+    def __init__(self, config: ModelConfig, n_words: int, n_deprels: int, n_labels: int) -> None:
+        super().__init__()
+        self.config = config
+        edu_size = 2 * config.edu_size
+        self.embeddings = nn.Embedding(n_words, config.word_size)
+        self.edu_encoder = EduEncoder(config.word_size, config.edu_size, config.edu_layers)
+        self.composition = Composition(edu_size, config.relation_size, config.unit_size, n_labels)
+        self.stack = StackLSTM(config.unit_size, config.stack_size)
+        self.features = FeatureEmbeddings(config.word_size, config.boundary_size, config.deprel_size, n_deprels)
+        state_size = config.stack_size + self.features.size
+        self.lookahead = Lookahead(edu_size, config.lookahead_size) if config.kind == "discriminative" else None
+        self.language_model = (
+            LanguageModel(config.word_size, state_size, config.decoder_size, n_words)
+            if config.kind == "generative"
+            else None
+        )
+        seen_size = state_size + (config.lookahead_size if self.lookahead else 0)
+        self.action_head = ActionHead(seen_size, 1 + n_labels)
+
+    def forward(self, batch: Batch, is_blank: Tensor | None = None) -> LogProbabilities:
+        """Score the gold computations of a batch.
+
+        `is_blank` (documents, vocabulary) marks words whose embeddings are replaced by that of `<unk>`, in and out.
+        """
+        packed = self.embed_packed(batch.words, is_blank)
+        edus = self.edu_encoder(packed)
+        states = self.state_vectors(batch, edus, is_blank)
+        action_logp = self._action_logp(batch, states, edus)
+        if self.language_model is None:
+            return LogProbabilities(action_logp, action_logp.new_zeros(0))
+        return LogProbabilities(action_logp, self._word_logp(batch, states, packed, is_blank))
+
+    def embed_packed(self, words: Words, is_blank: Tensor | None = None) -> PackedSequence:
+        """The embeddings of all words, packed."""
+        data = self.embeddings(_blank(words.words, words.documents, is_blank))
+        return PackedSequence(data, words.batch_sizes, words.sorted_edus, words.unsorted_edus)
+
+    def state_vectors(self, batch: Batch, edus: Tensor, is_blank: Tensor | None = None) -> Tensor:
+        """h_S before every step (equation 8).
+
+        Shape: (steps, stack_size + features.size)
+        """
+        units = self._compose_all(batch.trees, edus)
+        stacks = self._push_all(batch.trees, units)
+        steps = batch.steps
+        documents = steps.documents[:, None].expand_as(steps.feature_words)
+        words = self.embeddings(_blank(steps.feature_words, documents, is_blank))
+        features = self.features(words, steps.comparisons, steps.deprels)
+        return torch.cat([stacks.index_select(0, batch.trees.state_rows), features], dim=1)
+
+    def _compose_all(self, trees: Trees, edus: Tensor) -> Tensor:
+        """The hidden states of all units, in the order of their steps."""
+        waiting = self.composition.leaves(edus)
+        inputs = self.composition.inputs(edus.index_select(0, trees.nuclear_edus), trees.labels)
+        done, first = [waiting.hidden], 0
+        for left, right, keep in trees.tree_levels:
+            composed = self.composition(inputs[first : first + len(left)], waiting.rows(left), waiting.rows(right))
+            waiting = stack_rows([waiting.rows(keep), composed])
+            done.append(composed.hidden)
+            first += len(left)
+        return torch.cat(done).index_select(0, trees.unit_rows)
+
+    def _push_all(self, trees: Trees, units: Tensor) -> Tensor:
+        """The hidden states of the empty stack and of all others, depth by depth."""
+        inputs = self.stack.inputs(units)
+        level = self.stack.empty()
+        done = [level.hidden.to(inputs.dtype)]
+        for pushed, below in trees.stack_levels:
+            level = self.stack(inputs.index_select(0, pushed), level.rows(below))
+            done.append(level.hidden)
+        return torch.cat(done)
+
+    def _action_logp(self, batch: Batch, states: Tensor, edus: Tensor) -> Tensor:
+        steps = batch.steps
+        if self.lookahead is not None:
+            ahead = self.lookahead(edus, list(batch.n_edus))
+            states = torch.cat([states, ahead.index_select(0, steps.n_read)], dim=1)
+        logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce)
+        return logp.gather(1, steps.actions[:, None])[:, 0]
+
+    def _word_logp(self, batch: Batch, states: Tensor, packed: PackedSequence, is_blank: Tensor | None) -> Tensor:
+        assert self.language_model is not None
+        targets = batch.targets
+        decoded = self.language_model.from_decoder(self.language_model.decode(packed))
+        from_stack = self.language_model.from_stack(states)
+        queries = from_stack.index_select(0, targets.steps) + decoded.index_select(0, targets.decoder_rows)
+        blank = None if is_blank is None else is_blank.index_select(0, targets.documents)
+        logp: Tensor = self.language_model(queries, self.embeddings.weight, blank, self.embeddings.weight[UNK_ID])
+        return logp.gather(1, targets.words[:, None] - FIRST_OUTPUT_ID)[:, 0]
+
+
+def _blank(words: Tensor, documents: Tensor, is_blank: Tensor | None) -> Tensor:
+    """Replace the words that are blanked in their document by `<unk>`."""
+    if is_blank is None:
+        return words
+    return torch.where(is_blank[documents, words], UNK_ID, words)

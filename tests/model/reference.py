@@ -1,0 +1,176 @@
+"""The paper's equations, one action at a time, on the parameters of a network: the judge of the batched one.
+
+Nothing here uses the layers of `genrst.model`, only their weights; states are Python lists of vectors.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from genrst.model.example import Example
+from genrst.model.network import Network
+from genrst.model.vocabulary import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
+from genrst.transitions.features import NOTHING
+
+Pair = tuple[Tensor, Tensor]
+
+
+def lstm_cell(gates: Tensor, cell: Tensor, order: str) -> Pair:
+    """An LSTM step from its gates, given in the order of the letters i, f, o, g."""
+    named = dict(zip(order, gates.chunk(4), strict=True))
+    cell = torch.sigmoid(named["f"]) * cell + torch.sigmoid(named["i"]) * torch.tanh(named["g"])
+    return torch.sigmoid(named["o"]) * torch.tanh(cell), cell
+
+
+def torch_lstm(lstm: torch.nn.LSTM, inputs: Sequence[Tensor], initial: Pair, suffix: str = "l0") -> list[Tensor]:
+    """The hidden states of one layer and direction of `nn.LSTM`."""
+    weights = dict(lstm.named_parameters())
+    hidden, cell = initial
+    states = []
+    for vector in inputs:
+        gates = weights[f"weight_ih_{suffix}"] @ vector + weights[f"bias_ih_{suffix}"]
+        gates = gates + weights[f"weight_hh_{suffix}"] @ hidden + weights[f"bias_hh_{suffix}"]
+        hidden, cell = lstm_cell(gates, cell, "ifgo")
+        states.append(hidden)
+    return states
+
+
+class Reference:
+    """Scores one document."""
+
+    def __init__(self, network: Network, example: Example, is_blank: Tensor | None = None) -> None:
+        self.network, self.example, self.is_blank = network, example, is_blank
+        ends = example.edu_lengths.cumsum()
+        self.edu_words = [
+            [int(word) for word in example.edu_words[end - length : end]]
+            for end, length in zip(ends, example.edu_lengths, strict=True)
+        ]
+        self.edus = [self.encode(words) for words in self.edu_words]
+
+    def embed(self, word: int) -> Tensor:
+        if self.is_blank is not None and self.is_blank[word]:
+            word = UNK_ID
+        return self.network.embeddings.weight[word]
+
+    def encode(self, words: list[int]) -> Tensor:
+        """Equations 2 and 3."""
+        encoder = self.network.edu_encoder
+        inputs = [self.embed(word) for word in words]
+        for layer in range(self.network.config.edu_layers):
+            starts = [
+                (encoder.initial_hidden[2 * layer + way, 0], encoder.initial_cell[2 * layer + way, 0]) for way in (0, 1)
+            ]
+            forward = torch_lstm(encoder.lstm, inputs, starts[0], f"l{layer}")
+            backward = torch_lstm(encoder.lstm, inputs[::-1], starts[1], f"l{layer}_reverse")[::-1]
+            inputs = [torch.cat(pair) for pair in zip(forward, backward, strict=True)]
+        return torch.cat([forward[-1], backward[0]])
+
+    def leaf(self, edu: int) -> Pair:
+        """Equation 4."""
+        linear = self.network.composition.leaf
+        hidden, cell = (linear.weight @ self.edus[edu] + linear.bias).chunk(2)
+        return hidden, cell
+
+    def compose(self, nuclear: int, label: int, left: Pair, right: Pair) -> Pair:
+        """Equation 5."""
+        layer = self.network.composition
+        x = torch.cat([self.edus[nuclear], layer.relations.weight[label]])
+        gates = layer.from_input.weight @ x + layer.from_input.bias
+        gates = gates + layer.from_children.weight @ torch.cat([left[0], right[0]])
+        i, f_left, f_right, o, u = gates.chunk(5)
+        cell = torch.sigmoid(i) * torch.tanh(u)
+        cell = cell + torch.sigmoid(f_left) * left[1] + torch.sigmoid(f_right) * right[1]
+        return torch.sigmoid(o) * torch.tanh(cell), cell
+
+    def embed_stack(self, units: Sequence[Tensor]) -> Tensor:
+        """Equation 6, from the bottom up every time."""
+        layer = self.network.stack
+        hidden, cell = layer.initial_hidden[0], layer.initial_cell[0]
+        for unit in units:
+            gates = layer.from_unit.weight @ unit + layer.from_unit.bias + layer.from_below.weight @ hidden
+            hidden, cell = lstm_cell(gates, cell, "ifog")
+        return hidden
+
+    def embed_features(self, spans: Sequence[tuple[int, int]]) -> Tensor:
+        """Equation 7."""
+        words, layer = [], self.network.features
+        syntax, token_words = self.example.syntax, self.example.token_words
+
+        def look_up(tokens: Sequence[int], missing: int) -> list[int]:
+            return [missing if token == NOTHING else int(token_words[token]) for token in tokens]
+
+        words += look_up(syntax.head_words(*spans[-1]), PAD_ID) if spans else [NONE_ID] * 3
+        words += look_up(syntax.head_words(*spans[-2]), PAD_ID) if len(spans) > 1 else [NONE_ID] * 3
+        sentence = paragraph = deprel = 0
+        dominance = [NONE_ID, NONE_ID]
+        if len(spans) > 1:
+            features = syntax.features(spans[-2][0], spans[-1][0], spans[-1][1])
+            sentence, paragraph = int(features.sentence), int(features.paragraph)
+            dominance = look_up(features.dominance[:2], NONE_ID)
+            deprel = max(features.dominance.deprel, 0)
+        words += dominance
+        embedded = [self.embed(word) for word in words]
+        return torch.cat(
+            [*embedded, layer.sentence.weight[sentence], layer.paragraph.weight[paragraph], layer.deprel.weight[deprel]]
+        )
+
+    def action_logp(self, state: Tensor, n_read: int, size: int) -> Tensor:
+        """Equation 9 over the legal actions of Table 1; the others are −∞."""
+        if self.network.lookahead is not None:
+            state = torch.cat([state, self.look_ahead(n_read)])
+        head = self.network.action_head.scores
+        scores = head.weight @ state + head.bias
+        legal = torch.tensor([n_read < self.example.n_edus] + [size >= 2] * (len(scores) - 1))
+        total = torch.logsumexp(scores[legal], dim=0)
+        return torch.where(legal, scores - total, -torch.inf)
+
+    def look_ahead(self, n_read: int) -> Tensor:
+        layer = self.network.lookahead
+        assert layer is not None
+        initial = layer.initial_hidden[0, 0], layer.initial_cell[0, 0]
+        return [initial[0], *torch_lstm(layer.lstm, self.edus[n_read:][::-1], initial)][-1]
+
+    def word_distributions(self, state: Tensor, edu: int) -> list[Tensor]:
+        """Equations 10 to 14: log-probabilities of all words at each position of an EDU and at its end."""
+        layer = self.network.language_model
+        assert layer is not None
+        initial = layer.initial_hidden[0, 0], layer.initial_cell[0, 0]
+        inputs = [self.embed(word) for word in self.edu_words[edu]]
+        decoded = [initial[0], *torch_lstm(layer.decoder, inputs, initial)]
+        table = torch.stack([self.embed(word) for word in range(len(self.network.embeddings.weight))])
+        projection = torch.cat([layer.from_stack.weight, layer.from_decoder.weight], dim=1)
+        distributions = []
+        for hidden in decoded:
+            query = projection @ torch.cat([state, hidden]) + layer.from_stack.bias
+            scores = table[FIRST_OUTPUT_ID:] @ query + layer.bias
+            distributions.append(scores - torch.logsumexp(scores, dim=0))
+        return distributions
+
+    def score(self, nucleus_is_right: Sequence[bool]) -> tuple[list[Tensor], list[Tensor]]:
+        """The log-probabilities of the gold actions and of the words they generate, in order."""
+        units: list[Pair] = []
+        spans: list[tuple[int, int]] = []
+        nuclear: list[int] = []
+        n_read = 0
+        actions, words = [], []
+        for action in self.example.actions:
+            state = torch.cat([self.embed_stack([unit[0] for unit in units]), self.embed_features(spans)])
+            actions.append(self.action_logp(state, n_read, len(units))[action])
+            if action == 0:
+                if self.network.language_model is not None:
+                    targets = [*self.edu_words[n_read], EOS_ID]
+                    distributions = self.word_distributions(state, n_read)
+                    words += [d[t - FIRST_OUTPUT_ID] for d, t in zip(distributions, targets, strict=True)]
+                units.append(self.leaf(n_read))
+                spans.append((n_read, n_read + 1))
+                nuclear.append(n_read)
+                n_read += 1
+            else:
+                right, left = units.pop(), units.pop()
+                (_, stop), (start, _) = spans.pop(), spans.pop()
+                right_nuclear, left_nuclear = nuclear.pop(), nuclear.pop()
+                nuclear.append(right_nuclear if nucleus_is_right[action] else left_nuclear)
+                units.append(self.compose(nuclear[-1], action - 1, left, right))
+                spans.append((start, stop))
+        return actions, words

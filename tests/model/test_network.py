@@ -1,0 +1,150 @@
+import pytest
+import torch
+
+from genrst.model.batch import make_batch
+from genrst.model.config import ModelConfig
+from genrst.model.example import Example, follow_gold
+from genrst.model.network import Network
+from genrst.model.vocabulary import FIRST_OUTPUT_ID, SPECIALS
+from tests.model.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
+from tests.model.reference import Reference
+
+KINDS = ("generative", "discriminative")
+
+
+def small_config(kind: str) -> ModelConfig:
+    return ModelConfig(
+        kind=kind,  # type: ignore[arg-type]
+        word_size=6,
+        edu_size=5,
+        unit_size=7,
+        relation_size=4,
+        stack_size=8,
+        decoder_size=5,
+        lookahead_size=6,
+        boundary_size=2,
+        deprel_size=3,
+    )
+
+
+def make_network(kind: str, seed: int = 0) -> Network:
+    torch.manual_seed(seed)
+    network = Network(small_config(kind), N_WORDS, N_DEPRELS, N_LABELS).double()
+    for parameter in network.parameters():
+        torch.nn.init.uniform_(parameter, -0.7, 0.7)
+    return network
+
+
+def batch_of(examples: list[Example]):
+    return make_batch(examples, [follow_gold(example, NUCLEUS_IS_RIGHT) for example in examples])
+
+
+def random_blanks(n_documents: int, seed: int = 1) -> torch.Tensor:
+    torch.manual_seed(seed)
+    is_blank = torch.rand(n_documents, N_WORDS) < 0.4
+    is_blank[:, : len(SPECIALS)] = False
+    return is_blank
+
+
+def gradients(network: Network) -> dict[str, torch.Tensor]:
+    found = {name: p.grad.clone() for name, p in network.named_parameters() if p.grad is not None}
+    network.zero_grad()
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("with_blanks", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_batched_network_is_the_paper_s(kind, with_blanks, seed):
+    """Log-probabilities and gradients equal those of the plain equations, for documents of several sizes at once."""
+    network = make_network(kind, seed)
+    examples = [random_example(n_edus, seed * 10 + n_edus) for n_edus in (1, 2, 5, 9)]
+    is_blank = random_blanks(len(examples)) if with_blanks else None
+    found = network(batch_of(examples), is_blank)
+    (found.actions.sum() + 0.7 * found.words.sum()).backward()
+    found_gradients = gradients(network)
+
+    actions, words = [], []
+    for number, example in enumerate(examples):
+        blank = None if is_blank is None else is_blank[number]
+        scored = Reference(network, example, blank).score(NUCLEUS_IS_RIGHT)
+        actions += scored[0]
+        words += scored[1]
+    torch.testing.assert_close(found.actions, torch.stack(actions), atol=1e-9, rtol=1e-9)
+    total = torch.stack(actions).sum()
+    if words:
+        torch.testing.assert_close(found.words, torch.stack(words), atol=1e-9, rtol=1e-9)
+        total = total + 0.7 * torch.stack(words).sum()
+    assert len(words) == len(found.words)
+    torch.autograd.backward(total)
+    expected_gradients = gradients(network)
+    assert found_gradients.keys() == expected_gradients.keys()
+    for name, gradient in expected_gradients.items():
+        torch.testing.assert_close(found_gradients[name], gradient, atol=1e-9, rtol=1e-7, msg=name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_is_its_documents_one_by_one(kind):
+    network = make_network(kind)
+    examples = [random_example(n_edus, n_edus) for n_edus in (3, 1, 12, 7)]
+    together = network(batch_of(examples))
+    apart = [network(batch_of([example])) for example in examples]
+    torch.testing.assert_close(together.actions, torch.cat([one.actions for one in apart]))
+    torch.testing.assert_close(together.words, torch.cat([one.words for one in apart]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_legal_actions_sum_to_one_in_every_state(kind):
+    network = make_network(kind)
+    batch = batch_of([random_example(8, 3), random_example(2, 4)])
+    edus = network.edu_encoder(network.embed_packed(batch.words))
+    states = network.state_vectors(batch, edus)
+    if network.lookahead is not None:
+        ahead = network.lookahead(edus, list(batch.n_edus))
+        states = torch.cat([states, ahead[batch.steps.n_read]], dim=1)
+    probabilities = network.action_head(states, batch.steps.can_generate, batch.steps.can_reduce).exp()
+    torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(len(states)).double())
+    assert (probabilities[~batch.steps.can_generate, 0] == 0).all()
+    assert (probabilities[~batch.steps.can_reduce, 1:] == 0).all()
+    assert batch.steps.can_generate.any()
+    assert batch.steps.can_reduce.any()
+
+
+def test_the_language_model_is_a_distribution_over_strings():
+    """The next words sum to one after every prefix, the end of the EDU among them."""
+    network = make_network("generative")
+    example = random_example(3, 5)
+    reference = Reference(network, example, random_blanks(1)[0])
+    state = torch.randn(network.config.stack_size + network.features.size, dtype=torch.double)
+    for edu in range(3):
+        for distribution in reference.word_distributions(state, edu):
+            assert len(distribution) == N_WORDS - FIRST_OUTPUT_ID
+            torch.testing.assert_close(distribution.exp().sum(), torch.tensor(1.0).double())
+
+
+def changed_after(example: Example, edu: int) -> Example:
+    """The same document with other words from an EDU on."""
+    first = int(example.edu_lengths[:edu].sum())
+    words = example.edu_words.copy()
+    words[first:] = (words[first:] - 1) % (N_WORDS - 2) + 2
+    return Example(example.id, words, example.edu_lengths, words, example.syntax, example.actions)
+
+
+@pytest.mark.parametrize("edu", range(1, 8))
+def test_a_generative_model_never_sees_later_edus(edu):
+    """Changing the words from an EDU on changes nothing that was decided before it was generated."""
+    network = make_network("generative")
+    example = random_example(8, 9)
+    step = [step for step, action in enumerate(example.actions) if action == 0][edu]
+    n_words = int(example.edu_lengths[:edu].sum()) + edu
+    before, after = (network(batch_of([one])) for one in (example, changed_after(example, edu)))
+    torch.testing.assert_close(before.actions[: step + 1], after.actions[: step + 1], atol=0, rtol=0)
+    torch.testing.assert_close(before.words[:n_words], after.words[:n_words], atol=0, rtol=0)
+    assert not torch.equal(before.words[n_words:], after.words[n_words:])
+
+
+def test_a_discriminative_model_does():
+    network = make_network("discriminative")
+    example = random_example(8, 9)
+    before, after = (network(batch_of([one])).actions for one in (example, changed_after(example, 5)))
+    assert not torch.allclose(before[2:5], after[2:5])
