@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from genrst.evaluation.evaluate import evaluate
     from genrst.trees.binarise import binarise, flatten
     from genrst.trees.node import Leaf, Tree, Unit
-    from genrst.version import VERSION as __version__
+    from genrst.version import VERSION as __version__  # noqa: N811
 
 __all__ = [
     "CorpusFormatError",

@@ -4,6 +4,7 @@ GenrstError
 ├── TreeError            a tree or document would be malformed
 ├── CorpusFormatError    a file breaks its format; carries the path and the line
 ├── CorpusNotFoundError  a corpus, split or file is not where it was looked for
+├── MissingDependencyError  a library or model is not installed; says how to get it
 ├── ConfigError          a configuration has an unknown key or a wrong value
 └── UsageError           options that do not fit together
 
@@ -37,6 +38,10 @@ class CorpusFormatError(GenrstError, ValueError):
 
 class CorpusNotFoundError(GenrstError, FileNotFoundError):
     """A corpus, a split or a file is not where it was looked for."""
+
+
+class MissingDependencyError(GenrstError, ImportError):
+    """A library or a model is not installed; the message says how to get it."""
 
 
 class ConfigError(GenrstError, ValueError):

@@ -41,7 +41,9 @@ def _unit(draw: st.DrawFn, children: tuple[Tree, ...]) -> Unit:
     return Unit.from_relations(relations, nuclearity, children)
 
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=8)
+WORDS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Cn", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=8
+)
 EDU_TEXTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 
 

@@ -1,1 +1,1 @@
-"""TODO"""
+"""What people run: the command line, a file per verb."""

@@ -37,7 +37,7 @@ def decode(content: bytes, path: Path, declared: str | None = None) -> str:
 def _decode_strictly(content: bytes, encoding: str, path: Path) -> str:
     try:
         return content.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise CorpusFormatError(f"the text must be {encoding}, was: {error}", path) from error
 
 

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 
@@ -11,7 +12,7 @@ from tests.trees.test_node import chain
 FIXTURES = json.loads((Path(__file__).parent.parent / "data" / "binarise.json").read_text())
 
 
-def from_kids(data: dict) -> Tree:
+def from_kids(data: dict[str, Any]) -> Tree:
     if "edu" in data:
         return Leaf(data["edu"] - 1)
     kids = data["kids"]
@@ -20,7 +21,7 @@ def from_kids(data: dict) -> Tree:
     )
 
 
-def from_binary(data: dict) -> Tree:
+def from_binary(data: dict[str, Any]) -> Tree:
     if "edu" in data:
         return Leaf(data["edu"] - 1)
     return Unit(data["rel"], data["nuc"], (from_binary(data["left"]), from_binary(data["right"])))

