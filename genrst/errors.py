@@ -1,12 +1,13 @@
 """Every exception that genrst raises on purpose.
 
 GenrstError
-├── TreeError            a tree or document would be malformed
-├── CorpusFormatError    a file breaks its format; carries the path and the line
-├── CorpusNotFoundError  a corpus, split or file is not where it was looked for
+├── TreeError               a tree or document would be malformed
+├── CorpusFormatError       a file breaks its format; carries the path and the line
+├── CorpusNotFoundError     a corpus, split or file is not where it was looked for
 ├── MissingDependencyError  a library or model is not installed; says how to get it
-├── ConfigError          a configuration has an unknown key or a wrong value
-└── UsageError           options that do not fit together
+├── ConfigError             a configuration has an unknown key or a wrong value
+├── TrainingError           training cannot go on: the loss is not a number
+└── UsageError              options that do not fit together
 
 A repaired oddity in a file is no exception but a `CorpusWarning`.
 """
@@ -46,6 +47,10 @@ class MissingDependencyError(GenrstError, ImportError):
 
 class ConfigError(GenrstError, ValueError):
     """A configuration has an unknown key, or a value of the wrong type or range."""
+
+
+class TrainingError(GenrstError, RuntimeError):
+    """Training went wrong and cannot go on."""
 
 
 class UsageError(GenrstError, ValueError):

@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from genrst.apps import convert, evaluate, info
+from genrst.apps import convert, evaluate, info, train
 from genrst.apps.messages import complain
 from genrst.errors import GenrstError, UsageError
 from genrst.version import VERSION
 
-VERBS = {"convert": convert, "evaluate": evaluate, "info": info}
+VERBS = {"convert": convert, "evaluate": evaluate, "info": info, "train": train}
 
 
 class _Parser(argparse.ArgumentParser):

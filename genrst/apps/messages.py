@@ -5,4 +5,9 @@ import sys
 
 def complain(problem: object) -> None:
     """Print one line on standard error."""
-    print("genrst:", " ".join(str(problem).split("\n")), file=sys.stderr)
+    tell(" ".join(str(problem).split("\n")))
+
+
+def tell(message: str) -> None:
+    """Say what is going on, on standard error, so that results can be piped."""
+    print("genrst:", message, file=sys.stderr, flush=True)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from genrst.corpora.dis_reader import read_dis
 from genrst.corpora.dis_writer import write_dis
@@ -149,16 +150,27 @@ def format_documents(documents: Iterable[Document], suffix: str) -> str:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write under a temporary name, then rename, so that no reader and no crash ever sees half a file."""
+    """Write a file, all of it or nothing."""
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    write_atomically_with(path, lambda file: file.write(data))
+
+
+def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object]) -> None:
+    """Write under a temporary name, then rename, so that no reader and no crash ever sees half a file."""
+    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(data)
-        Path(file.name).chmod(0o666 & ~_umask())
-        Path(file.name).replace(path)
-    except OSError as error:
-        raise CorpusNotFoundError(f"{path}: cannot be written: {error.strerror or error}") from error
+            temporary = Path(file.name)
+            write_content(cast(BinaryIO, file))
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise CorpusNotFoundError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
 
 
 def _umask() -> int:

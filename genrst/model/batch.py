@@ -30,6 +30,10 @@ class Words:
     rows: Tensor
     """The packed row of each word in text order."""
 
+    def to(self, device: torch.device | str) -> "Words":
+        """The same words on a device."""
+        return _move(self, torch.device(device))
+
 
 @dataclass(frozen=True, slots=True)
 class Targets:

@@ -1,0 +1,115 @@
+"""From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache."""
+
+import dataclasses
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from genrst.apps.messages import tell
+from genrst.apps.progress import progress
+from genrst.corpora.corpus import load_corpus
+from genrst.corpora.document import Document
+from genrst.errors import CorpusWarning, TreeError
+from genrst.model.prepare import mask_entities, prepare, prepare_tree
+from genrst.model.symbols import Symbols, make_symbols
+from genrst.training.config import DataConfig
+from genrst.training.prepared import Prepared, content_key, load_prepared, save_prepared
+from genrst.transitions.actions import ActionSet
+from genrst.trees.node import Tree, units
+from genrst.trees.relations import Inventory, detect_inventory, load_inventory
+
+if TYPE_CHECKING:
+    from genrst.text.vectors import Vectors
+
+
+def prepare_data(config: DataConfig, cache: Path) -> tuple[Prepared, Path]:
+    """The prepared features of a configuration and their file: from the cache, or made and put there."""
+    train, dev = _read(config, config.train_split), _read(config, config.dev_split)
+    settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "path"}
+    path = cache / f"{content_key([*train, *dev], settings)}.npz"
+    if path.is_file():
+        tell(f"prepared features: {path}")
+        return load_prepared(path), path
+    prepared = _prepare(config, train, dev)
+    save_prepared(prepared, path)
+    tell(f"prepared features: {path} (new)")
+    return prepared, path
+
+
+def _read(config: DataConfig, split: str) -> list[Document]:
+    corpus = load_corpus(config.path, config.corpus, split, version=config.gum_version)
+    documents = list(progress(corpus, f"reading {split}", len(corpus)))
+    for document in documents:
+        if document.tree is None:
+            raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
+    return documents
+
+
+def _prepare(config: DataConfig, train: list[Document], dev: list[Document]) -> Prepared:
+    inventory = _inventory(config, [*train, *dev])
+    trees = [[prepare_tree(_tree(document), inventory) for document in documents] for documents in (train, dev)]
+    train, dev = (_annotate(documents, config) for documents in (train, dev))
+    symbols = _symbols(config, train, *trees)
+    train_examples, dev_examples = (
+        [prepare(document, symbols, tree, config.lowercase) for document, tree in zip(documents, gold, strict=True)]
+        for documents, gold in zip((train, dev), trees, strict=True)
+    )
+    vectors = _vectors(config, symbols)
+    notes = {
+        "inventory": inventory.name,
+        "n_words": len(symbols.words),
+        "n_labels": len(symbols.actions.labels),
+        "vectors": vectors.source if vectors else None,
+        "vector_coverage": vectors.coverage if vectors else 0.0,
+    }
+    return Prepared(symbols, train_examples, dev_examples, vectors.matrix if vectors else None, notes)
+
+
+def _tree(document: Document) -> Tree:
+    assert document.tree is not None
+    return document.tree
+
+
+def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
+    if config.inventory is not None:
+        return load_inventory(config.inventory)
+    return detect_inventory(unit.relation for document in documents for unit in units(_tree(document)))
+
+
+def _annotate(documents: list[Document], config: DataConfig) -> list[Document]:
+    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
+    from genrst.text.annotate import annotate
+    from genrst.text.pipeline import load_pipeline
+
+    annotated = list(progress(annotate(documents, load_pipeline(config.pipeline)), "annotating", len(documents)))
+    if config.syntax == "spacy":
+        return annotated
+    for document in documents:
+        if not document.tokens:
+            raise TreeError(f"{document.id}: data.syntax = corpus needs the corpus' own tokens, there are none")
+    return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
+
+
+def _symbols(config: DataConfig, train: list[Document], train_trees: list[Tree], dev_trees: list[Tree]) -> Symbols:
+    words = (word for document in train for edu in mask_entities(document, config.lowercase).edus for word in edu)
+    deprels = (token.deprel for document in train for token in document.tokens)
+    known = ActionSet.from_trees(train_trees)
+    everything = ActionSet.from_trees([*train_trees, *dev_trees])
+    if unseen := sorted(set(everything.labels) - set(known.labels)):
+        names = ", ".join(map(str, unseen))
+        warnings.warn(
+            CorpusWarning(f"labels of dev that training never shows, so no tree will have them: {names}"), stacklevel=2
+        )
+    return make_symbols(words, deprels, everything, config.min_count)
+
+
+def _vectors(config: DataConfig, symbols: Symbols) -> "Vectors | None":
+    if not config.vectors:
+        return None
+    from genrst.text.vectors import load_vectors
+
+    vectors = load_vectors(config.vectors, symbols.words.symbols)
+    tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(symbols.words)} words")
+    return vectors

@@ -1,0 +1,140 @@
+"""Train a parser.
+
+  genrst train configs/paper.toml --set data.path=GUM
+  genrst train configs/paper.toml --set training.seeds=[1,2,3] --output runs/paper
+  genrst train configs/paper.toml --resume auto
+  torchrun --nproc-per-node 2 -m genrst.apps.cli train configs/paper.toml
+
+The run's folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
+model. Features are prepared once and cached; `--prepare-only` stops there, and `--prepared FILE` trains from such a
+file on a machine without spaCy or the corpus.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from genrst.apps.messages import tell
+from genrst.errors import MissingDependencyError, UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+    from genrst.training.config import RunConfig
+    from genrst.training.distributed import Processes
+    from genrst.training.prepared import Prepared
+    from genrst.training.run import Run
+    from genrst.training.trainer import Record
+
+HELP = "train a parser"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst train`."""
+    parser.add_argument("config", metavar="CONFIG.toml", help="what to train, on what, and how")
+    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="change a setting")
+    parser.add_argument("--output", metavar="DIR", help="the run's folder (default: runs/NAME of the configuration)")
+    parser.add_argument("--resume", metavar="auto|PATH", help="go on from the run's checkpoint, or from a given one")
+    parser.add_argument(
+        "--cache", metavar="DIR", default="cache", help="where prepared features are kept (default: cache)"
+    )
+    parser.add_argument("--prepared", metavar="FILE", help="train from this file of prepared features")
+    parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their file, and stop")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prepare, then train every seed."""
+    from genrst.training.config import load_config
+
+    config = load_config(Path(arguments.config), arguments.changes)
+    if arguments.prepare_only:
+        from genrst.apps.preparation import prepare_data
+
+        print(prepare_data(config.data, Path(arguments.cache))[1])
+        return 0
+    _train(config, arguments)
+    return 0
+
+
+def _train(config: "RunConfig", arguments: argparse.Namespace) -> None:
+    from genrst.apps.device import choose_device
+    from genrst.training.distributed import join_processes, leave_processes
+
+    device = choose_device(arguments.device)
+    processes = join_processes(device)
+    try:
+        prepared = _prepared(config, arguments)
+        folder = Path(arguments.output or Path("runs") / Path(arguments.config).stem)
+        histories = {
+            f"seed {run.seed}": list(_follow(run, prepared, arguments.resume))
+            for run in _runs(config, folder, device, processes)
+        }
+        if processes.is_first:
+            _finish(histories, folder, config.training.select)
+    finally:
+        leave_processes()
+
+
+def _prepared(config: "RunConfig", arguments: argparse.Namespace) -> "Prepared":
+    from genrst.training.prepared import load_prepared
+
+    if arguments.prepared:
+        return load_prepared(Path(arguments.prepared))
+    from genrst.apps.preparation import prepare_data
+
+    return prepare_data(config.data, Path(arguments.cache))[0]
+
+
+def _runs(config: "RunConfig", folder: Path, device: "torch.device", processes: "Processes") -> "list[Run]":
+    from genrst.training.run import Run
+
+    seeds = config.training.seeds
+    return [
+        Run(config, seed, folder if len(seeds) == 1 else folder / f"seed-{seed}", device, processes) for seed in seeds
+    ]
+
+
+def _follow(run: "Run", prepared: "Prepared", resume: str | None) -> "Iterator[Record]":
+    """Train one seed, telling what happens; yields all its records, also those from before a resumption."""
+    from genrst.training.run import LOG, read_log
+
+    checkpoint = run.find_checkpoint() if resume == "auto" else Path(resume) if resume else None
+    if resume and resume != "auto" and len(run.config.training.seeds) > 1:
+        raise UsageError("--resume PATH is for one seed; use --resume auto for several")
+    if resume is None and run.find_checkpoint() is not None and run.processes.is_first:
+        raise UsageError(f"{run.folder} holds a run already: --resume auto goes on with it, --output starts another")
+    for record in run.records(prepared, checkpoint):
+        if run.processes.is_first:
+            tell(_line(run.seed, record))
+    yield from read_log(run.folder / LOG) if run.processes.is_first else ()
+
+
+def _line(seed: int, record: "Record") -> str:
+    scores = " ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
+    return (
+        f"seed {seed} epoch {record.epoch}: loss {record.train_loss:.3f}, dev loss {record.dev_loss:.3f} "
+        f"(actions {record.dev_action_loss:.3f}, perplexity {record.dev_perplexity:.1f}) {scores}"
+        f"{' best' if record.is_best else ''} [{record.train_seconds:.1f} + {record.dev_seconds:.1f} s]"
+    )
+
+
+def _finish(histories: "dict[str, list[Record]]", folder: Path, select: str) -> None:
+    """The curve, and the best scores of each seed with their mean and spread."""
+    from statistics import mean, stdev
+
+    from genrst.training.curve import plot_curves
+
+    best = [
+        max((r for r in records if r.dev_scores), key=lambda r: r.dev_scores[select]) for records in histories.values()
+    ]
+    for name, record in zip(histories, best, strict=True):
+        tell(f"{name}: best epoch {record.epoch}, " + " ".join(f"{a} {s:.2f}" for a, s in record.dev_scores.items()))
+    if len(best) > 1:
+        columns = {aspect: [record.dev_scores[aspect] for record in best] for aspect in best[0].dev_scores}
+        tell("mean ± spread: " + " ".join(f"{a} {mean(v):.2f} ± {stdev(v):.2f}" for a, v in columns.items()))
+    try:
+        plot_curves(histories, folder / "curve.svg")
+    except MissingDependencyError as error:
+        tell(f"no learning curve: {error}")

@@ -1,0 +1,1 @@
+"""Search for the best trees of a document under a scorer."""

@@ -1,0 +1,1 @@
+"""Training: prepared features, the loop, checkpoints, several processes. Runs without spaCy once features exist."""

@@ -1,0 +1,60 @@
+"""Checkpoints: one file with weights, the optimizer's state and how far training has come, replaced at once.
+
+A run that is killed at any moment leaves the last complete file behind.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from genrst.corpora.files import write_atomically
+from genrst.errors import ConfigError
+from genrst.training.trainer import Progress, Trainer
+
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+def save_checkpoint(trainer: Trainer, path: Path) -> None:
+    """Write all that a run needs to go on."""
+    tensors = {f"weights/{name}": tensor for name, tensor in trainer.network.state_dict().items()}
+    for name, parameter in trainer.network.named_parameters():
+        state = trainer.optimizer.state.get(parameter, {})
+        tensors |= {f"{moment}/{name}": torch.as_tensor(state[moment]) for moment in _MOMENTS if moment in state}
+    on_cpu = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+    metadata = {"progress": json.dumps(dataclasses.asdict(trainer.progress)), "seed": str(trainer.seed)}
+    write_atomically(path, save(on_cpu, metadata))
+
+
+def load_checkpoint(trainer: Trainer, path: Path) -> None:
+    """Put a trainer where the run was when the checkpoint was written."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+        progress = Progress(**json.loads(metadata["progress"]))
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: the checkpoint cannot be read: {error}") from error
+    if metadata["seed"] != str(trainer.seed):
+        raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, was: {metadata['seed']}")
+    _restore(trainer, tensors, path)
+    trainer.progress = progress
+
+
+def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
+    weights = {name.removeprefix("weights/"): t for name, t in tensors.items() if name.startswith("weights/")}
+    try:
+        trainer.network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ConfigError(f"{path}: the checkpoint is of another model than the configuration") from error
+    for name, parameter in trainer.network.named_parameters():
+        state = {moment: tensors[f"{moment}/{name}"] for moment in _MOMENTS if f"{moment}/{name}" in tensors}
+        if state:
+            # The step count stays on the CPU, as Adam keeps it there.
+            trainer.optimizer.state[parameter] = {
+                moment: tensor if moment == "step" else tensor.to(parameter.device) for moment, tensor in state.items()
+            }

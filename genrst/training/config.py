@@ -1,0 +1,139 @@
+"""What `genrst train` reads from a TOML file: where the data is, the sizes of the model, how it is trained."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from genrst.errors import ConfigError
+from genrst.model.config import ModelConfig, from_mapping
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """Which documents, and what is known about them."""
+
+    path: str = "corpora/gum"
+    """The folder of a corpus, or of files with trees."""
+    corpus: str | None = None
+    """gum, rstdt, amalgum or files; recognised by the folder if not given."""
+    train_split: str = "train"
+    dev_split: str = "dev"
+    gum_version: str = "11.1"
+    syntax: Literal["spacy", "corpus"] = "spacy"
+    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's."""
+    pipeline: str | None = None
+    """A spaCy pipeline by name; the best one installed if not given."""
+    inventory: str | None = None
+    """Whose coarse relations: gum, rstdt, or open for the relations as they are; by their names if not given."""
+    vectors: str = "spacy"
+    """Word vectors to start from: a file, spacy, spacy:NAME, or empty for none."""
+    min_count: int = 2
+    """Words seen less often in training are unknown."""
+    lowercase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """How a model is trained; the defaults are the paper's where it says (section 5.3)."""
+
+    seeds: tuple[int, ...] = (1,)
+    """A run for each."""
+    batch_documents: int = 8
+    max_epochs: int = 60
+    patience: int = 12
+    """Stop after so many epochs without a better score on dev."""
+    select: Literal["S", "N", "R", "F"] = "F"
+    """The dev score by which the best epoch is chosen. (The loss on dev is lowest long before the trees are best.)"""
+    learning_rate: float = 1e-3
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup_steps: int = 0
+    clip: float = 5.0
+    """The largest norm of a gradient."""
+    blank_noise: float = 0.25
+    """Share of the word types of a document whose embeddings are replaced by that of <unk>."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """bfloat16: mixed precision, on a GPU."""
+    checkpoint_epochs: int = 1
+    """Epochs between two checkpoints."""
+    evaluate_epochs: int = 1
+    """Epochs between two evaluations on dev."""
+
+    def __post_init__(self) -> None:
+        checks = {
+            "seeds": bool(self.seeds),
+            "batch_documents": self.batch_documents > 0,
+            "max_epochs": self.max_epochs > 0,
+            "learning_rate": self.learning_rate > 0,
+            "clip": self.clip > 0,
+            "blank_noise": 0 <= self.blank_noise < 1,
+            "checkpoint_epochs": self.checkpoint_epochs > 0,
+            "evaluate_epochs": self.evaluate_epochs > 0,
+        }
+        for name, is_right in checks.items():
+            if not is_right:
+                raise ConfigError(f"training.{name}: the value is out of range, was: {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """A whole configuration file."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
+    """Read a TOML file and apply changes of the form `training.clip=1.0`, whose values are TOML too."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
+    for change in changes:
+        _apply(data, change)
+    try:
+        return from_mapping(RunConfig, data)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _apply(data: dict[str, Any], change: str) -> None:
+    name, equals, value = change.partition("=")
+    *tables, key = name.strip().split(".")
+    if not equals or not key:
+        raise ConfigError(f"a change must have the form table.key=value, was: {change!r}")
+    for table in tables:
+        data = data.setdefault(table, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"{name}: {table} is no table")
+    try:
+        data[key] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        # A bare word is a string; quoting it twice for the shell and for TOML would be a nuisance.
+        data[key] = value.strip()
+
+
+def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """The resolved configuration as TOML; keys without a value are left out."""
+    lines = []
+    for table, values in tables.items():
+        lines.append(f"[{table}]")
+        lines += [f"{key} = {_toml_value(value)}" for key, value in values.items() if value is not None]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _toml_value(value: Any) -> str:  # noqa: ANN401
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case list() | tuple():
+            return f"[{', '.join(map(_toml_value, value))}]"
+        case _:
+            return repr(value)

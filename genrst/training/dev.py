@@ -1,0 +1,76 @@
+"""Scores on development documents: the likelihood of their trees, and how good the trees are that search finds."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from genrst.corpora.document import Document, Span
+from genrst.evaluation.constituents import ASPECTS
+from genrst.evaluation.evaluate import evaluate
+from genrst.evaluation.report import Evaluation
+from genrst.model.batch import make_batch
+from genrst.model.example import Example, GoldStates
+from genrst.model.network import Network
+from genrst.model.scorer import NetworkScorer
+from genrst.model.symbols import Symbols
+from genrst.search.greedy import search_greedily
+from genrst.transitions.oracle import tree_of
+from genrst.trees.relations import OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Negative log-likelihoods of actions and of words, and how many there were."""
+
+    action_nll: float = 0.0
+    n_actions: int = 0
+    word_nll: float = 0.0
+    n_words: int = 0
+
+    def __add__(self, other: "Likelihood") -> "Likelihood":
+        return Likelihood(
+            self.action_nll + other.action_nll,
+            self.n_actions + other.n_actions,
+            self.word_nll + other.word_nll,
+            self.n_words + other.n_words,
+        )
+
+
+def gold_likelihood(
+    network: Network, examples: Sequence[Example], gold: Sequence[GoldStates], batch_documents: int
+) -> Likelihood:
+    """The likelihood of gold trees and their words."""
+    device = network.embeddings.weight.device
+    total = Likelihood()
+    with torch.inference_mode():
+        for first in range(0, len(examples), batch_documents):
+            part = slice(first, first + batch_documents)
+            found = network(make_batch(examples[part], gold[part]).to(device))
+            total += Likelihood(
+                -float(found.actions.sum()), len(found.actions), -float(found.words.sum()), len(found.words)
+            )
+    return total
+
+
+def evaluate_greedily(network: Network, symbols: Symbols, examples: Sequence[Example]) -> Evaluation:
+    """The trees of greedy search against the gold ones, on gold EDUs."""
+    parses = search_greedily(NetworkScorer(network, examples, symbols.nucleus_is_right))
+    gold = list(_documents(examples, [example.actions for example in examples], symbols))
+    found = list(_documents(examples, [parse.actions for parse in parses], symbols))
+    return evaluate(gold, found, labels="fine", inventory=OPEN)
+
+
+def parseval_f1(evaluation: Evaluation) -> dict[str, float]:
+    """S, N, R, F by Parseval, in percent."""
+    scores = evaluation.micro("parseval")
+    return {aspect: 100 * scores[aspect].f1 for aspect in ASPECTS}
+
+
+def _documents(
+    examples: Sequence[Example], computations: Sequence[Sequence[int]], symbols: Symbols
+) -> Iterator[Document]:
+    """Documents without text: only the numbers of EDUs count."""
+    for example, actions in zip(examples, computations, strict=True):
+        edus = tuple(Span(2 * edu, 2 * edu + 1) for edu in range(example.n_edus))
+        yield Document(example.id, None, edus, tree_of(symbols.actions[action] for action in actions))

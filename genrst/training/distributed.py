@@ -1,0 +1,71 @@
+"""Several processes, each with its share of a batch: their gradients are added up, so that they equal those of one.
+
+Started by `torchrun`; a plain `genrst train` is the only process of its kind.
+"""
+
+import os
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Which of how many processes this is."""
+
+    rank: int = 0
+    count: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and prints."""
+        return self.rank == 0
+
+    def share(self, items: list[int]) -> list[int]:
+        """This process' part of a batch."""
+        return items[self.rank :: self.count]
+
+    def add_gradients(self, network: nn.Module) -> None:
+        """Replace every gradient by its sum over all processes."""
+        if self.count == 1:
+            return
+        for parameter in network.parameters():
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        dist.all_reduce(flat)
+        sizes = [gradient.numel() for gradient in gradients]
+        for gradient, part in zip(gradients, torch.split(flat, sizes), strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+    def add(self, *values: float) -> list[float]:
+        """The sums of some numbers over all processes."""
+        if self.count == 1:
+            return list(values)
+        total = torch.tensor(values, dtype=torch.float64)
+        if dist.get_backend() == "nccl":
+            total = total.cuda()
+        dist.all_reduce(total)
+        sums: list[float] = total.tolist()
+        return sums
+
+
+ALONE = Processes()
+
+
+def join_processes(device: torch.device) -> Processes:
+    """Meet the other processes if torchrun started this one."""
+    if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return ALONE
+    if not dist.is_initialized():
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    return Processes(dist.get_rank(), dist.get_world_size())
+
+
+def leave_processes() -> None:
+    """Part from the other processes."""
+    if dist.is_initialized():
+        dist.destroy_process_group()

@@ -1,0 +1,95 @@
+"""A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from genrst.corpora.files import write_atomically
+from genrst.errors import ConfigError
+from genrst.model.network import Network
+from genrst.model.store import Model, make_network, save_model
+from genrst.training.checkpoint import load_checkpoint, save_checkpoint
+from genrst.training.config import RunConfig, to_toml
+from genrst.training.distributed import ALONE, Processes
+from genrst.training.prepared import Prepared
+from genrst.training.trainer import Record, Trainer
+
+CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One seed of a configuration, in a folder of its own."""
+
+    config: RunConfig
+    seed: int
+    folder: Path
+    device: torch.device
+    processes: Processes = ALONE
+
+    def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
+        """Train, and write what happens; goes on from a checkpoint if one is given."""
+        trainer = Trainer(self._network(prepared), prepared, self.config.training, self.seed, self.processes)
+        if resume is not None:
+            load_checkpoint(trainer, resume)
+        if self.processes.is_first:
+            self._start_files(trainer.progress.epoch)
+        for record in trainer.epochs():
+            if self.processes.is_first:
+                self._write(record, trainer)
+            yield record
+
+    def find_checkpoint(self) -> Path | None:
+        """The checkpoint that an earlier start of this run left, if any."""
+        path = self.folder / CHECKPOINT
+        return path if path.is_file() else None
+
+    def _network(self, prepared: Prepared) -> Network:
+        torch.manual_seed(self.seed)
+        network = make_network(self.config.model, prepared.symbols)
+        if prepared.vectors is not None:
+            _set_vectors(network, torch.from_numpy(prepared.vectors))
+        return network.to(self.device)
+
+    def _start_files(self, n_epochs: int) -> None:
+        """Write the configuration; keep of an earlier log the epochs that the checkpoint has."""
+        write_atomically(self.folder / CONFIG, to_toml(dataclasses.asdict(self.config)))
+        kept = [record for record in read_log(self.folder / LOG) if record.epoch <= n_epochs]
+        write_atomically(self.folder / LOG, "".join(_as_line(record) for record in kept))
+
+    def _write(self, record: Record, trainer: Trainer) -> None:
+        with (self.folder / LOG).open("a", encoding="utf-8") as file:
+            file.write(_as_line(record))
+        if record.is_best:
+            save_model(Model(trainer.network, trainer.prepared.symbols), self.folder / MODEL)
+        if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
+            save_checkpoint(trainer, self.folder / CHECKPOINT)
+
+
+def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
+    """Start from word vectors where there are any; other words keep their random start at the same scale."""
+    weight = network.embeddings.weight
+    if vectors.shape != weight.shape:
+        raise ConfigError(
+            f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, was: {weight.shape[1]}"
+        )
+    is_known = vectors.any(dim=1)
+    with torch.no_grad():
+        weight.mul_(vectors[is_known].std() if is_known.any() else 1.0)
+        weight[is_known] = vectors[is_known]
+
+
+def _as_line(record: Record) -> str:
+    return json.dumps(dataclasses.asdict(record)) + "\n"
+
+
+def read_log(path: Path) -> list[Record]:
+    """The records of a run, as far as it has come; a line cut off by a crash does not count."""
+    if not path.is_file():
+        return []
+    *lines, _cut_off = path.read_text(encoding="utf-8").split("\n")
+    return [Record(**json.loads(line)) for line in lines]

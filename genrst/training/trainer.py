@@ -1,0 +1,189 @@
+"""The training loop, as a generator of records, one an epoch.
+
+It knows nothing of files, logs or progress bars (`genrst.training.run` does). Nothing in it is random but by the seed,
+the epoch and the step, so that a run that goes on from a checkpoint is the run that was never interrupted.
+"""
+
+import math
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from genrst.errors import TrainingError
+from genrst.model.batch import Batch, make_batch
+from genrst.model.example import follow_gold
+from genrst.model.network import Network
+from genrst.model.vocabulary import SPECIALS
+from genrst.training.config import TrainingConfig
+from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.training.distributed import ALONE, Processes
+from genrst.training.prepared import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an epoch gave. Losses are per EDU, in nats; scores are percentages, empty when dev was not parsed."""
+
+    epoch: int
+    step: int
+    train_loss: float
+    dev_loss: float
+    dev_action_loss: float
+    dev_perplexity: float
+    """Of the words of dev given the gold trees; nan for a discriminative model."""
+    dev_scores: dict[str, float]
+    learning_rate: float
+    train_seconds: float
+    dev_seconds: float
+    is_best: bool
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far training has come; saved with every checkpoint."""
+
+    epoch: int = 0
+    step: int = 0
+    best_score: float = -math.inf
+    best_epoch: int = 0
+
+
+class Trainer:
+    """A network in training."""
+
+    def __init__(
+        self,
+        network: Network,
+        prepared: Prepared,
+        config: TrainingConfig,
+        seed: int,
+        processes: Processes = ALONE,
+    ) -> None:
+        self.network = network
+        self.prepared = prepared
+        self.config = config
+        self.seed = seed
+        self.processes = processes
+        self.progress = Progress()
+        self.optimizer = torch.optim.Adam(network.parameters(), config.learning_rate)
+        is_right = prepared.symbols.nucleus_is_right
+        self._train_gold = [follow_gold(example, is_right) for example in prepared.train]
+        self._dev_gold = [follow_gold(example, is_right) for example in prepared.dev]
+
+    def epochs(self) -> Iterator[Record]:
+        """Train until there is no more progress on dev, or the last epoch."""
+        while not self.is_finished:
+            yield self._epoch()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last epoch is over, or too many have passed without a better score."""
+        progress = self.progress
+        return progress.epoch >= self.config.max_epochs or progress.epoch - progress.best_epoch >= self.config.patience
+
+    def _epoch(self) -> Record:
+        started = time.perf_counter()
+        losses = [self._train_on(documents) for documents in self._batches()]
+        # Looking at a loss waits for the GPU, so it is done once an epoch.
+        train_loss = self.processes.add(float(torch.stack(losses).sum()))[0]
+        train_loss /= sum(example.n_edus for example in self.prepared.train)
+        if not math.isfinite(train_loss):
+            raise TrainingError(f"the loss must be a number, was: {train_loss} in epoch {self.progress.epoch + 1}")
+        self.progress.epoch += 1
+        return self._record(train_loss, time.perf_counter() - started)
+
+    def _batches(self) -> list[list[int]]:
+        """The documents of the epoch in a new order, a list per step; the order depends on seed and epoch alone."""
+        order = list(range(len(self.prepared.train)))
+        random.Random(f"{self.seed} {self.progress.epoch}").shuffle(order)
+        size = self.config.batch_documents
+        return [order[first : first + size] for first in range(0, len(order), size)]
+
+    def _train_on(self, documents: list[int]) -> Tensor:
+        """One step; returns the summed loss of this process' documents."""
+        n_edus = sum(self.prepared.train[document].n_edus for document in documents)
+        device = self.network.embeddings.weight.device
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._learning_rate()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = torch.zeros((), device=device)
+        if mine := self.processes.share(documents):
+            batch = self._make_batch(mine).to(device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+                found = self.network(batch, self._blanks(mine, device))
+            loss = -(found.actions.sum() + found.words.sum())
+            torch.autograd.backward(loss / n_edus)
+        self.processes.add_gradients(self.network)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+        self.optimizer.step()
+        self.progress.step += 1
+        return loss.detach()
+
+    def _make_batch(self, documents: list[int]) -> Batch:
+        return make_batch(
+            [self.prepared.train[document] for document in documents],
+            [self._train_gold[document] for document in documents],
+        )
+
+    def _blanks(self, documents: list[int], device: torch.device) -> Tensor | None:
+        """Blank noise: which word types of each document are replaced.
+
+        Drawn for each document by itself, so that processes that share a batch draw what one alone would.
+        """
+        if not self.config.blank_noise:
+            return None
+        rows = []
+        for document in documents:
+            seed = random.Random(f"{self.seed} {self.progress.epoch} {document}").getrandbits(63)
+            generator = torch.Generator().manual_seed(seed)
+            rows.append(torch.rand(len(self.prepared.symbols.words), generator=generator) < self.config.blank_noise)
+        is_blank = torch.stack(rows)
+        is_blank[:, : len(SPECIALS)] = False
+        return is_blank.to(device)
+
+    def _learning_rate(self) -> float:
+        config, step = self.config, self.progress.step
+        n_steps = config.max_epochs * math.ceil(len(self.prepared.train) / config.batch_documents)
+        done = step / n_steps
+        factor = {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[config.schedule]
+        warmup = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps else 1.0
+        return config.learning_rate * factor * warmup
+
+    def _record(self, train_loss: float, train_seconds: float) -> Record:
+        started = time.perf_counter()
+        self.network.eval()
+        likelihood = gold_likelihood(self.network, self.prepared.dev, self._dev_gold, self.config.batch_documents)
+        scores = self._dev_scores()
+        self.network.train()
+        is_best = bool(scores) and scores[self.config.select] > self.progress.best_score
+        if is_best:
+            self.progress.best_score = scores[self.config.select]
+            self.progress.best_epoch = self.progress.epoch
+        return Record(
+            self.progress.epoch,
+            self.progress.step,
+            train_loss,
+            *_dev_losses(likelihood),
+            scores,
+            self._learning_rate(),
+            train_seconds,
+            time.perf_counter() - started,
+            is_best,
+        )
+
+    def _dev_scores(self) -> dict[str, float]:
+        is_last = self.progress.epoch == self.config.max_epochs
+        if self.progress.epoch % self.config.evaluate_epochs and not is_last:
+            return {}
+        return parseval_f1(evaluate_greedily(self.network, self.prepared.symbols, self.prepared.dev))
+
+
+def _dev_losses(found: Likelihood) -> tuple[float, float, float]:
+    """Loss per EDU, of actions alone, and the perplexity of words; a tree over m EDUs has 2m − 1 actions."""
+    n_edus = max(1.0, found.n_actions / 2)
+    perplexity = math.exp(min(found.word_nll / found.n_words, 700)) if found.n_words else math.nan
+    return (found.action_nll + found.word_nll) / n_edus, found.action_nll / n_edus, perplexity
