@@ -22,7 +22,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        complain(f"{message} (see {self.prog} --help)")
+        self.exit(2)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -46,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             status: int = arguments.run(arguments)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             return status
         except UsageError as error:
             complain(error)
@@ -55,12 +57,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             complain(error)
             return 1
         except BrokenPipeError:
-            # The reader of our output has seen enough; what is still buffered has nowhere to go.
-            sys.stdout = None
+            # The reader of our output has seen enough.
+            _drop_output()
             return 0
+        except OSError as error:
+            complain(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
+            _drop_output()
+            return 1
         except KeyboardInterrupt:
             complain("interrupted")
             return 130
+
+
+def _drop_output() -> None:
+    """Forget what is still buffered: it has nowhere to go, and Python would try once more on its way out."""
+    sys.stdout = None
 
 
 def _show_warning(

@@ -5,11 +5,12 @@
   genrst convert corpus/ converted/ --to rs3
   genrst convert - - --from json --to dis < article.json
 
-The suffix says the format. A folder is converted file by file: files that cannot be read are reported and do not stop
-the others.
+The suffix says the format. A folder is converted file by file: files that cannot be converted are reported and do not
+stop the others. Files of IN are never overwritten.
 """
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,14 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from genrst.apps.corpus_arguments import add_roots_argument
-from genrst.apps.messages import complain
+from genrst.apps.messages import complain, show_file
 from genrst.apps.progress import progress
-from genrst.errors import CorpusWarning, GenrstError, UsageError
+from genrst.errors import CorpusFormatError, CorpusWarning, GenrstError, UsageError
 
 if TYPE_CHECKING:
     from genrst.corpora.document import Document
 
     Change: TypeAlias = Callable[[Document], Document]
+    Documents: TypeAlias = Iterator[tuple[Path, Document]]
 
 HELP = "convert between RST file formats"
 
@@ -45,28 +47,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert one file, or every file of a folder; 1 if one of them could not be read."""
-    change = _change(arguments)
-    target = arguments.target
-    if target != "-" and (Path(target).is_dir() or not Path(target).suffix):
-        return _convert_into_folder(arguments, change)
+    """Convert one file, or every file of a folder; 1 if one of them could not be converted."""
+    from genrst.corpora.files import document_files
+
+    _check_formats(arguments)
+    files = [] if arguments.source == "-" else document_files(arguments.source)
+    inputs = {file.resolve() for file in files}
     failures: list[GenrstError] = []
-    documents = [change(document) for _, document in _read(arguments, failures)]
-    if documents:
-        _write_one_file(documents, arguments)
+    documents = _read(files, arguments, failures)
+    if _is_folder(arguments.target):
+        n_documents = _write_folder(documents, inputs, arguments, failures)
+    else:
+        n_documents = _write_file(documents, inputs, arguments)
+    if not n_documents and not failures:
+        raise CorpusFormatError("there must be a document to convert, was: none", arguments.source)
     return 1 if failures else 0
 
 
-def _read(arguments: argparse.Namespace, failures: "list[GenrstError]") -> "Iterator[tuple[Path, Document]]":
+def _check_formats(arguments: argparse.Namespace) -> None:
+    """Before anything is read: formats must be known, and given just where no suffix says them."""
+    source, target = arguments.source, arguments.target
+    if source == "-":
+        _suffix(arguments.source_format, "--from", "standard input")
+    elif arguments.source_format is not None:
+        raise UsageError(f"--from must go with standard input (-), was: {source}")
+    if target == "-" or _is_folder(target):
+        _suffix(arguments.target_format, "--to", "standard output" if target == "-" else "a folder")
+    elif arguments.target_format is not None:
+        raise UsageError(f"--to must go with a folder or standard output (-), was: {target}")
+
+
+def _suffix(name: str | None, option: str, what: str = "") -> str:
+    from genrst.corpora.files import FORMATS
+
+    if name is None:
+        raise UsageError(f"{what} has no suffix, so {option} FORMAT is needed")
+    suffix = f".{name.removeprefix('.').lower()}"
+    if suffix not in FORMATS:
+        raise UsageError(f"{option} must be one of {', '.join(FORMATS).replace('.', '')}, was: {name}")
+    return suffix
+
+
+def _is_folder(target: str) -> bool:
+    return target != "-" and (target.endswith(os.sep) or Path(target).is_dir() or not Path(target).suffix)
+
+
+def _read(files: list[Path], arguments: argparse.Namespace, failures: list[GenrstError]) -> "Documents":
     """The documents with their files; a file that cannot be read is reported and counted, unless it is the only one."""
-    from genrst.corpora.files import ReadOptions, document_files, read_content, read_file
+    from genrst.corpora.files import ReadOptions, read_content, read_file
 
     options = ReadOptions(arguments.roots)
+    change = _change(arguments)
     if arguments.source == "-":
-        path = Path(f"stdin.{_required(arguments.source_format, '--from', 'standard input')}")
-        yield from ((path, document) for document in read_content(sys.stdin.buffer.read(), path, options))
-        return
-    files = document_files(arguments.source)
+        path = Path(f"stdin{_suffix(arguments.source_format, '--from')}")
+        yield from ((path, change(document)) for document in read_content(_standard_input(), path, options))
     for file in progress(files, "converting", len(files)):
         try:
             documents = read_file(file, options)
@@ -76,7 +110,13 @@ def _read(arguments: argparse.Namespace, failures: "list[GenrstError]") -> "Iter
             complain(error)
             failures.append(error)
             continue
-        yield from ((file, document) for document in documents)
+        yield from ((file, change(document)) for document in documents)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise GenrstError("standard input must be open, was: closed")
+    return sys.stdin.buffer.read()
 
 
 def _change(arguments: argparse.Namespace) -> "Change":
@@ -102,47 +142,69 @@ def _change(arguments: argparse.Namespace) -> "Change":
     return change
 
 
-def _write_one_file(documents: "list[Document]", arguments: argparse.Namespace) -> None:
-    from genrst.corpora.files import format_documents, write_documents
+def _write_file(documents: "Documents", inputs: set[Path], arguments: argparse.Namespace) -> int:
+    """Write all documents to one file, or to standard output; how many there are."""
+    from genrst.corpora.files import format_documents, write_atomically
 
-    if arguments.target == "-":
-        suffix = f".{_required(arguments.target_format, '--to', 'standard output')}"
-        _warn_of_loss(documents, suffix)
-        sys.stdout.write(format_documents(documents, suffix))
+    target = None if arguments.target == "-" else Path(arguments.target)
+    suffix = target.suffix if target else _suffix(arguments.target_format, "--to")
+    converted = [document for _, document in documents]
+    if not converted:
+        return 0
+    content = format_documents(converted, suffix).encode("utf-8", "surrogatepass")
+    _warn_of_loss(converted, suffix)
+    if target is None:
+        show_file(content)
     else:
-        _warn_of_loss(documents, Path(arguments.target).suffix)
-        write_documents(documents, arguments.target)
+        _protect(inputs, target)
+        write_atomically(target, content)
+    return len(converted)
 
 
-def _convert_into_folder(arguments: argparse.Namespace, change: "Change") -> int:
-    from genrst.corpora.files import write
+def _write_folder(
+    documents: "Documents", inputs: set[Path], arguments: argparse.Namespace, failures: list[GenrstError]
+) -> int:
+    """Write every document to a file of its own; how many there are."""
+    from genrst.corpora.files import format_documents, write_atomically
 
-    suffix = f".{_required(arguments.target_format, '--to', 'a folder')}"
+    suffix = _suffix(arguments.target_format, "--to")
     source, folder = Path(arguments.source), Path(arguments.target)
-    failures: list[GenrstError] = []
-    written: dict[Path, Path] = {}
-    for file, document in _read(arguments, failures):
-        below = file.parent.relative_to(source) if source.is_dir() else Path()
-        # A file name has no slash; a document id from a .jsonl may.
-        path = folder / below / (document.id.replace("/", "_") + suffix)
-        if path in written:
-            raise UsageError(f"{file} and {written[path]} would both become {path}")
+    made: dict[Path, Path] = {}
+    for file, document in documents:
+        below = file.parent.relative_to(source) if file.resolve() in inputs and source.is_dir() else Path()
+        path = folder / below / f"{_file_name(document.id)}{suffix}"
+        _protect(inputs, path)
+        if path in made:
+            raise UsageError(f"{file} and {made[path]} would both become {path}")
+        made[path] = file
+        try:
+            content = format_documents([document], suffix)
+        except GenrstError as error:
+            complain(error)
+            failures.append(error)
+            continue
         _warn_of_loss([document], suffix)
-        write(change(document), path)
-        written[path] = file
-    return 1 if failures else 0
+        write_atomically(path, content)
+    return len(made)
+
+
+def _file_name(document_id: str) -> str:
+    """The id, or what a file system takes of it: an id from a `.json` file may have any characters."""
+    name = document_id.replace("/", "_").replace("\0", "_")
+    return name.encode("utf-8", "replace").decode("utf-8") or "document"
+
+
+def _protect(inputs: set[Path], path: Path) -> None:
+    if path.resolve() in inputs:
+        raise UsageError(f"{path}: OUT must not overwrite a file of IN")
 
 
 def _warn_of_loss(documents: "list[Document]", suffix: str) -> None:
-    n_lost = sum(len(document.signals) + len(document.secondary_edges) for document in documents)
-    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
-        names = ", ".join(document.id for document in documents[:3])
-        warnings.warn(
-            CorpusWarning(f"{names}: {suffix} holds no signals or secondary edges, {n_lost} are left out"), stacklevel=2
-        )
-
-
-def _required(value: str | None, option: str, what: str) -> str:
-    if value is None:
-        raise UsageError(f"{what} has no suffix, so {option} FORMAT is needed")
-    return value.removeprefix(".")
+    if suffix.lower() in (".rs4", ".json", ".jsonl"):
+        return
+    losses = {document.id: len(document.signals) + len(document.secondary_edges) for document in documents}
+    names = [name for name, n_lost in losses.items() if n_lost]
+    if names:
+        shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        message = f"{shown}: {suffix} holds no signals or secondary edges, {sum(losses.values())} are left out"
+        warnings.warn(CorpusWarning(message), stacklevel=2)

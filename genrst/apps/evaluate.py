@@ -11,11 +11,13 @@ both. A report names the set of relations it counts.
 
 import argparse
 import json
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genrst.apps.corpus_arguments import add_corpus_arguments, open_corpus
+from genrst.apps.messages import show, tell
 from genrst.apps.progress import progress
+from genrst.errors import CorpusNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from genrst.corpora.document import Document
@@ -48,21 +50,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, score and print."""
+    _check(arguments)
     corpus = open_corpus(arguments.gold, arguments)
     gold = list(progress(corpus, "reading gold", len(corpus)))
-    systems = {path: _read(path) for path in (arguments.predicted, arguments.against) if path}
+    systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path}
     if not any(document.tree for documents in systems.values() for document in documents):
-        return _segmentation_only(gold, systems[arguments.predicted], arguments.json)
+        return _segmentation_only(gold, systems[arguments.predicted], arguments)
     evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}
-    print(_as_json(evaluations, arguments) if arguments.json else _as_text(evaluations, arguments))
+    show(_as_json(evaluations, arguments) if arguments.json else _as_text(evaluations, arguments))
     _plot(evaluations, arguments)
     return 0
 
 
-def _read(path: str) -> "list[Document]":
+def _check(arguments: argparse.Namespace) -> None:
+    """Before anything is read: the options must fit together."""
+    from genrst.evaluation.plot import SUFFIXES
+
+    if arguments.against == arguments.predicted:
+        raise UsageError(f"--against must be another system than PRED, was: {arguments.against}")
+    for path in filter(None, (arguments.plot, arguments.plot_confusion)):
+        if Path(path).suffix.lower() not in SUFFIXES:
+            raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
+
+
+def _read(path: str, arguments: argparse.Namespace) -> "list[Document]":
     from genrst.corpora.corpus import load_corpus
 
-    corpus = load_corpus(path, "files")
+    corpus = load_corpus(path, "files", roots=arguments.roots)
     return list(progress(corpus, f"reading {path}", len(corpus)))
 
 
@@ -74,17 +88,20 @@ def _evaluate(gold: "list[Document]", predicted: "list[Document]", arguments: ar
     return evaluate(gold, predicted, labels=arguments.labels, inventory=inventory)
 
 
-def _segmentation_only(gold: "list[Document]", predicted: "list[Document]", as_json: bool) -> int:
+def _segmentation_only(gold: "list[Document]", predicted: "list[Document]", arguments: argparse.Namespace) -> int:
     """No prediction has a tree, so only the EDUs can be scored."""
     from genrst.evaluation.segmentation import score_segmentation
     from genrst.evaluation.tables import percent
 
+    for option in ("against", "relations", "confusion", "plot", "plot_confusion"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
     counts = score_segmentation(gold, predicted)
-    if as_json:
-        print(json.dumps({"documents": len(gold), "segmentation": counts.as_dict()}))
+    if arguments.json:
+        show(json.dumps({"documents": len(gold), "segmentation": counts.as_dict()}))
     else:
         scores = (("precision", counts.precision), ("recall", counts.recall), ("F1", counts.f1))
-        print("segmentation  " + "  ".join(f"{name} {percent(score)}" for name, score in scores))
+        show("segmentation  " + "  ".join(f"{name} {percent(score)}" for name, score in scores))
     return 0
 
 
@@ -97,9 +114,7 @@ def _metrics(arguments: argparse.Namespace) -> "tuple[TreeMetric, ...]":
 
 def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
     evaluation, *others = evaluations.values()
-    result = evaluation.as_dict()
-    for metric in {"parseval", "rst_parseval"} - set(_metrics(arguments)):
-        del result[metric]
+    result = _scores(evaluation, arguments)
     if arguments.confusion:
         from genrst.evaluation.confusion import count_confusions
 
@@ -110,12 +125,19 @@ def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
             "counts": confusion.matrix.tolist(),
         }
     if others:
-        result["against"] = others[0].as_dict()
+        result["against"] = _scores(others[0], arguments)
         result["significance"] = {
             f"{metric} {aspect}": _significance_as_dict(test)
             for (metric, aspect), test in _significance(evaluations, arguments).items()
         }
     return json.dumps(result, ensure_ascii=False)
+
+
+def _scores(evaluation: "Evaluation", arguments: argparse.Namespace) -> dict[str, Any]:
+    scores = evaluation.as_dict()
+    for metric in {"parseval", "rst_parseval"} - set(_metrics(arguments)):
+        del scores[metric]
+    return scores
 
 
 def _significance(
@@ -146,7 +168,10 @@ def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
     from genrst.evaluation.tables import confusion_table, level_table, relation_table, summary_table
 
     evaluation = next(iter(evaluations.values()))
-    tables: list[Table | None] = [summary_table(evaluation, _metrics(arguments)), level_table(evaluation)]
+    metrics = _metrics(arguments)
+    tables: list[Table | None] = [summary_table(evaluation, metrics)]
+    if "parseval" in metrics:
+        tables.append(level_table(evaluation))
     if arguments.relations:
         tables.append(relation_table(evaluation))
     if arguments.confusion:
@@ -188,12 +213,15 @@ def _plot(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -
     from genrst.evaluation.confusion import count_confusions
     from genrst.evaluation.plot import plot_confusion, plot_levels, plot_systems
 
-    evaluation = next(iter(evaluations.values()))
-    if arguments.plot and (arguments.against or evaluation.levels() is None):
-        plot_systems(evaluations, arguments.plot)
-    elif arguments.plot:
-        plot_levels(evaluation, arguments.plot)
-    if arguments.plot_confusion:
-        plot_confusion(count_confusions(evaluation), arguments.plot_confusion)
+    evaluation, metrics = next(iter(evaluations.values())), _metrics(arguments)
+    try:
+        if arguments.plot and (arguments.against or evaluation.levels() is None or "parseval" not in metrics):
+            plot_systems(evaluations, arguments.plot, metrics[0])
+        elif arguments.plot:
+            plot_levels(evaluation, arguments.plot)
+        if arguments.plot_confusion:
+            plot_confusion(count_confusions(evaluation), arguments.plot_confusion)
+    except OSError as error:
+        raise CorpusNotFoundError(f"{error.filename}: cannot be written: {error.strerror}") from error
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
-        print(f"wrote {path}", file=sys.stderr)
+        tell(f"wrote {path}")

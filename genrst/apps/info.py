@@ -5,6 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from genrst.apps.corpus_arguments import add_corpus_arguments, open_corpus
+from genrst.apps.messages import show
 from genrst.apps.progress import progress
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = open_corpus(arguments.path, arguments)
     statistics = count(progress(corpus, "reading", len(corpus)))
     if arguments.json:
-        print(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
+        show(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
     else:
-        print(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
+        show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
     return 0
 
 
@@ -41,7 +42,9 @@ def format_statistics(statistics: "Statistics", title: str) -> str:
     counts = ("documents", "trees", "edus", "tokens", "sentences", "paragraphs", "signals", "secondary_edges")
     shapes = ("edus_per_document", "depth", "stack_depth", "left_branching", "skew")
     lines = [title, ""]
-    lines += [f"{name.replace('_', ' '):<20}{numbers[name]:>12,}" for name in counts if numbers[name]]
+    lines += [
+        f"{name.replace('_', ' '):<20}{numbers[name]:>12,}" for name in counts if numbers[name] or name == "documents"
+    ]
     lines += ["", f"{'':<20}{'min':>12}{'median':>12}{'mean':>12}{'max':>12}"]
     lines += [_shape_row(name, numbers[name]) for name in shapes if numbers[name]]
     lines += ["", f"{'relation (binary)':<30}{'NS':>8}{'SN':>8}{'NN':>8}{'share':>9}"]

@@ -11,4 +11,5 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
     """Pass items on, with a bar on standard error if that is a terminal."""
     from tqdm import tqdm
 
-    return iter(tqdm(items, description, total, disable=not sys.stderr.isatty(), leave=False, unit=" documents"))
+    has_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return iter(tqdm(items, description, total, disable=not has_terminal, leave=False, unit=" documents"))

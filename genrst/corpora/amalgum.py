@@ -3,18 +3,18 @@
 Relations become GUM's coarse classes by the label map; `contrast` is the one doubtful entry of it.
 """
 
-import csv
 import gzip
-import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from genrst.corpora import json_text
 from genrst.corpora.document import Document
+from genrst.corpora.encoding import read_table
 from genrst.corpora.words import Word, assemble, spans_between
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, TreeError, UsageError
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.trees.node import Leaf, Tree, Unit
 
 
@@ -30,46 +30,53 @@ def read_label_map(path: Path) -> dict[tuple[str, str], str]:
     """GUM's coarse class by (relation, kind), where kind is `rst` or `multinuc`."""
     if not path.is_file():
         raise CorpusNotFoundError(f"{path}: the label map is missing")
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["amalgum_label"], row["type"]): row["gum11_coarse"] for row in csv.DictReader(file, delimiter="\t")
-        }
+    columns = ("amalgum_label", "type", "gum11_coarse")
+    return {(row[columns[0]], row[columns[1]]): row[columns[2]] for row in read_table(path, columns)}
 
 
 def read_genre(path: Path, labels: Mapping[tuple[str, str], str]) -> Iterator[Document]:
     """The documents of one file."""
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
+        with gzip.open(path) as file:
             for number, line in enumerate(file, start=1):
-                yield _document(json.loads(line), labels, path, number)
-    except (EOFError, OSError, UnicodeDecodeError, ValueError, zlib.error) as error:
-        if isinstance(error, CorpusFormatError):
-            raise
-        raise CorpusFormatError(f"a line must be a gzipped JSON object, was: {error}", path) from error
+                yield _document(line, labels, path, number)
+    except (EOFError, OSError, zlib.error) as error:
+        raise CorpusFormatError(f"the file must be gzipped and whole, was: {error}", path) from error
 
 
-def _document(record: dict[str, Any], labels: Mapping[tuple[str, str], str], path: Path, line: int) -> Document:
+def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path, line: int) -> Document:
     try:
-        sentences = [
-            [Word(form, head, deprel, tag, bool(space)) for form, tag, head, deprel, space in words]
-            for words in record["tokens"]
-        ]
+        record: Any = json_text.loads(content.decode("utf-8"))
         kinds = {
             start: kind or "p" for start, kind in zip(record["paragraphs"], record["paragraph_types"], strict=True)
         }
-        annotated = assemble(sentences, kinds, {})
+        annotated = assemble(list(map(_sentence, record["tokens"])), kinds, {})
         return Document(
-            record["id"],
+            str(record["id"]),
             annotated.text,
-            spans_between(annotated.tokens, [start for start, _ in record["edus"]]),
+            spans_between(annotated.tokens, _edu_starts(record["edus"], len(annotated.tokens))),
             _tree(record["tree"], labels),
             tokens=annotated.tokens,
             sentences=annotated.sentences,
             paragraphs=annotated.paragraphs,
-            metadata={key: record[key] for key in ("genre", "licence", "part")},
+            metadata={key: str(record[key]) for key in ("genre", "licence", "part")},
         )
-    except (KeyError, IndexError, TypeError, ValueError, TreeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError) as error:
         raise CorpusFormatError(f"a record must have the documented form, was: {error!r}", path, line) from error
+
+
+def _sentence(words: list[Any]) -> list[Word]:
+    sentence = [Word(form, head, deprel, tag, bool(space)) for form, tag, head, deprel, space in words]
+    if not sentence or not all(0 <= word.head <= len(sentence) for word in sentence):
+        raise ValueError(f"{len(sentence)} words in a sentence, or a head outside them")
+    return sentence
+
+
+def _edu_starts(edus: list[tuple[int, int]], n_tokens: int) -> list[int]:
+    starts, stops = [start for start, _ in edus], [stop for _, stop in edus]
+    if [*starts, n_tokens] != [0, *stops]:
+        raise ValueError("EDUs that do not cover the tokens one after the other")
+    return starts
 
 
 def _tree(nested: Any, labels: Mapping[tuple[str, str], str]) -> Tree:  # noqa: ANN401

@@ -12,6 +12,7 @@ from genrst.corpora.encoding import decode
 from genrst.corpora.words import AnnotatedText, Word, assemble
 from genrst.errors import CorpusFormatError
 
+_NUMBER = re.compile("[0-9]{1,9}")
 _ENTITY = re.compile(r"(\()?([^()]+)(\))?")
 _BLOCK_PRIORITY = ("head", "item", "caption", "quote", "sp")
 
@@ -24,6 +25,8 @@ def read_conllu(content: bytes, path: Path) -> AnnotatedText:
     reader.end_sentence()
     if not reader.sentences:
         raise CorpusFormatError("a CoNLL-U file must hold at least one sentence, was: none", path)
+    # A mark after the last sentence starts nothing.
+    reader.paragraph_starts.pop(len(reader.sentences), None)
     annotated = assemble(reader.sentences, reader.paragraph_starts, reader.speakers)
     entities = _entity_spans(reader.entity_marks, annotated.tokens)
     return replace(annotated, entities=entities, edu_starts=tuple(reader.edu_starts))
@@ -40,9 +43,11 @@ class _Reader:
     entity_marks: list[tuple[int, str]] = field(default_factory=list)
     edu_starts: list[int] = field(default_factory=list)
     words: list[Word] = field(default_factory=list)
+    word_lines: list[int] = field(default_factory=list)
     n_tokens: int = 0
     range_stop: int = 0
     range_has_space: bool = True
+    range_line: int = 0
 
     def read_line(self, number: int, line: str) -> None:
         if not line.strip():
@@ -53,20 +58,23 @@ class _Reader:
             self._read_word(number, line.split("\t"))
 
     def end_sentence(self) -> None:
-        if any(word.head > len(self.words) for word in self.words):
-            message = (
-                f"heads must be words of their sentence, was: one past the end of sentence {len(self.sentences) + 1}"
-            )
-            raise CorpusFormatError(message, self.path)
+        n_words = len(self.words)
+        for word, line in zip(self.words, self.word_lines, strict=True):
+            if word.head > n_words:
+                message = f"a head must be one of the {n_words} words of its sentence, was: {word.head}"
+                raise CorpusFormatError(message, self.path, line)
+        if self.range_stop > n_words:
+            message = f"a range must end with a word of its sentence, was: {self.range_stop} of {n_words}"
+            raise CorpusFormatError(message, self.path, self.range_line)
         if self.words:
             self.sentences.append(self.words)
-        self.words, self.range_stop = [], 0
+        self.words, self.word_lines, self.range_stop = [], [], 0
 
     def _read_comment(self, line: str) -> None:
         key, _, value = line[1:].partition("=")
         sentence = len(self.sentences)
         match key.strip():
-            case "newpar":
+            case "newpar" | "newpar id":
                 self.paragraph_starts.setdefault(sentence, "p")
             case "newpar_block":
                 self.paragraph_starts[sentence] = _paragraph_kind(value)
@@ -81,7 +89,7 @@ class _Reader:
             return
         has_space = "SpaceAfter=No" not in misc.split("|")
         if "-" in identifier:
-            self.range_stop, self.range_has_space = _integer(identifier.split("-")[1], self.path, number), has_space
+            self._begin_range(number, identifier, has_space)
             return
         position = _integer(identifier, self.path, number)
         if position != len(self.words) + 1:
@@ -89,8 +97,17 @@ class _Reader:
         if position <= self.range_stop:
             has_space = position == self.range_stop and self.range_has_space
         self.words.append(Word(form, _integer(head, self.path, number), deprel, tag, has_space))
+        self.word_lines.append(number)
         self._read_misc(misc)
         self.n_tokens += 1
+
+    def _begin_range(self, number: int, identifier: str, has_space: bool) -> None:
+        first, _, last = identifier.partition("-")
+        start, stop = _integer(first, self.path, number), _integer(last, self.path, number)
+        if not start == len(self.words) + 1 <= stop:
+            message = f"a range must start with the next word, {len(self.words) + 1}, was: {identifier}"
+            raise CorpusFormatError(message, self.path, number)
+        self.range_stop, self.range_has_space, self.range_line = stop, has_space, number
 
     def _read_misc(self, misc: str) -> None:
         for entry in misc.split("|"):
@@ -102,8 +119,8 @@ class _Reader:
 
 
 def _integer(value: str, path: Path, line: int) -> int:
-    if not (value.isascii() and value.isdigit()):
-        raise CorpusFormatError(f"a word id or head must be a number, was: {value!r}", path, line)
+    if not _NUMBER.fullmatch(value):
+        raise CorpusFormatError(f"a word id or head must be a number, was: {value[:30]!r}", path, line)
     return int(value)
 
 

@@ -100,6 +100,8 @@ class Document:
     ) -> "Document":
         """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
         starts = {0, *paragraph_starts}
+        if outside := starts - set(range(len(edus))) - {0}:
+            raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, was: {min(outside)}")
         pieces: list[str] = []
         spans: list[Span] = []
         offset = 0

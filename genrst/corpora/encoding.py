@@ -1,10 +1,11 @@
-"""Bytes to text, for every reader."""
+"""Files to bytes, bytes to text, text to tables, for every reader."""
 
 import codecs
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
-from genrst.errors import CorpusFormatError, CorpusWarning
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -13,6 +14,29 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+
+
+def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a tab-separated file by the names in its first line; every row must fill the given columns."""
+    header, *lines = decode(read_bytes(path), path).split("\n")
+    names = header.split("\t")
+    if not set(columns) <= set(names):
+        raise CorpusFormatError(f"the first line must name the columns {', '.join(columns)}, was: {header!r}", path, 1)
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        row = dict(zip(names, line.split("\t"), strict=False))
+        if line and not all(row.get(column) for column in columns):
+            raise CorpusFormatError(f"a row must fill the columns {', '.join(columns)}, was: {line!r}", path, number)
+        rows += [row] if line else []
+    return rows
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:

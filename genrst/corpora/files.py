@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 from genrst.corpora.dis_reader import read_dis
 from genrst.corpora.dis_writer import write_dis
 from genrst.corpora.document import Document
+from genrst.corpora.encoding import read_bytes
 from genrst.corpora.json_format import read_json, read_jsonl, write_json, write_jsonl
 from genrst.corpora.plain import read_edus, write_edus
 from genrst.corpora.rs3_reader import read_rs3
@@ -48,7 +49,7 @@ def _read_rs3(content: bytes, path: Path, options: ReadOptions) -> list[Document
 
 
 def _read_dis(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
-    return [attach_text_beside(read_dis(content, path, with_tree=options.with_tree), path)]
+    return [read_dis(content, path, with_tree=options.with_tree)]
 
 
 def _one(write: Callable[[Document], str]) -> Callable[[Sequence[Document]], str]:
@@ -95,12 +96,13 @@ def read_documents(path: str | Path, *, roots: Roots = "error", with_tree: bool 
 
 
 def read_file(path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
-    """Read the documents of one file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
-    return read_content(content, path, options)
+    """Read the documents of one file; a `.dis` file gets its text from the file beside it, if there is one."""
+    documents = read_content(read_bytes(path), path, options)
+    return [attach_text_beside(document, path) for document in documents] if _is_dis(path) else documents
+
+
+def _is_dis(path: Path) -> bool:
+    return path.suffix.lower() == ".dis"
 
 
 def read_content(content: bytes, path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:

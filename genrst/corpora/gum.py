@@ -1,13 +1,14 @@
 """GUM: trees from `rs4/`, everything else from `conllu/`, splits from the lists of a release."""
 
-import csv
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from genrst.corpora.conllu import read_conllu
 from genrst.corpora.document import Document
+from genrst.corpora.encoding import read_bytes, read_table
 from genrst.corpora.rs3_reader import read_rs3
 from genrst.corpora.words import AnnotatedText, spans_between
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
@@ -26,7 +27,7 @@ def sources(
     if split not in (None, *SPLITS):
         raise UsageError(f"a split of GUM must be one of {', '.join(SPLITS)}, was: {split!r}")
     return [
-        partial(_read_one, folder, row.get("v11_name", row["doc"]))
+        partial(_read_one, folder, row.get("v11_name") or row["doc"])
         for row in _read_list(folder, version)
         if (split is None or row["split"] == split) and (with_textless or row["text"] == "yes")
     ]
@@ -38,11 +39,7 @@ def _read_list(folder: Path, version: str) -> list[dict[str, str]]:
     path = folder / _LISTS[version]
     if not path.is_file():
         raise CorpusNotFoundError(f"{path}: the list of splits (columns doc, split, text) is missing")
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    if not rows or not {"doc", "split", "text"} <= rows[0].keys():
-        raise CorpusFormatError("a list of splits must have the columns doc, split and text", path, 1)
-    return rows
+    return read_table(path, ("doc", "split", "text"))
 
 
 def _read_one(folder: Path, name: str) -> list[Document]:
@@ -52,28 +49,26 @@ def _read_one(folder: Path, name: str) -> list[Document]:
 def read_document(folder: Path, name: str) -> Document:
     """Read one document of GUM by its name: its tree, with the raw text and syntax of its CoNLL-U file."""
     tree_path, syntax_path = folder / "rs4" / f"{name}.rs4", folder / "conllu" / f"{name}.conllu"
-    for path in (tree_path, syntax_path):
-        if not path.is_file():
-            raise CorpusNotFoundError(f"{path}: no such file")
-    document = read_rs3(tree_path.read_bytes(), tree_path)
-    annotated = read_conllu(syntax_path.read_bytes(), syntax_path)
-    return replace(attach(document, annotated, syntax_path), metadata={"genre": name.split("_")[1]})
+    document = read_rs3(read_bytes(tree_path), tree_path)
+    annotated = read_conllu(read_bytes(syntax_path), syntax_path)
+    genre = name.split("_")[1:2]
+    return replace(attach(document, annotated, syntax_path), metadata={"genre": genre[0]} if genre else {})
 
 
 def attach(document: Document, annotated: AnnotatedText, path: Path) -> Document:
     """The document with the text and annotation of a treebank; its EDUs must have the same numbers of words.
 
     Words themselves are not compared: three differ between the two files of a GUM document, and those of Reddit
-    are underscores.
+    are underscores. The first word always starts an EDU.
     """
-    starts = annotated.edu_starts
-    sizes = [stop - start for start, stop in zip(starts, (*starts[1:], len(annotated.tokens)), strict=True)]
+    starts = sorted({0, *annotated.edu_starts})
+    sizes = [stop - start for start, stop in pairwise((*starts, len(annotated.tokens)))]
     expected = [len(text.split()) for text in document.edu_texts]
-    if sizes != expected or starts[:1] != (0,):
-        edu = next((n for n, pair in enumerate(zip(sizes, expected, strict=False)) if pair[0] != pair[1]), "last")
+    if sizes != expected:
+        same = list(takewhile(lambda pair: pair[0] == pair[1], zip(sizes, expected, strict=False)))
         raise CorpusFormatError(
             f"EDUs must have the same words as the tree file ({len(expected)} EDUs, {sum(expected)} words), "
-            f"was: {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {edu}",
+            f"was: {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {len(same) + 1}",
             path,
         )
     return replace(

@@ -42,5 +42,5 @@ def sources(path: Path, split: str | None) -> list[Callable[[], Iterable[Documen
 def split_training(files: list[Path]) -> tuple[list[Path], list[Path]]:
     """Training and development files: 25 of them, or a tenth of a small collection, drawn with a fixed seed."""
     n_dev = min(N_DEV, len(files) // 10)
-    dev = sorted(random.Random(_DEV_SEED).sample(files, n_dev))
-    return [file for file in files if file not in set(dev)], dev
+    dev = set(random.Random(_DEV_SEED).sample(files, n_dev))
+    return [file for file in files if file not in dev], sorted(dev)

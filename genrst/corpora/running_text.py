@@ -9,7 +9,7 @@ from pathlib import Path
 
 from genrst.corpora.align import align_edus
 from genrst.corpora.document import Document, Span
-from genrst.corpora.encoding import decode
+from genrst.corpora.encoding import decode, read_bytes
 from genrst.errors import CorpusFormatError, GenrstError
 
 
@@ -21,7 +21,7 @@ def attach_text_beside(document: Document, path: Path) -> Document:
 
 def attach_text(document: Document, path: Path) -> Document:
     """The document with the text, sentences and paragraphs of a file; EDUs must have the same characters."""
-    text = decode(path.read_bytes(), path)
+    text = decode(read_bytes(path), path)
     try:
         edus = align_edus(document.edu_texts, text)
     except GenrstError as error:

@@ -45,24 +45,18 @@ def assemble(
     pieces: list[str] = []
     tokens: list[Token] = []
     sentence_spans: list[Span] = []
-    offset = 0
+    gap, offset = "", 0
     for number, words in enumerate(sentences):
-        gap = "\n\n" if number in kinds and number else ""
-        if gap and pieces and pieces[-1] == " ":
-            pieces.pop()
-            offset -= 1
-        pieces.append(gap)
-        offset += len(gap)
-        start, first = offset, len(tokens)
+        gap = "\n\n" if number in kinds and number else gap
+        first = len(tokens)
         for position, word in enumerate(words):
-            head = first + (word.head - 1 if word.head else position)
-            tokens.append(Token(offset, offset + len(word.form), head, word.deprel, word.tag))
-            pieces += [word.form, " "] if word.space_after else [word.form]
-            offset += len(word.form) + word.space_after
-        sentence_spans.append(Span(start, tokens[-1].end, speakers.get(number, "")))
-    return AnnotatedText(
-        "".join(pieces).rstrip(), tuple(tokens), tuple(sentence_spans), _paragraphs(sentence_spans, kinds)
-    )
+            start, head = offset + len(gap), first + (word.head - 1 if word.head else position)
+            offset = start + len(word.form)
+            tokens.append(Token(start, offset, head, word.deprel, word.tag))
+            pieces += [gap, word.form]
+            gap = " " if word.space_after else ""
+        sentence_spans.append(Span(tokens[first].start, offset, speakers.get(number, "")))
+    return AnnotatedText("".join(pieces), tuple(tokens), tuple(sentence_spans), _paragraphs(sentence_spans, kinds))
 
 
 def _paragraphs(sentences: Sequence[Span], kinds: Mapping[int, str]) -> tuple[Span, ...]:

@@ -38,6 +38,8 @@ class Network(nn.Module):
         self.config = config
         edu_size = 2 * config.edu_size
         self.embeddings = nn.Embedding(n_words, config.word_size)
+        # Embeddings are also the output layer: rows of norm 1 keep its scores small at the start.
+        nn.init.normal_(self.embeddings.weight, std=config.word_size**-0.5)
         self.edu_encoder = EduEncoder(config.word_size, config.edu_size, config.edu_layers)
         self.composition = Composition(edu_size, config.relation_size, config.unit_size, n_labels)
         self.stack = StackLSTM(config.unit_size, config.stack_size)

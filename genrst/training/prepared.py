@@ -87,7 +87,7 @@ def _column(example: Example, column: str) -> Sequence[int] | NDArray[np.int64]:
 def load_prepared(path: Path) -> Prepared:
     """Read a prepared file."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             header = json.loads(bytes(arrays["header"]))
             if header["format"] != FORMAT:
                 raise CorpusFormatError(f"prepared features must be of format {FORMAT}, was: {header['format']}", path)

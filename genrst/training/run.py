@@ -79,7 +79,8 @@ def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
         )
     is_known = vectors.any(dim=1)
     with torch.no_grad():
-        weight.mul_(vectors[is_known].std() if is_known.any() else 1.0)
+        if is_known.any():
+            weight.mul_(vectors[is_known].std() / weight.std())
         weight[is_known] = vectors[is_known]
 
 

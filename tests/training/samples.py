@@ -1,0 +1,71 @@
+"""Three tiny documents with trees, prepared without spaCy."""
+
+from genrst.corpora.document import Document, Span, Token
+from genrst.model.config import ModelConfig
+from genrst.model.prepare import mask_entities, prepare
+from genrst.model.symbols import make_symbols
+from genrst.training.prepared import Prepared
+from genrst.transitions.actions import ActionSet
+from genrst.trees.node import Leaf, Tree, Unit
+
+SMALL = ModelConfig(
+    word_size=16, edu_size=16, edu_layers=1, unit_size=24, relation_size=8, stack_size=24, decoder_size=16,
+    lookahead_size=16, boundary_size=4, deprel_size=4,
+)  # fmt: skip
+
+
+def unit(relation: str, nuclearity: str, *children: Tree) -> Unit:
+    return Unit(relation, nuclearity, children)
+
+
+TREES: list[tuple[list[str], Tree]] = [
+    (
+        ["The ferry stopped", "when the storm came .", "Nobody was hurt ."],
+        unit("joint", "NN", unit("context", "NS", Leaf(0), Leaf(1)), Leaf(2)),
+    ),
+    (
+        ["To pay for it ,", "the council sold a warehouse", "and raised the fees .", "Shops complained ."],
+        unit(
+            "evaluation",
+            "NS",
+            unit("purpose", "SN", Leaf(0), unit("joint", "NN", Leaf(1), Leaf(2))),
+            Leaf(3),
+        ),
+    ),
+    (
+        ["She said", "the boat was late", "because the fog was thick ,", "but people waited ."],
+        unit(
+            "attribution",
+            "SN",
+            Leaf(0),
+            unit("contrast", "NN", unit("cause", "NS", Leaf(1), Leaf(2)), Leaf(3)),
+        ),
+    ),
+]
+
+
+def make_document(number: int) -> Document:
+    """A document whose tokens all depend on the first one of their sentence; a full stop ends a sentence."""
+    edus, tree = TREES[number]
+    document = Document.from_edus(f"tiny-{number}", edus, tree)
+    tokens: list[Token] = []
+    sentences: list[Span] = []
+    first = 0
+    for span, text in zip(document.edus, edus, strict=True):
+        offset = span.start
+        for word in text.split():
+            tokens.append(Token(offset, offset + len(word), first, "dep"))
+            offset += len(word) + 1
+        if text.endswith("."):
+            sentences.append(Span(tokens[first].start, span.end))
+            first = len(tokens)
+    return Document(document.id, document.text, document.edus, tree, tuple(tokens), tuple(sentences))
+
+
+def prepare_samples() -> Prepared:
+    documents = [make_document(number) for number in range(3)]
+    words = [word for document in documents for edu in mask_entities(document).edus for word in edu]
+    trees = [document.tree for document in documents if document.tree is not None]
+    symbols = make_symbols(words, ["dep"], ActionSet.from_trees(trees), min_count=1)
+    examples = [prepare(document, symbols, tree) for document, tree in zip(documents, trees, strict=True)]
+    return Prepared(symbols, examples, examples, None, {})

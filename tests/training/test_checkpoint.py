@@ -1,0 +1,53 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from genrst.errors import ConfigError
+from genrst.training.checkpoint import load_checkpoint, save_checkpoint
+from tests.training.test_trainer import QUICK, make_trainer
+
+
+@pytest.mark.parametrize("stop", [1, 2, 4])
+def test_a_resumed_run_is_the_one_never_interrupted(tmp_path: Path, stop: int):
+    """Bit for bit: weights and losses."""
+    config = replace(QUICK, max_epochs=5, schedule="cosine")
+    whole = make_trainer(config=config)
+    expected = [(record.epoch, record.train_loss, record.dev_loss, record.is_best) for record in whole.epochs()]
+
+    first = make_trainer(config=config)
+    found = []
+    for record in first.epochs():
+        found.append((record.epoch, record.train_loss, record.dev_loss, record.is_best))
+        if record.epoch == stop:
+            break
+    save_checkpoint(first, tmp_path / "checkpoint.safetensors")
+    second = make_trainer(config=config)
+    load_checkpoint(second, tmp_path / "checkpoint.safetensors")
+    found += [(record.epoch, record.train_loss, record.dev_loss, record.is_best) for record in second.epochs()]
+
+    assert found == expected
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(tensor, second.network.state_dict()[name]), name
+    assert second.progress == whole.progress
+
+
+def test_a_checkpoint_before_the_first_step(tmp_path: Path):
+    path = tmp_path / "checkpoint.safetensors"
+    save_checkpoint(make_trainer(), path)
+    load_checkpoint(make_trainer(), path)
+
+
+def test_damaged_and_foreign_checkpoints(tmp_path: Path):
+    path = tmp_path / "checkpoint.safetensors"
+    save_checkpoint(make_trainer(), path)
+    with pytest.raises(ConfigError, match="must be of seed 2, was: 1"):
+        load_checkpoint(make_trainer(seed=2), path)
+    with pytest.raises(ConfigError, match="another model"):
+        load_checkpoint(make_trainer("discriminative"), path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_checkpoint(make_trainer(), path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_checkpoint(make_trainer(), tmp_path / "missing")

@@ -1,0 +1,57 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from genrst.errors import CorpusFormatError
+from genrst.model.example import Example
+from genrst.training.prepared import Prepared, content_key, load_prepared, save_prepared
+from tests.training.samples import make_document, prepare_samples
+
+
+def as_lists(example: Example) -> tuple[object, ...]:
+    words = (example.edu_words.tolist(), example.edu_lengths.tolist(), example.token_words.tolist())
+    return example.id, *words, example.syntax, example.actions
+
+
+def test_round_trip(tmp_path: Path):
+    prepared = prepare_samples()
+    vectors = np.linspace(-1, 1, 5 * len(prepared.symbols.words), dtype=np.float32).reshape(-1, 5)
+    prepared = Prepared(prepared.symbols, prepared.train, prepared.dev[:1], vectors, {"inventory": "gum"})
+    save_prepared(prepared, tmp_path / "new" / "features.npz")
+    loaded = load_prepared(tmp_path / "new" / "features.npz")
+    assert loaded.symbols == prepared.symbols
+    assert loaded.notes == prepared.notes
+    for mine, theirs in ((prepared.train, loaded.train), (prepared.dev, loaded.dev)):
+        assert [as_lists(example) for example in mine] == [as_lists(example) for example in theirs]
+    assert loaded.vectors is not None
+    np.testing.assert_allclose(loaded.vectors, vectors, atol=1e-3)
+
+
+def test_the_key_changes_with_the_content():
+    documents = [make_document(number) for number in range(3)]
+    key = content_key(documents, {"min_count": 2})
+    assert key == content_key([make_document(number) for number in range(3)], {"min_count": 2})
+    changed = [
+        content_key(documents[:2], {"min_count": 2}),
+        content_key(documents, {"min_count": 1}),
+        content_key([replace(documents[0], text=f"{documents[0].text} "), *documents[1:]], {"min_count": 2}),
+        content_key([replace(documents[0], tree=None), *documents[1:]], {"min_count": 2}),
+        content_key([replace(documents[0], sentences=()), *documents[1:]], {"min_count": 2}),
+    ]
+    assert len({key, *changed}) == 6
+
+
+def test_damaged_files(tmp_path: Path):
+    path = tmp_path / "features.npz"
+    save_prepared(prepare_samples(), path)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(CorpusFormatError, match="must hold prepared features"):
+        load_prepared(path)
+    path.write_bytes(b"junk")
+    with pytest.raises(CorpusFormatError, match="must hold prepared features"):
+        load_prepared(path)
+    np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
+    with pytest.raises(CorpusFormatError, match="format 1, was: 0"):
+        load_prepared(path)

@@ -1,0 +1,88 @@
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from genrst.errors import TrainingError
+from genrst.model.store import make_network
+from genrst.training.config import TrainingConfig
+from genrst.training.trainer import Record, Trainer
+from tests.training.samples import SMALL, prepare_samples
+
+QUICK = TrainingConfig(batch_documents=2, learning_rate=1e-2, max_epochs=60, patience=60)
+
+
+def make_trainer(kind: str = "generative", config: TrainingConfig = QUICK, seed: int = 1) -> Trainer:
+    prepared = prepare_samples()
+    torch.manual_seed(seed)
+    network = make_network(replace(SMALL, kind=kind), prepared.symbols)  # type: ignore[arg-type]
+    return Trainer(network, prepared, config, seed)
+
+
+@pytest.mark.parametrize("kind", ["generative", "discriminative"])
+def test_three_documents_are_learned_by_heart(kind):
+    trainer = make_trainer(kind)
+    records: list[Record] = []
+    for record in trainer.epochs():
+        records.append(record)
+        if record.dev_scores["F"] == 100:
+            break
+    assert records[-1].dev_scores == {"S": 100, "N": 100, "R": 100, "F": 100}
+    assert records[-1].train_loss < records[0].train_loss / 2
+    assert math.isnan(records[-1].dev_perplexity) == (kind == "discriminative")
+
+
+def test_the_same_seed_gives_the_same_run():
+    runs = [
+        [(record.train_loss, record.dev_loss, record.dev_scores) for record in trainer.epochs()]
+        for trainer in (make_trainer(config=replace(QUICK, max_epochs=3)) for _ in range(2))
+    ]
+    assert runs[0] == runs[1]
+    other = make_trainer(config=replace(QUICK, max_epochs=3), seed=2)
+    assert [record.train_loss for record in other.epochs()] != [loss for loss, _, _ in runs[0]]
+
+
+def test_every_document_is_seen_once_an_epoch_in_a_new_order():
+    trainer = make_trainer(config=replace(QUICK, batch_documents=1))
+    orders = []
+    for epoch in range(12):
+        trainer.progress.epoch = epoch
+        order = [document for batch in trainer._batches() for document in batch]
+        assert sorted(order) == [0, 1, 2]
+        orders.append(tuple(order))
+    assert len(set(orders)) > 1
+
+
+def test_training_stops_without_progress():
+    trainer = make_trainer(config=replace(QUICK, patience=3, learning_rate=1e-12, max_epochs=50))
+    assert len(list(trainer.epochs())) == 4, "the first epoch is the best, three more are without progress"
+
+
+@pytest.mark.parametrize(("schedule", "middle"), [("constant", 1.0), ("linear", 0.5), ("cosine", 0.5)])
+def test_schedules(schedule, middle):
+    config = replace(QUICK, schedule=schedule, warmup_steps=4, max_epochs=10, batch_documents=3)
+    trainer = make_trainer(config=config)
+    assert trainer._learning_rate() == pytest.approx(config.learning_rate / 4)
+    trainer.progress.step = 5
+    assert trainer._learning_rate() == pytest.approx(config.learning_rate * middle)
+
+
+def test_blank_noise_spares_special_symbols_and_follows_the_rate():
+    trainer = make_trainer(config=replace(QUICK, blank_noise=0.5))
+    blanks = trainer._blanks([0, 1, 2], torch.device("cpu"))
+    assert blanks is not None
+    assert not blanks[:, :4].any()
+    assert 0.3 < blanks[:, 4:].float().mean() < 0.7
+    again = trainer._blanks([2], torch.device("cpu"))
+    assert again is not None
+    assert torch.equal(blanks[2:], again), "a document's noise does not depend on its batch"
+    assert make_trainer(config=replace(QUICK, blank_noise=0.0))._blanks([0], torch.device("cpu")) is None
+
+
+def test_a_loss_that_is_no_number_ends_training():
+    trainer = make_trainer()
+    with torch.no_grad():
+        trainer.network.embeddings.weight[5] = math.nan
+    with pytest.raises(TrainingError, match="must be a number, was: nan in epoch 1"):
+        next(trainer.epochs())
