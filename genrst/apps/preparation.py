@@ -11,7 +11,7 @@ from genrst.apps.messages import tell
 from genrst.apps.progress import progress
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
-from genrst.errors import CorpusWarning, TreeError
+from genrst.errors import CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.model.prepare import mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.training.config import DataConfig
@@ -29,18 +29,19 @@ def prepare_data(config: DataConfig, cache: Path) -> tuple[Prepared, Path]:
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
     settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "path"}
     path = cache / f"{content_key([*train, *dev], settings)}.npz"
-    if path.is_file():
-        tell(f"prepared features: {path}")
-        return load_prepared(path), path
-    prepared = _prepare(config, train, dev)
-    save_prepared(prepared, path)
-    tell(f"prepared features: {path} (new)")
-    return prepared, path
+    is_new = not path.is_file()
+    if is_new:
+        save_prepared(_prepare(config, train, dev), path)
+    tell(f"prepared features: {path}{' (new)' if is_new else ''}")
+    # Read back even if new: the file rounds word vectors, and the first run must be like all later ones.
+    return load_prepared(path), path
 
 
 def _read(config: DataConfig, split: str) -> list[Document]:
     corpus = load_corpus(config.path, config.corpus, split, version=config.gum_version)
     documents = list(progress(corpus, f"reading {split}", len(corpus)))
+    if not documents:
+        raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, was: none")
     for document in documents:
         if document.tree is None:
             raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")

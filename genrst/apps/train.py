@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genrst.apps.messages import tell
+from genrst.apps.messages import show, tell
 from genrst.errors import MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.prepare_only:
         from genrst.apps.preparation import prepare_data
 
-        print(prepare_data(config.data, Path(arguments.cache))[1])
+        show(str(prepare_data(config.data, Path(arguments.cache))[1]))
         return 0
     _train(config, arguments)
     return 0
@@ -65,12 +65,11 @@ def _train(config: "RunConfig", arguments: argparse.Namespace) -> None:
     device = choose_device(arguments.device)
     processes = join_processes(device)
     try:
-        prepared = _prepared(config, arguments)
         folder = Path(arguments.output or Path("runs") / Path(arguments.config).stem)
-        histories = {
-            f"seed {run.seed}": list(_follow(run, prepared, arguments.resume))
-            for run in _runs(config, folder, device, processes)
-        }
+        runs = _runs(config, folder, device, processes)
+        _check(runs, arguments.resume)
+        prepared = _prepared(config, arguments)
+        histories = {f"seed {run.seed}": list(_follow(run, prepared, arguments.resume)) for run in runs}
         if processes.is_first:
             _finish(histories, folder, config.training.select)
     finally:
@@ -96,15 +95,22 @@ def _runs(config: "RunConfig", folder: Path, device: "torch.device", processes: 
     ]
 
 
+def _check(runs: "list[Run]", resume: str | None) -> None:
+    """What can be wrong with the folders, before features are prepared or the first of several seeds is trained."""
+    if resume not in (None, "auto") and len(runs) > 1:
+        raise UsageError("--resume PATH is for one seed; use --resume auto for several")
+    for run in runs:
+        if resume is None and run.find_checkpoint() is not None and run.processes.is_first:
+            raise UsageError(
+                f"{run.folder} holds a run already: --resume auto goes on with it, --output starts another"
+            )
+
+
 def _follow(run: "Run", prepared: "Prepared", resume: str | None) -> "Iterator[Record]":
     """Train one seed, telling what happens; yields all its records, also those from before a resumption."""
     from genrst.training.run import LOG, read_log
 
     checkpoint = run.find_checkpoint() if resume == "auto" else Path(resume) if resume else None
-    if resume and resume != "auto" and len(run.config.training.seeds) > 1:
-        raise UsageError("--resume PATH is for one seed; use --resume auto for several")
-    if resume is None and run.find_checkpoint() is not None and run.processes.is_first:
-        raise UsageError(f"{run.folder} holds a run already: --resume auto goes on with it, --output starts another")
     for record in run.records(prepared, checkpoint):
         if run.processes.is_first:
             tell(_line(run.seed, record))
@@ -126,11 +132,13 @@ def _finish(histories: "dict[str, list[Record]]", folder: Path, select: str) -> 
 
     from genrst.training.curve import plot_curves
 
-    best = [
-        max((r for r in records if r.dev_scores), key=lambda r: r.dev_scores[select]) for records in histories.values()
-    ]
-    for name, record in zip(histories, best, strict=True):
-        tell(f"{name}: best epoch {record.epoch}, " + " ".join(f"{a} {s:.2f}" for a, s in record.dev_scores.items()))
+    best = []
+    for name, records in histories.items():
+        # A finished run that was resumed into another folder has no records there.
+        if scored := [record for record in records if record.dev_scores]:
+            best.append(max(scored, key=lambda record: record.dev_scores[select]))
+            scores = " ".join(f"{aspect} {score:.2f}" for aspect, score in best[-1].dev_scores.items())
+            tell(f"{name}: best epoch {best[-1].epoch}, {scores}")
     if len(best) > 1:
         columns = {aspect: [record.dev_scores[aspect] for record in best] for aspect in best[0].dev_scores}
         tell("mean ± spread: " + " ".join(f"{a} {mean(v):.2f} ± {stdev(v):.2f}" for a, v in columns.items()))

@@ -137,6 +137,7 @@ def write(document: Document, path: str | Path) -> None:
 def write_documents(documents: Iterable[Document], path: str | Path) -> None:
     """Write documents to one file; only `.jsonl` holds several."""
     path = Path(path)
+    _format(path)  # so that a wrong suffix is reported with the name of the file
     write_atomically(path, format_documents(documents, path.suffix))
 
 
@@ -162,7 +163,7 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:50]}.", delete=False) as file:
             temporary = Path(file.name)
             write_content(cast(BinaryIO, file))
         temporary.chmod(0o666 & ~_umask())

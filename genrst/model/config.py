@@ -43,21 +43,28 @@ class ModelConfig:
     deprel_size: int = 50
     """Width of dependency relation embeddings."""
 
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int) and value < 1:
+                raise ConfigError(f"model.{field.name}: the value must be 1 or more, was: {value}")
 
-def from_mapping(cls: type[Config], data: Mapping[str, Any], where: str = "") -> Config:
-    """Build a configuration from nested plain data, checking every key and type."""
+
+def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
+    """Build a configuration from nested plain data, checking every key and type; `where` is the name of the table."""
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{where or 'a configuration'}: the value must be a table, was: {data!r}")
     hints = typing.get_type_hints(cls)
+    table = f"{where}." if where else ""
     unknown = [key for key in data if key not in hints]
     if unknown:
-        raise ConfigError(f"{where}{unknown[0]}: the key must be one of {', '.join(hints)}")
-    return cls(**{key: _value(hints[key], value, f"{where}{key}") for key, value in data.items()})
+        raise ConfigError(f"{table}{unknown[0]}: the key must be one of {', '.join(hints)}")
+    return cls(**{key: _value(hints[key], value, f"{table}{key}") for key, value in data.items()})
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        if not isinstance(value, Mapping):
-            raise ConfigError(f"{where}: the value must be a table, was: {value!r}")
-        return from_mapping(hint, value, f"{where}.")
+        return from_mapping(hint, value, where)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         if value not in arguments:

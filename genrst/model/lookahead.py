@@ -2,7 +2,7 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence, unpad_sequence
+from torch.nn.utils.rnn import pad_sequence
 
 
 class Lookahead(nn.Module):
@@ -25,6 +25,6 @@ class Lookahead(nn.Module):
             self.initial_cell.expand(-1, len(sizes), -1).contiguous(),
         )
         states, _ = self.lstm(pad_sequence(backward), initial)
-        rows = unpad_sequence(states, torch.tensor(sizes))
         end = self.initial_hidden[0].to(states.dtype)
-        return torch.cat([torch.cat([row.flip(0), end]) for row in rows])
+        rows = [states[:size, document].flip(0) for document, size in enumerate(sizes)]
+        return torch.cat([part for row in rows for part in (row, end)])

@@ -41,16 +41,16 @@ def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
         raise TreeError(f"{document.id}: a document must have text and tokens to be prepared; annotate it first")
     starts = [token.start for token in document.tokens]
     entity_of = [-1] * len(starts)
-    # Outer entities come first, so that an inner one never shows inside.
-    for number, entity in reversed(list(enumerate(document.entities))):
+    # Outer entities are written last, so that an inner one never shows inside.
+    entities = sorted(document.entities, key=lambda entity: (entity.start, -entity.end))
+    for number, entity in reversed(list(enumerate(entities))):
         for token in range(bisect_left(starts, entity.start), bisect_left(starts, entity.end)):
             entity_of[token] = number
     words = [document.text[token.start : token.end] for token in document.tokens]
     if lowercase:
         words = [word.lower() for word in words]
     words = [
-        word if entity < 0 else f"<{document.entities[entity].label}>"
-        for word, entity in zip(words, entity_of, strict=True)
+        word if entity < 0 else f"<{entities[entity].label}>" for word, entity in zip(words, entity_of, strict=True)
     ]
     edu_tokens = [bisect_left(starts, edu.start) for edu in document.edus]
     edu_tokens[0] = 0

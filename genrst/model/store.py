@@ -49,17 +49,19 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> Model:
         config = from_mapping(ModelConfig, json.loads((folder / CONFIG).read_text(encoding="utf-8")))
         symbols = Symbols.from_dict(json.loads((folder / SYMBOLS).read_text(encoding="utf-8")))
         weights = load_file(folder / WEIGHTS)
+    except ConfigError as error:
+        raise ConfigError(f"{folder}: {error}") from error
     except OSError as error:
         raise CorpusNotFoundError(
             f"{folder}: a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}: {error}"
         ) from error
-    except (json.JSONDecodeError, UnicodeDecodeError, SafetensorError) as error:
+    except (ValueError, RecursionError, SafetensorError) as error:
         raise ConfigError(f"{folder}: a file of the model is damaged: {error}") from error
     network = make_network(config, symbols)
     try:
         network.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
     except RuntimeError as error:
-        raise ConfigError(
-            f"{folder}: the weights do not fit the configuration: {str(error).splitlines()[1:2]}"
-        ) from error
+        # The first line of PyTorch's message is a heading.
+        reason = str(error).splitlines()[-1].strip()
+        raise ConfigError(f"{folder}: the weights do not fit the configuration: {reason}") from error
     return Model(network.to(device).eval(), symbols)

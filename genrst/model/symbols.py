@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genrst.errors import ConfigError
-from genrst.model.vocabulary import Vocabulary
+from genrst.model.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 from genrst.transitions.actions import ActionSet, Reduce
 
 
@@ -34,10 +34,13 @@ class Symbols:
     def from_dict(cls, data: Mapping[str, Any]) -> "Symbols":
         """The inverse of `as_dict`."""
         try:
+            for name, first in (("words", SPECIALS), ("deprels", (NONE, UNK))):
+                if tuple(data[name][: len(first)]) != first:
+                    raise ValueError(f"{name} that do not start with {' '.join(first)}")
             labels = tuple(Reduce(relation, nuclearity) for relation, nuclearity in data["labels"])
             return cls(Vocabulary(tuple(data["words"])), Vocabulary(tuple(data["deprels"])), ActionSet(labels))
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"a vocabulary must hold words, deprels and labels, was: {error!r}") from error
+            raise ConfigError(f"symbols must be words, deprels and labels, was: {error!r}") from error
 
 
 def make_symbols(words: Iterable[str], deprels: Iterable[str], actions: ActionSet, min_count: int = 2) -> Symbols:

@@ -21,7 +21,10 @@ class Vocabulary:
     _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_numbers", {symbol: number for number, symbol in enumerate(self.symbols)})
+        # A text may hold "<pad>" as a word like any other; it must not be taken for the special symbol.
+        reserved = {PAD, NONE, EOS}
+        numbers = {symbol: number for number, symbol in enumerate(self.symbols) if symbol not in reserved}
+        object.__setattr__(self, "_numbers", numbers)
 
     @classmethod
     def from_words(cls, words: Iterable[str], min_count: int = 2) -> "Vocabulary":
@@ -39,7 +42,7 @@ class Vocabulary:
         return len(self.symbols)
 
     def number(self, symbol: str) -> int:
-        """The number of a symbol; that of `<unk>` if it is not in the vocabulary."""
+        """The number of a word or label; that of `<unk>` if it is not in the vocabulary."""
         return self._numbers.get(symbol, self._numbers[UNK])
 
     def numbers(self, symbols: Sequence[str]) -> list[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from genrst.errors import GenrstError
 from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer
 
 
@@ -56,8 +57,10 @@ def _step(scorer: Scorer, documents: np.ndarray[tuple[int], np.dtype[np.int64]],
         np.array([parse.start_of(-1) for parse in parses]),
         np.array([parse.n_generated for parse in parses]),
     )
-    best = logp.argmax(axis=1)
-    for parse, action, score in zip(parses, best.tolist(), logp.max(axis=1).tolist(), strict=True):
+    best, scores = logp.argmax(axis=1), logp.max(axis=1)
+    if not np.isfinite(scores).all():
+        raise GenrstError(f"the log-probability of an action must be a number, was: {scores[~np.isfinite(scores)][0]}")
+    for parse, action, score in zip(parses, best.tolist(), scores.tolist(), strict=True):
         parse.actions.append(action)
         parse.action_logp += score
     _generate(scorer, [(d, p) for d, p, a in zip(documents.tolist(), parses, best, strict=True) if a == 0])

@@ -4,13 +4,14 @@ What a document already has is kept: its EDUs always (a token never crosses one)
 has them. Not here: finding the EDUs.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from genrst.corpora.document import Document, Span, Token
-from genrst.errors import TreeError
+from genrst.errors import MissingDependencyError, TreeError
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,8 +28,14 @@ def _make_docs(
     documents: Iterable[Document], pipeline: "Language"
 ) -> "Iterator[tuple[Doc, tuple[Document, Sequence[Span]]]]":
     for document in documents:
-        spans = token_spans(document, pipeline)
-        yield _make_doc(document, spans, pipeline), (document, spans)
+        try:
+            spans = token_spans(document, pipeline)
+            doc = _make_doc(document, spans, pipeline)
+        except TreeError:
+            raise
+        except ValueError as error:
+            raise TreeError(f"{document.id}: spaCy cannot read the text: {error}") from error
+        yield doc, (document, spans)
 
 
 def _make_doc(document: Document, spans: Sequence[Span], pipeline: "Language") -> "Doc":
@@ -38,9 +45,16 @@ def _make_doc(document: Document, spans: Sequence[Span], pipeline: "Language") -
     assert document.text is not None
     words = [document.text[span.start : span.end] for span in spans]
     spaces = [left.end < right.start for left, right in pairwise(spans)] + [False] * bool(spans)
-    starts = {sentence.start for sentence in document.sentences}
-    sent_starts: list[bool | int | None] | None = [span.start in starts for span in spans] if starts else None
-    return Doc(pipeline.vocab, words, spaces, sent_starts=sent_starts)
+    return Doc(pipeline.vocab, words, spaces, sent_starts=_sentence_starts(document, spans))
+
+
+def _sentence_starts(document: Document, spans: Sequence[Span]) -> list[bool | int | None] | None:
+    """Whether each token is the first one of a sentence, which may start with white space; None if nobody knows."""
+    if not document.sentences:
+        return None
+    starts = [sentence.start for sentence in document.sentences]
+    numbers = [0, *(bisect_right(starts, span.start) for span in spans)]
+    return [left != right for left, right in pairwise(numbers)]
 
 
 def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
@@ -61,6 +75,8 @@ def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
 
 
 def _with_annotation(document: Document, spans: Sequence[Span], doc: "Doc") -> Document:
+    if not doc.has_annotation("DEP"):
+        raise MissingDependencyError("the spaCy pipeline must have a parser: pip install 'genrst[text]'")
     tokens = tuple(
         Token(span.start, span.end, token.head.i, token.dep_, token.tag_)
         for span, token in zip(spans, doc, strict=True)

@@ -45,7 +45,7 @@ def _load(name: str) -> "Language":
             pipeline: Language = importlib.import_module(name).load()
             return pipeline
         return spacy.load(name)
-    except OSError as error:
+    except (OSError, AttributeError, TypeError, ValueError) as error:
         known = ", ".join(PIPELINES)
         raise MissingDependencyError(
             f"the spaCy pipeline must be installed or a folder ({known}), was: {name!r}; pip install 'genrst[text]'"

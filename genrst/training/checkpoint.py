@@ -34,13 +34,13 @@ def load_checkpoint(trainer: Trainer, path: Path) -> None:
     """Put a trainer where the run was when the checkpoint was written."""
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-        progress = Progress(**json.loads(metadata["progress"]))
+        progress, seed = Progress(**json.loads(metadata["progress"])), metadata["seed"]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: the checkpoint cannot be read: {error}") from error
-    if metadata["seed"] != str(trainer.seed):
-        raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, was: {metadata['seed']}")
+    if seed != str(trainer.seed):
+        raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, was: {seed}")
     _restore(trainer, tensors, path)
     trainer.progress = progress
 

@@ -1,5 +1,6 @@
 """What `genrst train` reads from a TOML file: where the data is, the sizes of the model, how it is trained."""
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ class TrainingConfig:
     batch_documents: int = 8
     max_epochs: int = 60
     patience: int = 12
-    """Stop after so many epochs without a better score on dev."""
+    """Stop after so many epochs without a better score on dev; no fewer than between two evaluations."""
     select: Literal["S", "N", "R", "F"] = "F"
     """The dev score by which the best epoch is chosen. (The loss on dev is lowest long before the trees are best.)"""
     learning_rate: float = 1e-3
@@ -62,14 +63,16 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         checks = {
-            "seeds": bool(self.seeds),
+            "seeds": 0 < len(self.seeds) == len(set(self.seeds)) and all(abs(seed) < 2**63 for seed in self.seeds),
             "batch_documents": self.batch_documents > 0,
             "max_epochs": self.max_epochs > 0,
+            "warmup_steps": self.warmup_steps >= 0,
             "learning_rate": self.learning_rate > 0,
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "checkpoint_epochs": self.checkpoint_epochs > 0,
             "evaluate_epochs": self.evaluate_epochs > 0,
+            "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
         for name, is_right in checks.items():
             if not is_right:
@@ -91,7 +94,7 @@ def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
     for change in changes:
         _apply(data, change)
@@ -112,7 +115,7 @@ def _apply(data: dict[str, Any], change: str) -> None:
             raise ConfigError(f"{name}: {table} is no table")
     try:
         data[key] = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         # A bare word is a string; quoting it twice for the shell and for TOML would be a nuisance.
         data[key] = value.strip()
 
@@ -132,7 +135,8 @@ def _toml_value(value: Any) -> str:  # noqa: ANN401
         case bool():
             return str(value).lower()
         case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            # JSON's escapes are TOML's too, but for the one control character that JSON leaves as it is.
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case list() | tuple():
             return f"[{', '.join(map(_toml_value, value))}]"
         case _:

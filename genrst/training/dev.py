@@ -21,17 +21,17 @@ from genrst.trees.relations import OPEN
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Negative log-likelihoods of actions and of words, and how many there were."""
+    """Negative log-likelihoods of the actions and of the words of some EDUs, and how many EDUs and words there were."""
 
     action_nll: float = 0.0
-    n_actions: int = 0
+    n_edus: int = 0
     word_nll: float = 0.0
     n_words: int = 0
 
     def __add__(self, other: "Likelihood") -> "Likelihood":
         return Likelihood(
             self.action_nll + other.action_nll,
-            self.n_actions + other.n_actions,
+            self.n_edus + other.n_edus,
             self.word_nll + other.word_nll,
             self.n_words + other.n_words,
         )
@@ -46,9 +46,10 @@ def gold_likelihood(
     with torch.inference_mode():
         for first in range(0, len(examples), batch_documents):
             part = slice(first, first + batch_documents)
-            found = network(make_batch(examples[part], gold[part]).to(device))
+            batch = make_batch(examples[part], gold[part])
+            found = network(batch.to(device))
             total += Likelihood(
-                -float(found.actions.sum()), len(found.actions), -float(found.words.sum()), len(found.words)
+                -float(found.actions.sum()), sum(batch.n_edus), -float(found.words.sum()), len(found.words)
             )
     return total
 

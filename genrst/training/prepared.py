@@ -6,6 +6,7 @@ The file is a NumPy archive without pickles, so it can be carried to a machine t
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +99,7 @@ def load_prepared(path: Path) -> Prepared:
                 arrays["vectors"].astype(np.float32) if "vectors" in arrays else None,
                 header["notes"],
             )
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, CorpusFormatError):
             raise
         raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error

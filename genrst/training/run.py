@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from genrst.corpora.files import write_atomically
-from genrst.errors import ConfigError
+from genrst.errors import ConfigError, CorpusFormatError
 from genrst.model.network import Network
 from genrst.model.store import Model, make_network, save_model
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
@@ -92,5 +92,12 @@ def read_log(path: Path) -> list[Record]:
     """The records of a run, as far as it has come; a line cut off by a crash does not count."""
     if not path.is_file():
         return []
-    *lines, _cut_off = path.read_text(encoding="utf-8").split("\n")
-    return [Record(**json.loads(line)) for line in lines]
+    *lines, _cut_off = path.read_bytes().split(b"\n")
+    return [_from_line(line, path, number) for number, line in enumerate(lines, start=1)]
+
+
+def _from_line(line: bytes, path: Path, number: int) -> Record:
+    try:
+        return Record(**json.loads(line))
+    except (TypeError, ValueError) as error:
+        raise CorpusFormatError(f"a line must be the record of an epoch, was: {error}", path, number) from error

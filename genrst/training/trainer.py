@@ -91,9 +91,8 @@ class Trainer:
         # Looking at a loss waits for the GPU, so it is done once an epoch.
         train_loss = self.processes.add(float(torch.stack(losses).sum()))[0]
         train_loss /= sum(example.n_edus for example in self.prepared.train)
-        if not math.isfinite(train_loss):
-            raise TrainingError(f"the loss must be a number, was: {train_loss} in epoch {self.progress.epoch + 1}")
         self.progress.epoch += 1
+        self._check(train_loss)
         return self._record(train_loss, time.perf_counter() - started)
 
     def _batches(self) -> list[list[int]]:
@@ -153,10 +152,17 @@ class Trainer:
         warmup = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps else 1.0
         return config.learning_rate * factor * warmup
 
+    def _check(self, loss: float) -> None:
+        """A loss that is no number ends training, before a record is made of it."""
+        if not math.isfinite(loss):
+            raise TrainingError(f"the loss must be a number, was: {loss} in epoch {self.progress.epoch}")
+
     def _record(self, train_loss: float, train_seconds: float) -> Record:
         started = time.perf_counter()
         self.network.eval()
         likelihood = gold_likelihood(self.network, self.prepared.dev, self._dev_gold, self.config.batch_documents)
+        # The last step of an epoch can break the network without showing in the training loss.
+        self._check(likelihood.action_nll + likelihood.word_nll)
         scores = self._dev_scores()
         self.network.train()
         is_best = bool(scores) and scores[self.config.select] > self.progress.best_score
@@ -183,7 +189,6 @@ class Trainer:
 
 
 def _dev_losses(found: Likelihood) -> tuple[float, float, float]:
-    """Loss per EDU, of actions alone, and the perplexity of words; a tree over m EDUs has 2m − 1 actions."""
-    n_edus = max(1.0, found.n_actions / 2)
+    """Loss per EDU, of actions alone, and the perplexity of words."""
     perplexity = math.exp(min(found.word_nll / found.n_words, 700)) if found.n_words else math.nan
-    return (found.action_nll + found.word_nll) / n_edus, found.action_nll / n_edus, perplexity
+    return (found.action_nll + found.word_nll) / found.n_edus, found.action_nll / found.n_edus, perplexity

@@ -40,7 +40,13 @@ class Reference:
     """Scores one document."""
 
     def __init__(self, network: Network, example: Example, is_blank: Tensor | None = None) -> None:
-        self.network, self.example, self.is_blank = network, example, is_blank
+        self.network, self.example = network, example
+        self.table = network.embeddings.weight
+        if is_blank is not None:
+            self.table = torch.where(is_blank[:, None], self.table[UNK_ID], self.table)
+        # One look-up for all words of the document: a gradient as large as the table for each would be unfair.
+        self.words = torch.tensor(sorted({*example.edu_words.tolist(), *example.token_words.tolist(), PAD_ID, NONE_ID}))
+        self.vectors = dict(zip(self.words.tolist(), self.table[self.words], strict=True))
         ends = example.edu_lengths.cumsum()
         self.edu_words = [
             [int(word) for word in example.edu_words[end - length : end]]
@@ -49,9 +55,8 @@ class Reference:
         self.edus = [self.encode(words) for words in self.edu_words]
 
     def embed(self, word: int) -> Tensor:
-        if self.is_blank is not None and self.is_blank[word]:
-            word = UNK_ID
-        return self.network.embeddings.weight[word]
+        vector: Tensor = self.vectors[word]
+        return vector
 
     def encode(self, words: list[int]) -> Tensor:
         """Equations 2 and 3."""
@@ -138,12 +143,11 @@ class Reference:
         initial = layer.initial_hidden[0, 0], layer.initial_cell[0, 0]
         inputs = [self.embed(word) for word in self.edu_words[edu]]
         decoded = [initial[0], *torch_lstm(layer.decoder, inputs, initial)]
-        table = torch.stack([self.embed(word) for word in range(len(self.network.embeddings.weight))])
         projection = torch.cat([layer.from_stack.weight, layer.from_decoder.weight], dim=1)
         distributions = []
         for hidden in decoded:
             query = projection @ torch.cat([state, hidden]) + layer.from_stack.bias
-            scores = table[FIRST_OUTPUT_ID:] @ query + layer.bias
+            scores = self.table[FIRST_OUTPUT_ID:] @ query + layer.bias
             distributions.append(scores - torch.logsumexp(scores, dim=0))
         return distributions
 

@@ -1,0 +1,178 @@
+"""A tree that grows from left to right beside its text, an EDU per row: for documents of any length.
+
+Between two neighbouring EDUs exactly one unit has its split, so the row between them is free for that unit's relation:
+whatever is deeper ends above or starts below it. Labels never meet, however long they are.
+"""
+
+from dataclasses import dataclass, field
+
+from genrst.rendering.characters import is_right_to_left
+from genrst.rendering.geometry import (
+    MARGIN,
+    Canvas,
+    Layout,
+    ShapeKind,
+    line_height,
+    line_width,
+    wrap_relation,
+    wrap_text,
+)
+from genrst.rendering.labels import Range, edu_texts, levels, nucleus_of, range_of, roots, shared_relation
+from genrst.trees.analysis import Analysis
+from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
+
+TEXT_WIDTH = 480.0
+
+_STEP, _LEAST_STEP = 28.0, 3.0  # from a unit to its children
+_TREE_WIDTH = 1000.0  # a deep tree takes smaller steps to stay within it
+_MARK_STEP = 14.0  # the least step with room for N and S
+_LABEL_WIDTH = 200.0
+_PADDING = 4.0  # above and below the text of an EDU
+_UNIT_ROW, _EMPTY_ROW = 18.0, 4.0
+_DOT, _CORNER = 3.0, 7.0
+_CIRCLE = 0.5523  # where the control points of a quarter of a circle are
+
+
+def layout_compact(document: Analysis, text_width: float = TEXT_WIDTH) -> Layout:
+    """Place the tree of a document on the left and its EDUs, wrapped to this width, on the right."""
+    texts = [wrap_text(text, text_width) for text in edu_texts(document)]
+    plan = _plan(roots(document), texts)
+    canvas = Canvas()
+    for tree in roots(document):
+        for unit in units(tree):
+            _draw_unit(canvas, plan, unit)
+    for edu, lines in enumerate(texts):
+        middle = plan.edu_rows[edu]
+        half_number, half_line = line_height("number") / 2, line_height("text") / 2
+        canvas.text((edu, edu + 1), "number", (plan.text_column - 8.0, middle - half_number), [str(edu + 1)], "right")
+        canvas.text((edu, edu + 1), "text", (plan.text_column, middle - half_line), lines)
+    return canvas.finish(is_mirrored=is_right_to_left(document.text or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A relation in a gap: that of a satellite, or of the nuclei of a unit."""
+
+    node: Range
+    relation: str
+    lines: list[str]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Where everything is: a row per EDU and per gap after it, a column per level, and one for the text.
+
+    `splits` are the gaps, each by the EDU before it, in which lines from above meet the units.
+    """
+
+    levels: dict[Range, int]
+    step: float
+    splits: dict[Range, int] = field(default_factory=dict)
+    labels: dict[Range, dict[int, _Label]] = field(default_factory=dict)
+    edu_rows: list[float] = field(default_factory=list)
+    gap_rows: list[float] = field(default_factory=list)
+    number_column: float = 0.0
+    text_column: float = 0.0
+
+    def column(self, node: Tree) -> float:
+        """The place of a unit, or where the branch of an EDU ends."""
+        return MARGIN + _DOT + self.levels[range_of(node)] * self.step
+
+    def row(self, node: Tree) -> float:
+        """The height of a node: that of an EDU's first line, or of the gap in which a unit splits."""
+        return self.edu_rows[node.edu] if isinstance(node, Leaf) else self.gap_rows[self.splits[range_of(node)]]
+
+
+def _plan(trees: list[Tree], texts: list[list[str]]) -> _Plan:
+    depths = levels(trees)
+    depth = max(depths.values())
+    plan = _Plan(depths, max(_LEAST_STEP, min(_STEP, _TREE_WIDTH / max(depth, 1))))
+    right = MARGIN + _DOT + depth * plan.step
+    for tree in trees:
+        for unit in units(tree):
+            plan.splits[range_of(unit)] = _split(unit)
+            labels = plan.labels[range_of(unit)] = _labels(unit)
+            widths = (line_width(line, "relation") for label in labels.values() for line in label.lines)
+            right = max(right, plan.column(unit) + _CORNER + max(widths, default=0.0))
+    plan.number_column = right + 10.0
+    plan.text_column = plan.number_column + line_width(str(len(texts)), "number") + 10.0
+    _stack_rows(plan, texts)
+    return plan
+
+
+def _stack_rows(plan: _Plan, texts: list[list[str]]) -> None:
+    used_gaps = set(plan.splits.values()).union(*plan.labels.values())
+    top = MARGIN
+    for edu, lines in enumerate(texts):
+        plan.edu_rows.append(top + _PADDING + line_height("text") / 2)
+        top += max(1, len(lines)) * line_height("text") + 2 * _PADDING
+        height = _UNIT_ROW if edu in used_gaps else _EMPTY_ROW
+        plan.gap_rows.append(top + height / 2)
+        top += height
+
+
+def _split(unit: Unit) -> int:
+    """The middle one of the gaps before the second and later nuclei, or of all gaps of a unit with one nucleus."""
+    nuclei = [child for letter, child in zip(unit.nuclearity, unit.children, strict=True) if letter == "N"]
+    later = nuclei[1:] or unit.children[1:]
+    return later[(len(later) - 1) // 2].start - 1
+
+
+def _labels(unit: Unit) -> dict[int, _Label]:
+    """The relations of a unit by gap: a satellite's next to it, towards its nucleus; the nuclei's at the split."""
+    labels: dict[int, _Label] = {}
+    for position, (letter, child) in enumerate(zip(unit.nuclearity, unit.children, strict=True)):
+        if letter == "S":
+            gap = child.stop - 1 if nucleus_of(unit.nuclearity, position) > position else child.start - 1
+            labels[gap] = _label(range_of(child), unit.relations[position])
+    if shared_relation(unit):
+        labels[_split(unit)] = _label(range_of(unit), shared_relation(unit))
+    return labels
+
+
+def _label(node: Range, relation: str) -> _Label:
+    return _Label(node, relation, wrap_relation(relation, _LABEL_WIDTH, limit=1))
+
+
+def _draw_unit(canvas: Canvas, plan: _Plan, unit: Unit) -> None:
+    x, y = plan.column(unit), plan.row(unit)
+    shared = shared_relation(unit)
+    branches = zip(unit.nuclearity, unit.relations, unit.children, strict=True)
+    # The nearest last: where branches share a line, it has the colour of the one that ends first.
+    for letter, relation, child in sorted(branches, key=lambda branch: -abs(plan.row(branch[2]) - y)):
+        _draw_branch(canvas, plan, unit, child, letter, shared if letter == "N" else relation)
+    for gap, label in plan.labels[range_of(unit)].items():
+        at = x + _CORNER, plan.gap_rows[gap] - line_height("relation") / 2
+        canvas.text(label.node, "relation", at, label.lines, relation=label.relation)
+    _draw_dot(canvas, range_of(unit), x, y, shared)
+
+
+def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: str, relation: str) -> None:
+    """Place the line from a unit to a child, with N or S on it, and on to the text if the child is an EDU."""
+    key = range_of(child)
+    (x, y), (end, row) = (plan.column(unit), plan.row(unit)), (plan.column(child), plan.row(child))
+    corner = min(_CORNER, plan.step)
+    turn = row - corner if row > y else row + corner
+    bend = (x, row + (turn - row) * (1 - _CIRCLE)), (x + corner * (1 - _CIRCLE), row), (x + corner, row)
+    kind: ShapeKind = "nucleus" if letter == "N" else "satellite"
+    points = (x, y), (x, y), (x, turn), (x, turn), *bend, bend[-1], (end, row), (end, row)
+    canvas.curve(key, kind, *points, relation="" if relation == SPAN else relation)
+    if plan.step >= _MARK_STEP:
+        mark = (x + plan.step / 2 + 1.0, row - line_height("mark") - 0.5)
+        canvas.text(key, "mark", mark, [letter], "centre")
+    if isinstance(child, Leaf):
+        canvas.line(key, "leader", (end, row), (plan.number_column, row))
+
+
+def _draw_dot(canvas: Canvas, node: Range, x: float, y: float, relation: str) -> None:
+    side = _DOT * _CIRCLE
+    canvas.curve(
+        node,
+        "dot",
+        (x - _DOT, y),
+        *((x - _DOT, y - side), (x - side, y - _DOT), (x, y - _DOT)),
+        *((x + side, y - _DOT), (x + _DOT, y - side), (x + _DOT, y)),
+        *((x + _DOT, y + side), (x + side, y + _DOT), (x, y + _DOT)),
+        *((x - side, y + _DOT), (x - _DOT, y + side), (x - _DOT, y)),
+        relation=relation,
+    )

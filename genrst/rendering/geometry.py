@@ -1,0 +1,141 @@
+"""A picture as plain data: boxes of text and shapes at their places, each with the node it belongs to.
+
+A `Canvas` collects them while a layout is made. Not here: where things go (`classic`, `compact`) and how they are
+drawn (`svg`, `image`). Sizes are pixels, the origin is at the top left.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from genrst.rendering.characters import is_right_to_left, printable
+from genrst.rendering.labels import Range
+from genrst.rendering.measure import shorten, text_width, wrap
+
+Point: TypeAlias = tuple[float, float]
+Align: TypeAlias = Literal["left", "centre", "right"]
+TextKind: TypeAlias = Literal["text", "relation", "number", "mark"]
+ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot"]
+
+FONT_SIZES: dict[TextKind, float] = {"text": 12.0, "relation": 11.0, "number": 10.0, "mark": 9.0}
+LINE_SPACING = 1.3
+BOLD = 1.13
+"""How much wider than plain letters the bold ones of relation names are."""
+
+MARGIN = 16.0
+"""The empty border of every picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextBox:
+    """One or more lines of text; (x, y) is the top left corner. `relation` gives the colour."""
+
+    node: Range
+    kind: TextKind
+    x: float
+    y: float
+    width: float
+    height: float
+    lines: tuple[str, ...]
+    align: Align = "left"
+    relation: str = ""
+    right_to_left: bool = False
+
+    def baselines(self) -> Iterator[tuple[Point, str]]:
+        """Each line and where it stands: its left end, centre or right end, as aligned."""
+        x = self.x + {"left": 0.0, "centre": self.width / 2, "right": self.width}[self.align]
+        for number, line in enumerate(self.lines):
+            middle = self.y + (number + 0.5) * line_height(self.kind)
+            yield (x, middle + 0.35 * FONT_SIZES[self.kind]), line
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A line through points, or a curve through a point and then (control, control, point) again and again.
+
+    Arrows and dots are filled, the others are strokes.
+    """
+
+    node: Range
+    kind: ShapeKind
+    points: tuple[Point, ...]
+    is_curved: bool = False
+    relation: str = ""
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether the shape is an area."""
+        return self.kind in ("arrow", "dot")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A whole picture."""
+
+    width: float
+    height: float
+    boxes: tuple[TextBox, ...]
+    shapes: tuple[Shape, ...]
+
+    def mirrored(self) -> "Layout":
+        """The same picture with left and right exchanged, for texts that are read from right to left."""
+        sides: dict[Align, Align] = {"left": "right", "centre": "centre", "right": "left"}
+        boxes = (replace(box, x=self.width - box.x - box.width, align=sides[box.align]) for box in self.boxes)
+        shapes = (replace(shape, points=tuple((self.width - x, y) for x, y in shape.points)) for shape in self.shapes)
+        return replace(self, boxes=tuple(boxes), shapes=tuple(shapes))
+
+
+def line_height(kind: TextKind) -> float:
+    """The distance between two lines of this kind of text."""
+    return FONT_SIZES[kind] * LINE_SPACING
+
+
+def wrap_text(text: str, width: float) -> list[str]:
+    """The lines of an EDU in a column of this width."""
+    return wrap(printable(text), width / FONT_SIZES["text"])
+
+
+def wrap_relation(relation: str, width: float, limit: int = 3) -> list[str]:
+    """The lines of a relation name in this width; a name that needs too many of them ends in an ellipsis."""
+    em = width / FONT_SIZES["relation"] / BOLD
+    return shorten(wrap(printable(relation), em), limit, em)
+
+
+def line_width(line: str, kind: TextKind) -> float:
+    """The width of one line of this kind of text."""
+    return text_width(line, FONT_SIZES[kind]) * (BOLD if kind == "relation" else 1.0)
+
+
+@dataclass(slots=True)
+class Canvas:
+    """Collects what a layout places."""
+
+    boxes: list[TextBox] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+
+    def text(
+        self, node: Range, kind: TextKind, at: Point, lines: Sequence[str], align: Align = "left", relation: str = ""
+    ) -> None:
+        """Place lines at the left, centre or right of a point, downwards; nothing if there are none."""
+        if not lines:
+            return
+        width = max(line_width(line, kind) for line in lines)
+        x = at[0] - {"left": 0.0, "centre": width / 2, "right": width}[align]
+        height = len(lines) * line_height(kind)
+        is_reversed = is_right_to_left("".join(lines))
+        self.boxes.append(TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed))
+
+    def line(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "") -> None:
+        """Place a straight or broken line, or a filled area with these corners."""
+        self.shapes.append(Shape(node, kind, points, relation=relation))
+
+    def curve(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "") -> None:
+        """Place a curve: a point, then (control, control, point) as often as needed."""
+        self.shapes.append(Shape(node, kind, points, is_curved=True, relation=relation))
+
+    def finish(self, is_mirrored: bool) -> Layout:
+        """The picture, as large as what is on it and a margin; mirrored for a text from right to left."""
+        xs = [x for shape in self.shapes for x, _ in shape.points] + [box.x + box.width for box in self.boxes]
+        ys = [y for shape in self.shapes for _, y in shape.points] + [box.y + box.height for box in self.boxes]
+        layout = Layout(max(xs) + MARGIN, max(ys) + MARGIN, tuple(self.boxes), tuple(self.shapes))
+        return layout.mirrored() if is_mirrored else layout

@@ -1,0 +1,149 @@
+"""A picture as PNG or PDF, drawn with matplotlib: no browser and no display needed.
+
+Matplotlib 3.11 and later shape Arabic and other connected scripts; earlier ones draw their letters one by one.
+"""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from logging import getLogger
+from math import sqrt
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from genrst.errors import GenrstError, UsageError
+from genrst.rendering.colours import LIGHT, relation_colours
+from genrst.rendering.geometry import FONT_SIZES, Layout, Shape, TextBox
+from genrst.rendering.layout import Style, layout
+from genrst.trees.analysis import Analysis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ImageFormat: TypeAlias = Literal["png", "pdf"]
+
+FONTS = (
+    *("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Hiragino Sans", "PingFang SC", "Yu Gothic"),
+    *("Microsoft YaHei", "Malgun Gothic", "WenQuanYi Zen Hei", "Noto Sans Arabic", "Noto Sans Hebrew"),
+    *("Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai", "Noto Emoji"),
+    *("Noto Sans Symbols", "Noto Sans Symbols2", "Arial Unicode MS"),
+)
+
+_DPI = 144
+_POINTS_PER_INCH = 72
+_MOST_PIXELS = 40_000_000
+_LONGEST_SIDE = 60_000  # in pixels; matplotlib draws nothing longer than 65,536
+_LONGEST_PAGE = 14_400  # in points; PDF readers show nothing longer
+_SMALLEST_FONT = 1.0
+_LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8}
+
+
+def render_image(document: Analysis, format: ImageFormat = "png", style: Style = "classic") -> bytes:
+    """Draw the tree of a document as a PNG or PDF file; a picture that would be huge is drawn smaller."""
+    if format not in get_args(ImageFormat):
+        raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, was: {format!r}")
+    return draw_image(layout(document, style), format)
+
+
+def draw_image(picture: Layout, format: ImageFormat) -> bytes:
+    """Write a picture as PNG or PDF."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise GenrstError("PNG and PDF pictures need matplotlib: pip install genrst[plot]") from error
+    scale = _scale(picture, format)
+    size = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=LIGHT.paper)
+    content = BytesIO()
+    with _quietly():
+        _draw(figure, picture, scale)
+        figure.savefig(content, format=format)
+    return content.getvalue()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Letters that no font has are drawn as boxes; a warning for each, and for each font tried, helps nobody."""
+    logger = getLogger("matplotlib.font_manager")
+    was_disabled, logger.disabled = logger.disabled, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.disabled = was_disabled
+
+
+def _scale(picture: Layout, format: ImageFormat) -> float:
+    """Points per pixel of the layout: 1, or less for a picture beyond what can be drawn."""
+    longest = max(picture.width, picture.height)
+    if format == "pdf":
+        return min(1.0, _LONGEST_PAGE / longest)
+    pixels_per_point = _DPI / _POINTS_PER_INCH
+    area = picture.width * picture.height * pixels_per_point**2
+    return min(1.0, _LONGEST_SIDE / pixels_per_point / longest, sqrt(_MOST_PIXELS / area))
+
+
+def _draw(figure: "Figure", picture: Layout, scale: float) -> None:
+    names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
+    colours = {name: LIGHT.relations[number] for name, number in relation_colours(names).items()}
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, picture.width), ylim=(picture.height, 0.0))
+    axes.set_axis_off()
+    _draw_shapes(axes, picture.shapes, colours, scale)
+    fonts = _installed_fonts()
+    for box in picture.boxes:
+        if FONT_SIZES[box.kind] * scale >= _SMALLEST_FONT:
+            _draw_text(axes, box, colours.get(box.relation, _plain_colour(box.kind)), scale, fonts)
+
+
+def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], colours: Mapping[str, str], scale: float) -> None:
+    """Draw all shapes of a kind and colour at once: one by one takes ten times as long."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    alike: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    for shape in shapes:
+        codes = [Path.MOVETO, *[Path.CURVE4 if shape.is_curved else Path.LINETO] * (len(shape.points) - 1)]
+        colour = colours.get(shape.relation, _plain_colour(shape.kind))
+        alike[shape.kind, colour].append(Path(shape.points, codes))
+    for (kind, colour), paths in alike.items():
+        is_filled = kind in ("arrow", "dot")
+        axes.add_collection(
+            PathCollection(
+                paths,
+                facecolors=colour if is_filled else "none",
+                edgecolors="none" if is_filled else colour,
+                linewidths=_LINE_WIDTHS.get(kind, 1.4) * scale,
+                linestyles=":" if kind == "leader" else "-",
+            ),
+            autolim=False,
+        )
+
+
+def _draw_text(axes: "Axes", box: TextBox, colour: str, scale: float, fonts: list[str]) -> None:
+    for (x, y), line in box.baselines():
+        axes.text(
+            x,
+            y,
+            line,
+            ha="center" if box.align == "centre" else box.align,
+            va="baseline",
+            fontsize=FONT_SIZES[box.kind] * scale,
+            fontweight="bold" if box.kind in ("relation", "mark") else "normal",
+            fontfamily=fonts[:1] if line.isascii() else fonts,  # trying all of them takes time
+            color=colour,
+            parse_math=False,
+        )
+
+
+def _plain_colour(kind: str) -> str:
+    return LIGHT.faint if kind in ("number", "mark", "leader") else LIGHT.ink
+
+
+def _installed_fonts() -> list[str]:
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return [font for font in FONTS if font in installed]

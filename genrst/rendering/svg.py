@@ -1,0 +1,100 @@
+"""A picture as a self-contained SVG file: no scripts, no fonts, no links, readable on light and on dark screens.
+
+Each node is a flat group with its EDUs in `data-start` and `data-stop`, ready for interaction. Groups are not nested:
+browsers and XML parsers refuse files that are as deep as some trees.
+"""
+
+from collections.abc import Iterator, Mapping
+from xml.sax.saxutils import escape, quoteattr
+
+from genrst.rendering.characters import printable
+from genrst.rendering.colours import DARK, LIGHT, Theme, relation_colours
+from genrst.rendering.geometry import FONT_SIZES, Layout, Shape, TextBox
+from genrst.rendering.labels import Range, titles
+from genrst.rendering.layout import Style, layout
+from genrst.trees.analysis import Analysis
+
+FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
+
+
+def render_svg(document: Analysis, style: Style = "classic") -> str:
+    """Draw the tree of a document as SVG, in the style `classic` or `compact`."""
+    return draw_svg(layout(document, style), document.id, titles(document))
+
+
+def draw_svg(picture: Layout, title: str, tooltips: Mapping[Range, str]) -> str:
+    """Write a picture as SVG, with a title of the whole and a tooltip per node."""
+    names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
+    colours = relation_colours(names)
+    width, height = _number(picture.width), _number(picture.height)
+    name = escape(printable(title))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="genrst" width="{width}" height="{height}"'
+            f' viewBox="0 0 {width} {height}" role="img" aria-label={quoteattr(printable(title))}>',
+            f"<title>{name}</title>",
+            f"<style>{_css()}</style>",
+            f'<rect class="paper" width="{width}" height="{height}"/>',
+            *_groups(picture, tooltips, colours),
+            "</svg>\n",
+        ]
+    )
+
+
+def _groups(picture: Layout, tooltips: Mapping[Range, str], colours: Mapping[str, int]) -> Iterator[str]:
+    """A group per node, in the order in which the layout placed them."""
+    parts: dict[Range, list[str]] = {}
+    for shape in picture.shapes:
+        parts.setdefault(shape.node, []).append(_shape(shape, colours))
+    for box in picture.boxes:
+        parts.setdefault(box.node, []).extend(_text(box, colours))
+    for (start, stop), elements in parts.items():
+        yield f'<g class="node" data-start="{start}" data-stop="{stop}">'
+        if (start, stop) in tooltips:
+            yield f"<title>{escape(tooltips[start, stop])}</title>"
+        yield from elements
+        yield "</g>"
+
+
+def _shape(shape: Shape, colours: Mapping[str, int]) -> str:
+    first, *others = [f"{_number(x)},{_number(y)}" for x, y in shape.points]
+    path = f"M{first}{'C' if shape.is_curved else 'L'}{' '.join(others)}{'Z' if shape.is_filled else ''}"
+    return f'<path class="{_classes(shape.kind, shape.relation, colours)}" d="{path}"/>'
+
+
+def _text(box: TextBox, colours: Mapping[str, int]) -> Iterator[str]:
+    classes = _classes(box.kind, box.relation, colours)
+    direction = ' direction="rtl"' if box.right_to_left else ""
+    anchor = "middle" if box.align == "centre" else "start" if (box.align == "right") == box.right_to_left else "end"
+    for (x, y), line in box.baselines():
+        place = f'x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}"'
+        yield f'<text class="{classes}" {place}{direction} xml:space="preserve">{escape(line)}</text>'
+
+
+def _classes(kind: str, relation: str, colours: Mapping[str, int]) -> str:
+    return f"{kind} r{colours[relation]}" if relation in colours else kind
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _css() -> str:
+    """The style sheet. It names no variables, which other programs than browsers do not know."""
+    sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items())
+    return (
+        f".genrst text{{font-family:{FONTS};fill:currentColor;unicode-bidi:embed}}{sizes}"
+        ".genrst .relation,.genrst .mark{font-weight:600}"
+        ".genrst path{fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}"
+        ".genrst .nucleus{stroke-width:2}.genrst .leader{stroke-width:1;stroke-dasharray:1 4}"
+        ".genrst .arrow,.genrst .dot{fill:currentColor;stroke:none}"
+        f"{_theme(LIGHT)}@media (prefers-color-scheme:dark){{{_theme(DARK)}}}"
+    )
+
+
+def _theme(theme: Theme) -> str:
+    relations = "".join(f".genrst .r{number}{{color:{colour}}}" for number, colour in enumerate(theme.relations))
+    return (
+        f".genrst{{color:{theme.ink}}}.genrst .paper{{fill:{theme.paper}}}"
+        f".genrst .number,.genrst .mark,.genrst .leader{{color:{theme.faint}}}{relations}"
+    )

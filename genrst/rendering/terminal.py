@@ -1,0 +1,138 @@
+"""A tree as text for a terminal, drawn with box characters.
+
+>>> from genrst.corpora.document import Document
+>>> from genrst.trees.node import Leaf, Unit
+>>> tree = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
+>>> edus = ["Acme has closed several factories.", "The CEO told investors", "they make no profit, whatever he does."]
+>>> print(render_text(Document.from_edus("acme", edus, tree), width=40), end="")
+justify 1–3
+├─N 1 Acme has closed several factories.
+└─S attribution 2–3
+  ├─S 2 The CEO told investors
+  └─N 3 they make no profit, whatever he
+        does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from genrst.rendering.characters import inert
+from genrst.rendering.colours import relation_colours
+from genrst.rendering.labels import edu_texts, range_label, roots, shared_relation
+from genrst.rendering.measure import columns, shorten, wrap
+from genrst.trees.analysis import Analysis
+from genrst.trees.node import Tree, Unit, units
+
+LEAST_WIDTH = 40
+"""A smaller width is taken as this one."""
+
+_SHARE_OF_INDENTATION = 0.4
+_INDENT = 2
+# The hues of `colours.Theme.relations` among the 256 of terminals, neither too light nor too dark for any background.
+_HUES = (160, 166, 136, 64, 35, 36, 38, 33, 63, 98, 133, 168)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A node and what stands before it: `bars`, then `branch`; on further lines of its text `below`.
+
+    `relation` is that of a satellite to its nucleus, unless the unit above shows it.
+    """
+
+    node: Tree
+    level: int = 0
+    bars: str = ""
+    branch: str = ""
+    below: str = ""
+    relation: str = ""
+
+
+def render_text(document: Analysis, width: int = 80, colour: bool = False) -> str:
+    """Draw the tree of a document as lines of at most `width` columns, with ANSI colours if wanted.
+
+    Where a tree is so deep that too little of the width would be left to the text, lines show their level instead of
+    moving further to the right.
+    """
+    width = max(width, LEAST_WIDTH)
+    deepest = int(width * _SHARE_OF_INDENTATION / _INDENT)
+    paint = _Paint(document, colour)
+    texts = edu_texts(document)
+    lines: list[str] = []
+    for root in roots(document):
+        for row in _rows(root, deepest):
+            if isinstance(row.node, Unit):
+                lines.append(_unit_line(row, row.node, width, paint))
+            else:
+                lines.extend(_edu_lines(row, inert(texts[row.node.edu]), width, paint))
+    return "\n".join(lines) + "\n"
+
+
+def _rows(root: Tree, deepest: int) -> Iterator[_Row]:
+    pending = [_Row(root)]
+    while pending:
+        row = pending.pop()
+        yield row
+        if isinstance(row.node, Unit):
+            pending.extend(reversed(_children(row, row.node, deepest)))
+
+
+def _children(row: _Row, unit: Unit, deepest: int) -> list[_Row]:
+    rows = []
+    for position, (letter, child) in enumerate(zip(unit.nuclearity, unit.children, strict=True)):
+        is_last = position == len(unit.children) - 1
+        relation = unit.relations[position] if letter == "S" and len(unit.children) > 2 else ""
+        if row.level < deepest:
+            branch, below = f"{'└' if is_last else '├'}─{letter} ", row.below + ("  " if is_last else "│ ")
+        else:
+            branch, below = f"┊{row.level + 1} {letter} ", row.below
+        rows.append(_Row(child, row.level + 1, row.below, branch, below, relation))
+    return rows
+
+
+def _unit_line(row: _Row, unit: Unit, width: int, paint: "_Paint") -> str:
+    number = range_label(unit)
+    room = width - len(row.bars + row.branch + number) - 1
+    relation = unit.relations[unit.nuclearity.index("S")] if unit.nuclearity in ("NS", "SN") else shared_relation(unit)
+    if row.relation and relation:
+        room = (room - 1) // 2
+    link = _fit(row.relation, room - 2, "({})")
+    labels = paint.relation(link, row.relation), paint.relation(_fit(relation, room), relation), paint.faint(number)
+    return paint.faint(row.bars + row.branch) + " ".join(filter(None, labels))
+
+
+def _edu_lines(row: _Row, text: str, width: int, paint: "_Paint") -> Iterator[str]:
+    number = range_label(row.node)
+    prefix = row.bars + row.branch
+    room = width - len(prefix) - len(number) - 1
+    link = _fit(row.relation, room // 2 - 3, "({}) ")
+    hang = len(number) + 1 + sum(map(columns, link))
+    first, *others = wrap(text, max(2, width - len(prefix) - hang), columns) or [""]
+    yield f"{paint.faint(prefix)}{paint.relation(link, row.relation)}{paint.faint(number)} {first}".rstrip()
+    for line in others:
+        yield paint.faint(row.below.ljust(len(prefix))) + " " * hang + line
+
+
+def _fit(relation: str, room: int, form: str = "{}") -> str:
+    """A relation name cut to so many columns, in its form; empty if there is no name or no room."""
+    lines = wrap(inert(relation), room, columns) if room > 1 else []
+    return form.format(shorten(lines, 1, room, columns)[0]) if lines else ""
+
+
+class _Paint:
+    """Puts ANSI colours around text, or leaves it as it is."""
+
+    def __init__(self, document: Analysis, is_on: bool) -> None:
+        trees = roots(document) if is_on else []
+        self.is_on = is_on
+        self.colours = relation_colours(name for tree in trees for unit in units(tree) for name in unit.relations)
+
+    def relation(self, text: str, name: str) -> str:
+        """The text in the colour of a relation."""
+        return self._paint(text, f"1;38;5;{_HUES[self.colours[name]]}") if name in self.colours else text
+
+    def faint(self, text: str) -> str:
+        """The text in a weaker colour."""
+        return self._paint(text, "2")
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_on and text else text

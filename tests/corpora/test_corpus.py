@@ -1,0 +1,103 @@
+"""Corpora are recognised by their folders and read as they are asked for."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from genrst.corpora.corpus import CORPORA, Corpus, detect_corpus, load_corpus
+from genrst.corpora.document import Document
+from genrst.corpora.files import write
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from tests.miniatures import right_branching, write_amalgum, write_gum, write_rstdt
+
+
+def write_files(folder: Path) -> Path:
+    for name in ("train/b.json", "train/a.rs3", "dev/c.dis", "d.rs4"):
+        write(Document.from_edus(Path(name).stem, ["x", "y"], right_branching(2)), folder / name)
+    return folder
+
+
+WRITERS = {"gum": write_gum, "rstdt": write_rstdt, "amalgum": write_amalgum, "files": write_files}
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_corpora_are_recognised(tmp_path: Path, name: str):
+    folder = WRITERS[name](tmp_path / "corpus")
+    assert detect_corpus(folder) == name
+    corpus = load_corpus(str(folder))
+    assert (corpus.name, corpus.split) == (name, None)
+    documents = list(corpus)
+    assert documents == list(corpus)
+    assert all(count == 1 for count in Counter(document.id for document in documents).values())
+    assert all(document.tree is not None for document in documents)
+    assert list(load_corpus(folder, name)) == documents
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_splits_are_parts_of_the_whole(tmp_path: Path, name: str):
+    folder = WRITERS[name](tmp_path / "corpus")
+    splits = {"amalgum": ["train"], "files": ["train", "dev"]}.get(name, ["train", "dev", "test"])
+    parts = [document.id for split in splits for document in load_corpus(folder, split=split)]
+    whole = [document.id for document in load_corpus(folder)]
+    assert sorted(parts) == sorted(id for id in whole if id != "d")
+
+
+def test_plain_folders_and_files(tmp_path: Path):
+    folder = write_files(tmp_path / "corpus")
+    assert [document.id for document in load_corpus(folder)] == ["d", "c", "a", "b"]
+    assert [document.id for document in load_corpus(folder / "d.rs4")] == ["d"]
+    assert [document.id for document in load_corpus(folder, split="train")] == ["a", "b"]
+    with pytest.raises(CorpusNotFoundError, match="test: a split of a plain folder must be a subfolder of that name"):
+        load_corpus(folder, split="test")
+    with pytest.raises(CorpusNotFoundError, match="train: a split of a plain folder"):
+        load_corpus(folder / "d.rs4", split="train")
+
+
+def test_documents_are_read_when_asked_for(tmp_path: Path):
+    folder = write_files(tmp_path / "corpus")
+    (folder / "z.json").write_text("broken", encoding="utf-8")
+    corpus = load_corpus(folder)
+    assert len(corpus) == 5
+    documents = iter(corpus)
+    assert [next(documents).id for _ in range(4)] == ["d", "c", "a", "b"]
+    with pytest.raises(CorpusFormatError, match=r"z\.json:1: the text must be JSON"):
+        next(documents)
+
+
+def test_a_length_counts_files():
+    corpus = Corpus("files", None, (lambda: [], lambda: [Document.from_edus("a", ["x"])] * 3))
+    assert (len(corpus), len(list(corpus))) == (2, 3)
+
+
+def test_roots_are_passed_on(tmp_path: Path):
+    places = ('id="1" parent="2" relname="x"', 'id="2"', 'id="3"')
+    segments = "".join(f"<segment {place}>a</segment>" for place in places)
+    path = tmp_path / "two.rs3"
+    path.write_text(f"<rst><header/><body>{segments}</body></rst>", encoding="utf-8")
+    with pytest.raises(CorpusFormatError, match=r"two\.rs3"):
+        list(load_corpus(path))
+    (document,) = load_corpus(path, roots="join")
+    assert document.tree is not None
+
+
+def test_what_is_no_corpus(tmp_path: Path):
+    with pytest.raises(CorpusNotFoundError, match="nowhere: no such file or folder"):
+        load_corpus(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="a corpus must be one of gum, rstdt, amalgum, files, was: 'ptb'"):
+        load_corpus(tmp_path, "ptb")
+    with pytest.raises(CorpusNotFoundError, match="the folder must hold files with trees"):
+        load_corpus(tmp_path)
+    with pytest.raises(CorpusNotFoundError, match="the list of splits"):
+        load_corpus(tmp_path, "gum")
+
+
+def test_splits_without_documents(tmp_path: Path):
+    folder = write_rstdt(tmp_path / "corpus", n_training=9, n_test=1)
+    with pytest.raises(CorpusNotFoundError, match="rstdt must have documents in split 'dev', was: none"):
+        load_corpus(folder, split="dev")
+    folder = write_gum(tmp_path / "gum")
+    (folder / "splits.tsv").write_text("doc\tsplit\ttext\n", encoding="utf-8")
+    with pytest.raises(CorpusNotFoundError, match=re.escape(f"{folder}: gum must have documents in split None")):
+        load_corpus(folder)

@@ -1,0 +1,222 @@
+"""Tiny corpora in the layouts of real ones, written into a folder for a test. All texts are invented."""
+
+import gzip
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from genrst.corpora.dis_writer import write_dis
+from genrst.corpora.document import Document, SecondaryEdge, Signal
+from genrst.corpora.plain import write_edus
+from genrst.corpora.rs3_writer import write_rs4
+from genrst.trees.node import Leaf, Tree, Unit
+
+HARBOR_CONLLU = """
+# newdoc id = GUM_news_harbor
+# newpar
+# newpar_block = head (1 s)
+# sent_id = GUM_news_harbor-1
+1 The DT 3 det Discourse=organization-heading:1->2|Entity=(1-place-new
+2 Old JJ 3 amod _
+3 Harbor NNP 0 root Entity=1)
+
+# newpar
+# newpar_block = sp (2 s) | p (2 s)
+# speaker = Ada
+1-2 Ada's _ _ _ _
+1 Ada NNP 3 nmod Discourse=adversative-contrast_m:2->0|Entity=(2-object-new(3-person-new
+2 's POS 1 case Entity=3)
+3 boat NN 4 nsubj Entity=2)
+4 sank VBD 0 root SpaceAfter=No
+5 , , 4 punct _
+6 but CC 10 cc Discourse=adversative-contrast_m:3->2
+7 she PRP 10 nsubj Entity=(3-person-giv)
+8-9 didn't _ _ _ _
+8 did VBD 10 aux SpaceAfter=No
+9 n't RB 10 advmod _
+10 drown VB 4 conj SpaceAfter=No
+10.1 swam VBD _ _ _
+11 . . 4 punct _
+
+# speaker = Ben
+1 Really UH 0 root SpaceAfter=No|Discourse=evaluation-comment:4->2
+2 ? . 1 punct _
+"""
+HARBOR_TEXT = "The Old Harbor\n\nAda's boat sank, but she didn't drown. Really?"
+HARBOR_EDUS = ["The Old Harbor", "Ada 's boat sank ,", "but she did n't drown .", "Really ?"]
+HARBOR_TREE = Unit(
+    "organization-heading",
+    "SN",
+    (
+        Leaf(0),
+        Unit("evaluation-comment", "NS", (Unit("adversative-contrast", "NN", (Leaf(1), Leaf(2))), Leaf(3))),
+    ),
+)
+GUM_SPLITS = {
+    "GUM_news_harbor": "train",
+    "GUM_reddit_cats": "train",
+    "GUM_fiction_lamp": "dev",
+    "GUM_court_ferry": "test",
+    "GUM_essay_moss": "test",
+}
+RENAMED = {"GUM_conversation_ferry": "GUM_court_ferry"}
+"""By its name in version 9.1, the document that has another one in 11.1."""
+
+WORDS = ["amber", "bells", "(carry)", "distant", "echoes,", "“foxes”", "glide;", "idle_", "knots", "[linger]", "open"]
+RELATIONS = ("elaboration-additional", "Contrast", "attribution")
+
+
+def conllu(table: str) -> bytes:
+    """A CoNLL-U file from lines of id, form, tag, head, relation and last column, apart by spaces."""
+    lines = []
+    for line in table.strip().split("\n"):
+        if line and not line.startswith("#"):
+            identifier, form, tag, head, deprel, misc = line.split()
+            line = "\t".join([identifier, form, "_", "_", tag, "_", head, deprel, "_", misc])
+        lines.append(line)
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+def right_branching(n_edus: int, chance: random.Random | None = None) -> Tree:
+    """A tree over so many EDUs, its relations and nuclearities drawn at random."""
+    chance = chance or random.Random(0)
+    tree: Tree = Leaf(n_edus - 1)
+    for edu in reversed(range(n_edus - 1)):
+        tree = Unit(chance.choice(RELATIONS), chance.choice(["NS", "SN", "NN"]), (Leaf(edu), tree))
+    return tree
+
+
+def write_gum(folder: Path) -> Path:
+    """GUM: five documents, one of them without text, in the splits of two releases."""
+    for part in ("rs4", "conllu"):
+        (folder / part).mkdir(parents=True)
+    _write_gum_document(folder, "GUM_news_harbor", HARBOR_CONLLU, HARBOR_EDUS, HARBOR_TREE)
+    for number, name in enumerate(name for name in GUM_SPLITS if name != "GUM_news_harbor"):
+        words = ["_" * 3] * 6 if "reddit" in name else random.Random(name).sample(WORDS, 6)
+        sentences = _sentence(words[:4], [0, 2]), _sentence(words[4:], [0])
+        table = f"# newpar\n{sentences[0]}\n# speaker = Speaker{number}\n{sentences[1]}"
+        # As in GUM, the lines that stand for words are not always equally long in the two files.
+        edus = [" ".join(words[at : at + 2]).replace("___", "_____") for at in (0, 2, 4)]
+        _write_gum_document(folder, name, table, edus, right_branching(3))
+    names = {_old_name(name): name for name in GUM_SPLITS if name != "GUM_essay_moss"}
+    rows = [[name, split, _has_text(name)] for name, split in GUM_SPLITS.items()]
+    _write_rows(folder / "splits.tsv", [["doc", "split", "text"], *rows])
+    rows = [[old, GUM_SPLITS[new], _has_text(new), new] for old, new in names.items()]
+    _write_rows(folder / "splits_v9.1.tsv", [["doc", "split", "text", "v11_name"], *rows])
+    return folder
+
+
+def _old_name(name: str) -> str:
+    return next((old for old, new in RENAMED.items() if new == name), name)
+
+
+def _has_text(name: str) -> str:
+    return "no" if "reddit" in name else "yes"
+
+
+def _sentence(words: Sequence[str], edu_starts: Sequence[int]) -> str:
+    rows = [
+        f"{number} {word} X {number - 1} dep {'Discourse=x' if number - 1 in edu_starts else '_'}\n"
+        for number, word in enumerate(words, start=1)
+    ]
+    return "".join(rows)
+
+
+def _write_gum_document(folder: Path, name: str, table: str, edus: Sequence[str], tree: Tree) -> None:
+    document = Document.from_edus(name, edus, tree)
+    signal = Signal((0, 1), "dm", "dm", (1,))
+    edge = SecondaryEdge((1, 2), (0, 1), "elaboration-additional")
+    document = Document(name, document.text, document.edus, tree, signals=(signal,), secondary_edges=(edge,))
+    (folder / "rs4" / f"{name}.rs4").write_text(write_rs4(document), encoding="utf-8")
+    (folder / "conllu" / f"{name}.conllu").write_bytes(conllu(table))
+
+
+def _write_rows(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_rstdt(folder: Path, n_training: int = 30, n_test: int = 3) -> Path:
+    """RST-DT as the LDC ships it: texts, trees and EDUs beside each other, two names of another kind among them."""
+    main = folder / "RSTtrees-WSJ-main-1.0"
+    names = ["file1", "file2", *(f"wsj_{number:04}.out" for number in range(601, 601 + n_training + n_test - 2))]
+    for number, name in enumerate(names):
+        part = main / ("TRAINING" if number < n_training else "TEST")
+        part.mkdir(parents=True, exist_ok=True)
+        _write_rstdt_document(part, name, random.Random(name))
+    return folder
+
+
+def _write_rstdt_document(folder: Path, name: str, chance: random.Random) -> None:
+    """A text of paragraphs, sentences and EDUs; the tree file has the same words in other white space."""
+    paragraphs = [
+        [
+            [" ".join(chance.choices(WORDS, k=chance.randint(1, 5))) for _ in range(chance.randint(1, 3))]
+            for _ in range(2)
+        ]
+        for _ in range(chance.randint(1, 3))
+    ]
+    text = "\n\n".join("\n".join(f"  {' '.join(sentence)}" for sentence in paragraph) for paragraph in paragraphs)
+    edus = [edu for paragraph in paragraphs for sentence in paragraph for edu in sentence]
+    starts = {sum(len(sentence) for earlier in paragraphs[:n] for sentence in earlier) for n in range(len(paragraphs))}
+    document = Document.from_edus(name, edus, right_branching(len(edus), chance), starts)
+    (folder / name).write_text(text + "\n\n", encoding="utf-8")
+    (folder / f"{name}.dis").write_text(write_dis(document), encoding="utf-8")
+    (folder / f"{name}.edus").write_text(write_edus(document), encoding="utf-8")
+
+
+LABEL_MAP = [
+    ["amalgum_label", "type", "gum11_coarse", "gum11_fine_majority", "note"],
+    ["preparation", "rst", "organization", "organization-preparation", ""],
+    ["restatement", "rst", "restatement", "restatement-partial", ""],
+    ["restatement", "multinuc", "joint", "joint-list", "made up, to tell the two kinds apart"],
+    ["same_unit", "multinuc", "same-unit", "same-unit", ""],
+]
+
+
+def amalgum_record(**changes: Any) -> dict[str, Any]:
+    """A record of AMALGUM: two paragraphs, three sentences, four EDUs."""
+    return {
+        "id": "AMALGUM_news_owl",
+        "genre": "news",
+        "licence": "CC0",
+        "part": "balanced",
+        "spacing": "source",
+        "repaired": False,
+        "tokens": [
+            [["Owl", "NN", 2, "nsubj", 1], ["returns", "VBZ", 0, "root", 1]],
+            [
+                ["It", "PRP", 2, "nsubj", 1],
+                ["left", "VBD", 0, "root", 0],
+                [",", ",", 2, "punct", 1],
+                ["so", "RB", 2, "advmod", 1],
+            ],
+            [["Odd", "JJ", 0, "root", 0], ["!", ".", 1, "punct", 1]],
+        ],
+        "paragraphs": [0, 1],
+        "paragraph_types": ["head", ""],
+        "edus": [[0, 2], [2, 5], [5, 6], [6, 8]],
+        "tree": ["preparation", "SN", [0, ["restatement", "NNN", [1, 2, 3]]]],
+        **changes,
+    }
+
+
+AMALGUM_TEXT = "Owl returns\n\nIt left, so Odd!"
+
+
+def write_amalgum(folder: Path) -> Path:
+    """AMALGUM in its compact form: two genres, three documents."""
+    folder.mkdir(exist_ok=True)
+    _write_rows(folder / "label_map.tsv", LABEL_MAP)
+    tree = ["unknown", "NS", [["restatement", "SN", [0, 1]], ["same_unit", "NN", [2, 3]]]]
+    write_records(folder / "news.jsonl.gz", [amalgum_record()])
+    bio = [amalgum_record(id="AMALGUM_bio_a", genre="bio", tree=tree), amalgum_record(id="AMALGUM_bio_b", genre="bio")]
+    write_records(folder / "bio.jsonl.gz", bio)
+    return folder
+
+
+def write_records(path: Path, records: Sequence[object]) -> None:
+    """A gzipped JSON object a line; strings are lines as they are."""
+    lines = [record if isinstance(record, str) else json.dumps(record, ensure_ascii=False) for record in records]
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
