@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "training": {"model", "search", "evaluation", "transitions", "corpora", "trees"},
     "evaluation": {"trees"},
     "rendering": {"trees"},
+    "outputs": {"trees"},
     "apps": {
         "trees",
         "corpora",
@@ -30,10 +31,11 @@ ALLOWED: dict[str, set[str]] = {
         "training",
         "evaluation",
         "rendering",
+        "outputs",
         "parser",
     },
 }
-TORCH_FREE = {"trees", "corpora", "transitions", "evaluation", "rendering"}
+TORCH_FREE = {"trees", "corpora", "transitions", "evaluation", "rendering", "outputs"}
 
 
 def imports(path: Path) -> set[str]:

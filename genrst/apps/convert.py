@@ -152,7 +152,8 @@ def _write_file(documents: "Documents", inputs: set[Path], arguments: argparse.N
     if not converted:
         return 0
     content = format_documents(converted, suffix).encode("utf-8", "surrogatepass")
-    _warn_of_loss(converted, suffix)
+    for document in converted:
+        _warn_of_loss(document, suffix)
     if target is None:
         show_file(content)
     else:
@@ -183,7 +184,7 @@ def _write_folder(
             complain(error)
             failures.append(error)
             continue
-        _warn_of_loss([document], suffix)
+        _warn_of_loss(document, suffix)
         write_atomically(path, content)
     return len(made)
 
@@ -199,12 +200,8 @@ def _protect(inputs: set[Path], path: Path) -> None:
         raise UsageError(f"{path}: OUT must not overwrite a file of IN")
 
 
-def _warn_of_loss(documents: "list[Document]", suffix: str) -> None:
-    if suffix.lower() in (".rs4", ".json", ".jsonl"):
-        return
-    losses = {document.id: len(document.signals) + len(document.secondary_edges) for document in documents}
-    names = [name for name, n_lost in losses.items() if n_lost]
-    if names:
-        shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        message = f"{shown}: {suffix} holds no signals or secondary edges, {sum(losses.values())} are left out"
+def _warn_of_loss(document: "Document", suffix: str) -> None:
+    n_lost = len(document.signals) + len(document.secondary_edges)
+    if n_lost and suffix.lower() not in (".rs4", ".json", ".jsonl"):
+        message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
         warnings.warn(CorpusWarning(message), stacklevel=2)

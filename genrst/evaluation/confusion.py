@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genrst.evaluation.constituents import Comparison
-from genrst.evaluation.positions import Position
 from genrst.evaluation.report import Evaluation
+from genrst.trees.positions import Position
 
 _Cell: TypeAlias = tuple[str | None, str | None]
 """A gold and a predicted relation; None where one side has no constituent with this span."""

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from genrst.evaluation.counts import Counts, count_matches
-from genrst.evaluation.positions import Position
 from genrst.trees.node import Tree, units
+from genrst.trees.positions import Position
 
 ASPECTS = ("S", "N", "R", "F")
 """What must match: the span alone, also its nuclearity, also its relation, or all three."""

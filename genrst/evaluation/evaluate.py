@@ -15,12 +15,12 @@ from genrst.evaluation.constituents import (
 from genrst.evaluation.labels import Granularity, LabelSet, choose_labels
 from genrst.evaluation.levels import read_layout
 from genrst.evaluation.pairing import Pair, pair_by_id
-from genrst.evaluation.positions import shared_measures
 from genrst.evaluation.report import DocumentResult, Evaluation
 from genrst.evaluation.segmentation import count_starts
 from genrst.trees.analysis import Analysis
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree
+from genrst.trees.positions import shared_measures
 from genrst.trees.relations import Inventory
 
 

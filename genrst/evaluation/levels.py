@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from genrst.evaluation.constituents import Constituent
-from genrst.evaluation.positions import Measure
 from genrst.trees.analysis import Analysis, TextSpan
+from genrst.trees.positions import Measure
 
 LEVELS = ("sentence", "paragraph", "document")
 """Inside one sentence; across sentences of one paragraph; across paragraphs."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from genrst.evaluation.counts import Counts, count_matches, micro
 from genrst.evaluation.pairing import pair_by_id
-from genrst.evaluation.positions import Position, shared_measures
 from genrst.trees.analysis import Analysis
+from genrst.trees.positions import Position, shared_measures
 
 
 def score_segmentation(gold: Sequence[Analysis], predicted: Sequence[Analysis]) -> Counts:

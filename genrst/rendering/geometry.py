@@ -14,10 +14,10 @@ from genrst.rendering.measure import shorten, text_width, wrap
 
 Point: TypeAlias = tuple[float, float]
 Align: TypeAlias = Literal["left", "centre", "right"]
-TextKind: TypeAlias = Literal["text", "relation", "number", "mark"]
+TextKind: TypeAlias = Literal["text", "relation", "number", "mark", "summary"]
 ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot"]
 
-FONT_SIZES: dict[TextKind, float] = {"text": 12.0, "relation": 11.0, "number": 10.0, "mark": 9.0}
+FONT_SIZES: dict[TextKind, float] = {"text": 12.0, "relation": 11.0, "number": 10.0, "mark": 9.0, "summary": 12.0}
 LINE_SPACING = 1.3
 BOLD = 1.13
 """How much wider than plain letters the bold ones of relation names are."""

@@ -4,12 +4,12 @@ Each node is a flat group with its EDUs in `data-start` and `data-stop`, ready f
 browsers and XML parsers refuse files that are as deep as some trees.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from genrst.rendering.characters import printable
 from genrst.rendering.colours import DARK, LIGHT, Theme, relation_colours
-from genrst.rendering.geometry import FONT_SIZES, Layout, Shape, TextBox
+from genrst.rendering.geometry import FONT_SIZES, Layout, Point, Shape, TextBox
 from genrst.rendering.labels import Range, titles
 from genrst.rendering.layout import Style, layout
 from genrst.trees.analysis import Analysis
@@ -25,24 +25,27 @@ def render_svg(document: Analysis, style: Style = "classic") -> str:
 def draw_svg(picture: Layout, title: str, tooltips: Mapping[Range, str]) -> str:
     """Write a picture as SVG, with a title of the whole and a tooltip per node."""
     names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
-    colours = relation_colours(names)
-    width, height = _number(picture.width), _number(picture.height)
-    name = escape(printable(title))
+    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, relation_colours(names)))
+
+
+def svg_file(size: Point, title: str, body: Iterable[str], css: str = "") -> str:
+    """A file of this width and height, with further style rules if wanted."""
+    width, height = map(_number, size)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="genrst" width="{width}" height="{height}"'
             f' viewBox="0 0 {width} {height}" role="img" aria-label={quoteattr(printable(title))}>',
-            f"<title>{name}</title>",
-            f"<style>{_css()}</style>",
+            f"<title>{escape(printable(title))}</title>",
+            f"<style>{_css()}{css}</style>",
             f'<rect class="paper" width="{width}" height="{height}"/>',
-            *_groups(picture, tooltips, colours),
+            *body,
             "</svg>\n",
         ]
     )
 
 
-def _groups(picture: Layout, tooltips: Mapping[Range, str], colours: Mapping[str, int]) -> Iterator[str]:
-    """A group per node, in the order in which the layout placed them."""
+def svg_groups(picture: Layout, tooltips: Mapping[Range, str], colours: Mapping[str, int]) -> Iterator[str]:
+    """A group per node, in the order in which the layout placed them; colours are numbers in `Theme.relations`."""
     parts: dict[Range, list[str]] = {}
     for shape in picture.shapes:
         parts.setdefault(shape.node, []).append(_shape(shape, colours))

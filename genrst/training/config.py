@@ -67,7 +67,7 @@ class TrainingConfig:
             "batch_documents": self.batch_documents > 0,
             "max_epochs": self.max_epochs > 0,
             "warmup_steps": self.warmup_steps >= 0,
-            "learning_rate": self.learning_rate > 0,
+            "learning_rate": 0 < self.learning_rate < 1e30,
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "checkpoint_epochs": self.checkpoint_epochs > 0,

@@ -1,10 +1,13 @@
 """A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve."""
 
 import dataclasses
+import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -17,6 +20,9 @@ from genrst.training.config import RunConfig, to_toml
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.prepared import Prepared
 from genrst.training.trainer import Record, Trainer
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
 
@@ -38,10 +44,23 @@ class Run:
             load_checkpoint(trainer, resume)
         if self.processes.is_first:
             self._start_files(trainer.progress.epoch)
-        for record in trainer.epochs():
-            if self.processes.is_first:
-                self._write(record, trainer)
-            yield record
+        with self._tensorboard() as show:
+            for record in trainer.epochs():
+                if self.processes.is_first:
+                    self._write(record, trainer)
+                    show(record)
+                yield record
+
+    @contextmanager
+    def _tensorboard(self) -> Iterator[Callable[[Record], None]]:
+        """A function that shows a record in TensorBoard, or does nothing where that is not installed."""
+        if not self.processes.is_first or importlib.util.find_spec("tensorboard") is None:
+            yield lambda record: None
+            return
+        from torch.utils.tensorboard import SummaryWriter
+
+        with SummaryWriter(str(self.folder / "tensorboard")) as writer:
+            yield lambda record: _show(record, writer)
 
     def find_checkpoint(self) -> Path | None:
         """The checkpoint that an earlier start of this run left, if any."""
@@ -82,6 +101,12 @@ def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
         if is_known.any():
             weight.mul_(vectors[is_known].std() / weight.std())
         weight[is_known] = vectors[is_known]
+
+
+def _show(record: Record, writer: "SummaryWriter") -> None:
+    losses = {"train loss": record.train_loss, "dev loss": record.dev_loss, "dev perplexity": record.dev_perplexity}
+    for name, value in {**losses, **{f"dev {aspect}": score for aspect, score in record.dev_scores.items()}}.items():
+        writer.add_scalar(name, value, record.epoch)
 
 
 def _as_line(record: Record) -> str:

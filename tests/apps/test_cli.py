@@ -190,6 +190,15 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[st
         assert documentation.split("\n", maxsplit=1)[0] in outcome.output
 
 
+def test_an_interruption_is_one_line(world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    def interrupt(_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(VERBS["info"], "run", interrupt)
+    outcome = call(capsys, "info", world)
+    assert (outcome.status, outcome.output, outcome.messages) == (130, "", ["genrst: interrupted"])
+
+
 def test_help_is_light():
     """No help loads numpy, torch, spaCy or matplotlib."""
     program = (

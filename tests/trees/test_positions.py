@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from genrst.corpora.document import Document, Span
 from genrst.errors import GenrstError
-from genrst.evaluation.positions import shared_measures
+from genrst.trees.positions import shared_measures
 
 TEXTS = st.text(st.sampled_from("ab. \n\t\u00a0\u2003\u3000"), max_size=20)
 

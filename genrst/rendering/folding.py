@@ -1,0 +1,167 @@
+"""What a page needs to know of a picture to let its reader fold units away.
+
+A unit folds along one axis: downwards in the compact style, across in the classic one. Its EDUs shrink to the size of
+one, its `summary` takes the place of their texts, and the rest of the picture moves up. Not here: the moving itself,
+which `templates/folding.js` does in the browser.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from genrst.rendering.characters import is_right_to_left
+from genrst.rendering.classic import COLUMN_WIDTH
+from genrst.rendering.compact import TEXT_WIDTH, layout_compact
+from genrst.rendering.geometry import (
+    MARGIN,
+    Canvas,
+    Layout,
+    Shape,
+    ShapeKind,
+    TextBox,
+    TextKind,
+    line_height,
+)
+from genrst.rendering.labels import Range, range_of, roots
+from genrst.rendering.layout import Style, layout
+from genrst.rendering.summaries import summaries
+from genrst.trees.analysis import Analysis
+from genrst.trees.node import Tree, Unit, fold, preorder
+
+Axis: TypeAlias = Literal["x", "y"]
+
+_ACROSS: Axis = "x"
+_DOWN: Axis = "y"
+_SUMMARY_LINES = 4  # in the classic style
+_PADDING = 4.0  # around the text of an EDU
+_BORDER = MARGIN / 2
+_NUMBER_GAP, _NUMBER_TOP, _HEAD = 8.0, 3.0, 19.0  # as the layouts place numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """The part of a picture that a node covers; `anchor` is where the lines from above meet it, along the axis.
+
+    `folded_bottom` is where the area ends when the node is folded.
+    """
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    anchor: float
+    folded_bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class FoldingPicture:
+    """A picture with the summaries of its units, and the area of every node, each before its children.
+
+    `size` is what a folded unit measures along the axis.
+    """
+
+    picture: Layout
+    areas: dict[Range, Area]
+    axis: Axis
+    size: float
+
+
+def folding_layout(document: Analysis, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
+    """Place the tree of a document; in the compact style its EDUs are wrapped to this width."""
+    if style == "compact":
+        picture, axis, size = layout_compact(document, text_width), _DOWN, line_height("text") + 2 * _PADDING
+    else:
+        picture, axis, size = layout(document, style), _ACROSS, COLUMN_WIDTH
+    is_mirrored = is_right_to_left(document.text or "")
+    straight = picture.mirrored() if is_mirrored else picture
+    canvas = Canvas()
+    if axis == _DOWN:
+        areas = dict(_compact_areas(document, _Parts(straight), canvas, text_width))
+    else:
+        areas = dict(_classic_areas(document, _Parts(straight), canvas))
+    texts = Layout(picture.width, picture.height, tuple(canvas.boxes), ())
+    if is_mirrored:
+        areas = {key: _mirrored(area, picture.width, axis) for key, area in areas.items()}
+        texts = texts.mirrored()
+    return FoldingPicture(replace(picture, boxes=picture.boxes + texts.boxes), areas, axis, size)
+
+
+class _Parts:
+    """The boxes and shapes of a picture by node and kind."""
+
+    def __init__(self, picture: Layout) -> None:
+        self.width = picture.width
+        self.boxes: dict[tuple[Range, TextKind], TextBox] = {(box.node, box.kind): box for box in picture.boxes}
+        self.shapes: dict[tuple[Range, ShapeKind], Shape] = {
+            (shape.node, shape.kind): shape for shape in picture.shapes
+        }
+
+    def number(self, node: Range) -> TextBox:
+        """The box with the number of a node."""
+        return self.boxes[node, "number"]
+
+    def text_bottom(self, leaf: Range) -> float:
+        """Where the text of an EDU ends; an EDU may be empty."""
+        box = self.boxes.get((leaf, "text"), self.number(leaf))
+        return box.y + box.height
+
+
+def _compact_areas(
+    document: Analysis, parts: _Parts, canvas: Canvas, text_width: float
+) -> Iterator[tuple[Range, Area]]:
+    lines = summaries(document, text_width, 1, with_range=True)
+    for node in _nodes(document):
+        key, first, last = range_of(node), (node.start, node.start + 1), (node.stop - 1, node.stop)
+        number = parts.number(first)
+        top = _middle(number) - line_height("text") / 2 - _PADDING
+        bottom = max(parts.text_bottom(last), _middle(parts.number(last)) + line_height("text") / 2) + _PADDING
+        left, anchor = number.x, _middle(number)
+        if isinstance(node, Unit):
+            (x, anchor), *_ = parts.shapes[key, "dot"].points
+            left = x
+            text_column = number.x + number.width + _NUMBER_GAP
+            canvas.text(key, "summary", (text_column, anchor - line_height("summary") / 2), lines[key])
+        yield key, Area(left - _PADDING, top, parts.width - _BORDER, bottom, anchor, bottom)
+
+
+def _classic_areas(document: Analysis, parts: _Parts, canvas: Canvas) -> Iterator[tuple[Range, Area]]:
+    lines = summaries(document, COLUMN_WIDTH, _SUMMARY_LINES)
+    bottoms = _bottoms(document, parts)
+    for node in _nodes(document):
+        key = range_of(node)
+        (left, top), (right, _) = parts.shapes[key, "span"].points
+        number = parts.number(key)
+        anchor = number.x + number.width / 2
+        text_top = number.y - _NUMBER_TOP + _HEAD
+        n_lines = 0
+        if isinstance(node, Unit):
+            canvas.text(key, "summary", (anchor, text_top), lines[key], "centre")
+            n_lines = len(lines[key])
+        folded_bottom = text_top + n_lines * line_height("summary") + _PADDING
+        yield key, Area(left, top - _PADDING, right, bottoms[key] + _PADDING, anchor, folded_bottom)
+
+
+def _nodes(document: Analysis) -> Iterator[Tree]:
+    return (node for root in roots(document) for node in preorder(root))
+
+
+def _middle(box: TextBox) -> float:
+    return box.y + box.height / 2
+
+
+def _bottoms(document: Analysis, parts: _Parts) -> dict[Range, float]:
+    """Where the lowest text below each node ends."""
+    bottoms: dict[Range, float] = {}
+
+    def note(node: Tree, below: list[float]) -> float:
+        bottoms[range_of(node)] = max(below) if below else parts.text_bottom(range_of(node))
+        return bottoms[range_of(node)]
+
+    for root in roots(document):
+        fold(root, lambda leaf: note(leaf, []), note)
+    return bottoms
+
+
+def _mirrored(area: Area, width: float, axis: Axis) -> Area:
+    anchor = width - area.anchor if axis == "x" else area.anchor
+    return replace(area, left=width - area.right, right=width - area.left, anchor=anchor)

@@ -1,0 +1,199 @@
+// A picture whose units fold. The picture was laid out before: folding only moves what is there along one axis.
+
+class Picture {
+  constructor(svg, tree) {
+    Object.assign(this, tree); // axis, size, nodes
+    this.svg = svg;
+    this.folded = new Set();
+    this.zoom = 1;
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    this.full = { width, height };
+    this.across = this.axis === "x";
+    this.link();
+    this.drawAreas();
+    this.refresh();
+  }
+
+  // Nodes come each before its children. Adds what follows from that: children, levels, and where a subtree ends.
+  link() {
+    this.byRange = new Map();
+    this.nodes.forEach((node, index) => {
+      Object.assign(node, { index, children: [], level: 1, end: index + 1, picture: this });
+      node.up = node.parent < 0 ? null : this.nodes[node.parent];
+      this.byRange.set(`${node.start}-${node.stop}`, node);
+      if (node.up) {
+        node.level = node.up.level + 1;
+        node.up.children.push(node);
+      }
+    });
+    for (const node of this.nodes.slice().reverse()) {
+      if (node.up) node.up.end = Math.max(node.up.end, node.end);
+    }
+    this.roots = this.nodes.filter((node) => !node.up);
+    for (const group of this.svg.querySelectorAll(".node")) {
+      const node = this.byRange.get(`${group.dataset.start}-${group.dataset.stop}`);
+      if (node) node.group = group;
+    }
+  }
+
+  // A rectangle per node below the drawing: what pointers hit, what has the focus, and what is highlighted.
+  drawAreas() {
+    this.svg.querySelector("title").remove();
+    this.svg.setAttribute("role", "group");
+    const layer = createSvg("g", { class: "areas", role: "tree", "aria-label": this.svg.getAttribute("aria-label") });
+    for (const node of this.nodes) {
+      const siblings = node.up ? node.up.children : this.roots;
+      node.rect = createSvg("rect", {
+        class: node.children.length ? "unit" : "leaf",
+        role: "treeitem",
+        tabindex: node.index ? -1 : 0,
+        "aria-label": node.title,
+        "aria-level": node.level,
+        "aria-setsize": siblings.length,
+        "aria-posinset": siblings.indexOf(node) + 1,
+        "data-index": node.index,
+      });
+      layer.append(node.rect);
+    }
+    this.svg.querySelector(".paper").after(layer);
+  }
+
+  // The node itself, or the folded unit that hides it.
+  visible(node) {
+    let shown = node;
+    for (let unit = node.up; unit; unit = unit.up) if (this.folded.has(unit)) shown = unit;
+    return shown;
+  }
+
+  // Fold all units below so many levels, and no others.
+  foldBelow(levels) {
+    this.folded = new Set(this.nodes.filter((node) => node.children.length && node.level > levels));
+    this.refresh();
+  }
+
+  setFolded(node, isFolded) {
+    if (isFolded) this.folded.add(node);
+    else this.folded.delete(node);
+    this.refresh();
+  }
+
+  // Show what is to be seen, everything at its place.
+  refresh() {
+    const shown = [];
+    for (let index = 0; index < this.nodes.length; ) {
+      const node = this.nodes[index];
+      shown.push(node);
+      index = this.folded.has(node) ? node.end : index + 1;
+    }
+    const move = this.mover(shown.filter((node) => this.folded.has(node)));
+    const isShown = new Set(shown);
+    for (const node of this.nodes) {
+      const isFolded = this.folded.has(node);
+      for (const element of [node.rect, node.group]) {
+        element?.classList.toggle("gone", !isShown.has(node));
+        element?.classList.toggle("folded", isFolded);
+      }
+      if (node.children.length) node.rect.setAttribute("aria-expanded", String(!isFolded));
+      if (isShown.has(node)) this.place(node, isFolded, move);
+    }
+    this.resize(shown, move);
+  }
+
+  // From a place along the axis in the whole picture to that in the folded one.
+  mover(units) {
+    const ends = (node) => (this.across ? [node.area[0], node.area[2]] : [node.area[1], node.area[3]]);
+    const corners = [[0, 0]];
+    const near = 0.4 * this.size; // lines that meet the unit keep their form
+    let lost = 0;
+    for (const unit of units.sort((left, right) => ends(left)[0] - ends(right)[0])) {
+      const [from, to] = ends(unit);
+      const middle = from - lost + this.size / 2;
+      corners.push([from, from - lost], [unit.anchor - near, middle - near], [unit.anchor + near, middle + near]);
+      lost += to - from - this.size;
+      corners.push([to, to - lost]);
+    }
+    const total = this.across ? this.full.width : this.full.height;
+    corners.push([total, total - lost]);
+    return (place) => {
+      let low = 0;
+      for (let high = corners.length - 1; high - low > 1; ) {
+        const middle = (low + high) >> 1;
+        if (corners[middle][0] <= place) low = middle;
+        else high = middle;
+      }
+      const [from, to] = [corners[low], corners[low + 1]];
+      const slope = to[0] > from[0] ? (to[1] - from[1]) / (to[0] - from[0]) : 1;
+      return from[1] + (place - from[0]) * slope;
+    };
+  }
+
+  place(node, isFolded, move) {
+    const [left, top, right, bottom] = node.area;
+    const box = this.across ? [move(left), top, move(right), bottom] : [left, move(top), right, move(bottom)];
+    if (isFolded && this.across) box[3] = node.folded;
+    node.box = box;
+    setSvg(node.rect, { x: box[0], y: box[1], width: box[2] - box[0], height: box[3] - box[1] });
+    if (!node.group) return;
+    for (const path of node.group.querySelectorAll("path")) this.placePath(path, move);
+    for (const text of node.group.querySelectorAll("text")) this.placeText(text, node, move);
+  }
+
+  placePath(path, move) {
+    path.whole ??= path.getAttribute("d");
+    const moved = path.whole.replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) =>
+      this.across ? `${round(move(Number(x)))},${y}` : `${x},${round(move(Number(y)))}`,
+    );
+    path.setAttribute("d", moved);
+  }
+
+  placeText(text, node, move) {
+    text.whole ??= Number(text.getAttribute(this.axis));
+    let place = move(text.whole);
+    const arc = this.across && text.classList.contains("relation") && node.group.querySelector(".satellite");
+    if (arc && Math.abs(text.whole - node.anchor) > 1) place = this.placeOnArc(text, arc, place);
+    text.setAttribute(this.axis, round(place));
+  }
+
+  // The label of an arrow stays at its middle, and is made narrower where the arrow has become too short for it.
+  placeOnArc(text, arc, place) {
+    text.removeAttribute("textLength");
+    const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
+    const [before, now] = [numbers(arc.whole), numbers(arc.getAttribute("d"))];
+    const [start, end] = [now[0], now.at(-2)];
+    if (before.at(-2) - before[0] === end - start) return place;
+    const room = Math.abs(end - start) - 8;
+    if (text.getComputedTextLength() > room) setSvg(text, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+    return start + Math.max(-300, Math.min((end - start) / 2, 300));
+  }
+
+  resize(shown, move) {
+    const { width, height } = this.full;
+    const bottom = () => shown.reduce((lowest, node) => Math.max(lowest, node.box[3]), 0);
+    this.width = this.across ? move(width) : width;
+    this.height = this.across ? (this.folded.size ? bottom() + 12 : height) : move(height);
+    setSvg(this.svg, { viewBox: `0 0 ${round(this.width)} ${round(this.height)}` });
+    setSvg(this.svg.querySelector(".paper"), { width: this.width, height: this.height });
+    this.setZoom(this.zoom);
+  }
+
+  setZoom(zoom) {
+    this.zoom = zoom;
+    setSvg(this.svg, { width: this.width * zoom, height: this.height * zoom });
+  }
+}
+
+function round(number) {
+  return Math.round(number * 10) / 10;
+}
+
+function setSvg(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, typeof value === "number" ? round(value) : value);
+  }
+}
+
+function createSvg(name, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  setSvg(element, attributes);
+  return element;
+}

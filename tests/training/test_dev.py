@@ -1,0 +1,77 @@
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from genrst.evaluation.evaluate import evaluate
+from genrst.model.example import follow_gold
+from genrst.model.scorer import NetworkScorer
+from genrst.model.store import make_network
+from genrst.search.greedy import search_greedily
+from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.transitions.oracle import tree_of
+from genrst.trees.relations import OPEN
+from tests.model.reference import Reference
+from tests.training.samples import SMALL, make_document, prepare_samples
+
+torch.set_num_threads(1)
+PREPARED = prepare_samples()
+SYMBOLS = PREPARED.symbols
+GOLD = [follow_gold(example, SYMBOLS.nucleus_is_right) for example in PREPARED.dev]
+
+
+def random_network(kind: str, seed: int = 1):
+    torch.manual_seed(seed)
+    return make_network(replace(SMALL, kind=kind), SYMBOLS).eval()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["generative", "discriminative"])
+@pytest.mark.parametrize("batch_documents", [1, 2, 3, 100])
+@torch.no_grad()
+def test_likelihood_is_the_reference_s_whatever_the_batches(kind: str, batch_documents: int):
+    network = random_network(kind)
+    actions, words = [], []
+    for example in PREPARED.dev:
+        found = Reference(network, example).score(SYMBOLS.nucleus_is_right)
+        actions += found[0]
+        words += found[1]
+    likelihood = gold_likelihood(network, PREPARED.dev, GOLD, batch_documents)
+    assert likelihood.action_nll == pytest.approx(-float(sum(actions)), rel=1e-5)
+    assert likelihood.word_nll == pytest.approx(-float(sum(words)), rel=1e-5)
+    assert likelihood.n_edus == 11
+    assert likelihood.n_words == len(words), "every word and the end of every EDU; none if discriminative"
+
+
+def test_likelihoods_add_up():
+    assert Likelihood(1.0, 2, 3.0, 4) + Likelihood(0.5, 1, 0.25, 2) == Likelihood(1.5, 3, 3.25, 6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_are_those_of_the_trees_that_search_finds(seed: int):
+    """By way of documents with text and their trees, as `genrst evaluate` does it."""
+    network = random_network("discriminative", seed)
+    parses = search_greedily(NetworkScorer(network, PREPARED.dev, SYMBOLS.nucleus_is_right))
+    gold = [make_document(number) for number in range(3)]
+    found = [
+        replace(document, tree=tree_of(SYMBOLS.actions[number] for number in parse.actions))
+        for document, parse in zip(gold, parses, strict=True)
+    ]
+    expected = evaluate(gold, found, labels="fine", inventory=OPEN).micro("parseval")
+    scores = parseval_f1(evaluate_greedily(network, SYMBOLS, PREPARED.dev))
+    assert scores == {aspect: 100 * expected[aspect].f1 for aspect in "SNRF"}
+    assert 0 <= scores["F"] <= scores["S"] < 100, "a random network does not know the trees"
+
+
+def test_a_single_edu_has_no_score_but_no_accident_either():
+    example = PREPARED.dev[0]
+    alone = replace(
+        example,
+        edu_words=example.edu_words[: example.edu_lengths[0]],
+        edu_lengths=example.edu_lengths[:1],
+        syntax=replace(example.syntax, edu_tokens=example.syntax.edu_tokens[:2]),
+        actions=(0,),
+    )
+    scores = parseval_f1(evaluate_greedily(random_network("generative"), SYMBOLS, [alone]))
+    assert scores.keys() == {"S", "N", "R", "F"}
+    assert not any(math.isnan(score) for score in scores.values())

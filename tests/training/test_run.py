@@ -1,0 +1,137 @@
+import dataclasses
+import json
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from genrst.errors import ConfigError, CorpusFormatError
+from genrst.model.store import WEIGHTS, load_model
+from genrst.training.checkpoint import load_checkpoint
+from genrst.training.config import RunConfig, TrainingConfig, load_config
+from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.training.distributed import ALONE, Processes
+from genrst.training.prepared import Prepared
+from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, read_log
+from genrst.training.trainer import Record
+from tests.training.samples import SMALL, prepare_samples
+from tests.training.test_trainer import make_trainer
+
+torch.set_num_threads(1)
+PREPARED = prepare_samples()
+
+
+def make_run(folder: Path, processes: Processes = ALONE, **training) -> Run:
+    settings = {"batch_documents": 2, "learning_rate": 1e-2, "max_epochs": 5} | training
+    return Run(RunConfig(model=SMALL, training=TrainingConfig(**settings)), 1, folder, torch.device("cpu"), processes)
+
+
+def timeless(records: list[Record]) -> list[Record]:
+    return [replace(record, train_seconds=0.0, dev_seconds=0.0) for record in records]
+
+
+def test_the_folder_of_a_run(tmp_path: Path):
+    run = make_run(tmp_path / "run")
+    assert run.find_checkpoint() is None
+    records = list(run.records(PREPARED))
+    assert sorted(path.name for path in run.folder.iterdir()) == sorted([CHECKPOINT, CONFIG, LOG, MODEL])
+    assert load_config(run.folder / CONFIG) == run.config
+    assert read_log(run.folder / LOG) == records
+    assert [record.epoch for record in records] == [1, 2, 3, 4, 5]
+    assert [record.step for record in records] == [2, 4, 6, 8, 10]
+    assert [set(json.loads(line)) for line in (run.folder / LOG).read_text().splitlines()] == [
+        {field.name for field in dataclasses.fields(Record)}
+    ] * 5
+    assert run.find_checkpoint() == run.folder / CHECKPOINT
+
+
+def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
+    run = make_run(tmp_path, max_epochs=8)
+    records = list(run.records(PREPARED))
+    best = [record for record in records if record.is_best][-1]
+    assert best.dev_scores["F"] == max(record.dev_scores["F"] for record in records)
+    model = load_model(run.folder / MODEL)
+    assert model.symbols == PREPARED.symbols
+    assert parseval_f1(evaluate_greedily(model.network, model.symbols, PREPARED.dev)) == best.dev_scores
+    trainer = make_trainer()
+    likelihood = gold_likelihood(model.network, PREPARED.dev, trainer._dev_gold, 2)
+    assert (likelihood.action_nll + likelihood.word_nll) / 11 == best.dev_loss, "losses are per EDU"
+
+
+@pytest.mark.parametrize("checkpoint_epochs", [1, 2, 4])
+@pytest.mark.parametrize("stop", [1, 3])
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path, checkpoint_epochs: int, stop: int):
+    """From its last checkpoint; later epochs that the log has are done and written again, and come out the same."""
+    whole, broken = (make_run(tmp_path / name, checkpoint_epochs=checkpoint_epochs) for name in ("whole", "broken"))
+    expected = timeless(list(whole.records(PREPARED)))
+    list(islice(broken.records(PREPARED), stop))
+    with (broken.folder / LOG).open("a") as log:
+        log.write('{"epoch": ')  # as a crash would leave it
+    assert len(read_log(broken.folder / LOG)) == stop
+    list(broken.records(PREPARED, broken.find_checkpoint()))
+    assert timeless(read_log(broken.folder / LOG)) == expected
+    for file in (CHECKPOINT, f"{MODEL}/{WEIGHTS}"):
+        found = load_file(broken.folder / file)
+        for name, tensor in load_file(whole.folder / file).items():
+            assert torch.equal(tensor, found[name]), name
+
+
+def test_a_finished_run_has_nothing_more_to_do(tmp_path: Path):
+    run = make_run(tmp_path)
+    list(run.records(PREPARED))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert list(run.records(PREPARED, run.find_checkpoint())) == []
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_the_last_epoch_has_a_checkpoint_and_scores_whatever_the_intervals(tmp_path: Path):
+    run = make_run(tmp_path, checkpoint_epochs=100, evaluate_epochs=3)
+    records = list(run.records(PREPARED))
+    assert [bool(record.dev_scores) for record in records] == [False, False, True, False, True]
+    trainer = make_trainer(config=run.config.training)
+    load_checkpoint(trainer, run.folder / CHECKPOINT)
+    assert trainer.progress.epoch == 5
+
+
+def test_only_the_first_process_writes(tmp_path: Path):
+    run = make_run(tmp_path / "run", Processes(rank=1, count=1), max_epochs=1)
+    assert len(list(run.records(PREPARED))) == 1
+    assert not run.folder.exists()
+
+
+def with_vectors(vectors: np.ndarray) -> Prepared:
+    return replace(PREPARED, vectors=vectors.astype(np.float32))
+
+
+def test_words_start_from_their_vectors_and_others_at_the_same_scale(tmp_path: Path):
+    n_words = len(PREPARED.symbols.words)
+    vectors = np.random.default_rng(1).normal(0, 3, (n_words, SMALL.word_size))
+    vectors[::2] = 0
+    weight = make_run(tmp_path)._network(with_vectors(vectors)).embeddings.weight.detach()
+    plain = make_run(tmp_path)._network(PREPARED).embeddings.weight.detach()
+    torch.testing.assert_close(weight[1::2], torch.from_numpy(vectors[1::2]).float())
+    torch.testing.assert_close(weight[::2] / plain[::2], (weight[0, 0] / plain[0, 0]).expand(weight[::2].shape))
+    assert weight[::2].std() == pytest.approx(3, rel=0.2)
+
+
+def test_vectors_without_any_known_word_change_nothing(tmp_path: Path):
+    vectors = np.zeros((len(PREPARED.symbols.words), SMALL.word_size))
+    networks = [make_run(tmp_path)._network(prepared) for prepared in (with_vectors(vectors), PREPARED)]
+    assert torch.equal(networks[0].embeddings.weight, networks[1].embeddings.weight)
+
+
+def test_vectors_of_another_width(tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"model.word_size: must be the width of the vectors, 5, was: 16"):
+        next(make_run(tmp_path).records(with_vectors(np.ones((len(PREPARED.symbols.words), 5)))))
+
+
+def test_logs_that_cannot_be_read(tmp_path: Path):
+    assert read_log(tmp_path / LOG) == []
+    for content in (b"junk\n", b'{"epoch": 1}\n', b"[1]\n", b"\xff\n"):
+        (tmp_path / LOG).write_bytes(content)
+        with pytest.raises(CorpusFormatError, match=r"log.jsonl:1: a line must be the record of an epoch, was: "):
+            read_log(tmp_path / LOG)
