@@ -10,6 +10,8 @@ Names are loaded when they are first used, so that `import genrst` costs nothing
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from genrst.trees import display as _display
+
 if TYPE_CHECKING:
     from genrst.corpora.corpus import load_corpus
     from genrst.corpora.document import Document, Span, Token
@@ -63,3 +65,19 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _document_html(document: "Document") -> str:
+    from genrst.rendering.notebook import document_html
+
+    return document_html(document)
+
+
+def _tree_svg(tree: "Tree") -> str:
+    from genrst.rendering.notebook import tree_svg
+
+    return tree_svg(tree)
+
+
+_display.set_painter("html", _document_html)
+_display.set_painter("svg", _tree_svg)

@@ -10,12 +10,19 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from genrst.apps import convert, evaluate, export, info, train
+from genrst.apps import convert, evaluate, export, info, render, train
 from genrst.apps.messages import complain
 from genrst.errors import GenrstError, UsageError
 from genrst.version import VERSION
 
-VERBS = {"convert": convert, "evaluate": evaluate, "export": export, "info": info, "train": train}
+VERBS = {
+    "convert": convert,
+    "evaluate": evaluate,
+    "export": export,
+    "info": info,
+    "render": render,
+    "train": train,
+}
 
 
 class _Parser(argparse.ArgumentParser):

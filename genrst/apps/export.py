@@ -55,8 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--format", choices=tuple(dict.fromkeys(FORMATS.values())), help="default: by PATH, or text")
     output.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
-    parser.add_argument("--output", metavar="PATH", help="a file (default: standard output)")
-    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of standard input: dis, rs3, …")
+    parser.add_argument("--output", metavar="PATH", default="-", help="a file (default: -, standard output)")
+    parser.add_argument(
+        "--from", dest="source_format", choices=("dis", "rs3", "rs4", "json", "jsonl"), help="format of standard input"
+    )
     add_corpus_arguments(parser)
 
 
@@ -85,13 +87,13 @@ def _check(arguments: argparse.Namespace) -> str:
     _size(arguments.size)
     if (arguments.source == "-") != (arguments.source_format is not None):
         raise UsageError(f"standard input (-) and --from FORMAT must go together, was: {arguments.source}")
-    if arguments.output is not None:
+    if arguments.output != "-":
         _protect(arguments.source, Path(arguments.output))
     return _choose_format(arguments.format, arguments.output)
 
 
-def _choose_format(name: str | None, output: str | None) -> str:
-    if output is None:
+def _choose_format(name: str | None, output: str) -> str:
+    if output == "-":
         if name == "parquet":
             raise UsageError("--format parquet must go with --output PATH, was: standard output")
         return name or "text"
@@ -105,7 +107,7 @@ def _size(size: str | None) -> tuple[int | None, float | None]:
     """The size of a summary: a number of EDUs, or a share of the words."""
     if size is None:
         return None, None
-    match = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%", size)
+    match = re.fullmatch(r"([0-9]{1,9})|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
     if match is None:
         raise UsageError(f"--size must be a number of EDUs (5) or a share of the words (20%), was: {size}")
     return (int(match[1]), None) if match[1] else (None, float(match[2]) / 100)
@@ -143,7 +145,7 @@ def _read_standard_input(arguments: argparse.Namespace) -> "list[Document]":
 
     if sys.stdin is None:
         raise GenrstError("standard input must be open, was: closed")
-    path = Path(f"stdin.{arguments.source_format.removeprefix('.')}")
+    path = Path(f"stdin.{arguments.source_format}")
     return read_content(sys.stdin.buffer.read(), path, ReadOptions(arguments.roots))
 
 
@@ -200,17 +202,17 @@ def _write_text(tables: "Tables", arguments: argparse.Namespace) -> None:
     from genrst.corpora.files import write_atomically
 
     text = format_tables(arguments.what, list(tables))
-    if arguments.output is None:
+    if arguments.output == "-":
         show(text)
     else:
         write_atomically(Path(arguments.output), f"{text}\n")
 
 
-def _write_rows(rows: "Iterable[Row]", format: "RowFormat", path: str | None) -> None:
+def _write_rows(rows: "Iterable[Row]", format: "RowFormat", path: str) -> None:
     from genrst.corpora.files import write_atomically_with
     from genrst.outputs.rows import write_rows
 
-    if path is None:
+    if path == "-":
         content = io.BytesIO()
         write_rows(rows, content, format)
         show_file(content.getvalue())

@@ -1,7 +1,7 @@
 """What `genrst export` prints for people to read: EDUs count from 1, and no text can command the terminal."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from genrst.outputs.summary import join_edus
 from genrst.rendering.characters import inert
@@ -32,27 +32,29 @@ def _format(what: str, document: "Document", rows: "Sequence[Row]") -> str:
 
 def _chunk(row: "Row") -> str:
     """A line about a chunk, and its text below."""
-    edus = "–".join(dict.fromkeys(_cell(column, row[column]) for column in ("first_edu", "last_edu")))
-    place = f"[{row['start']}:{row['end']}] {edus} {_cell('', row['relation_path'])}".rstrip()
+    edus = "–".join(dict.fromkeys([_cell(row, "first_edu"), _cell(row, "last_edu")]))
+    place = f"[{row['start']}:{row['end']}] {edus} {_cell(row, 'relation_path')}".rstrip()
     return place if row["text"] is None else f"{place}\n{inert(row['text'])}"
 
 
 def _table(rows: "Sequence[Row]") -> str:
     """Aligned columns, the text last and shortened."""
     columns = [column for column in rows[0] if column != "document"]
-    lines = [columns, *([_cell(column, row[column]) for column in columns] for row in rows)]
+    lines = [columns, *([_cell(row, column) for column in columns] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in lines)
 
 
 def _profile(row: "Row") -> str:
-    """A feature a line, without those that are 0 or unknown."""
-    features = {inert(name): value for name, value in row.items() if value and name != "document"}
-    width = max(map(len, features))
-    return "\n".join(f"{name:<{width}}  {value:.4g}" for name, value in features.items())
+    """A feature a line, without those that are unknown and the relations that do not occur."""
+    known = {name: value for name, value in row.items() if value is not None and name != "document"}
+    shown = {inert(name): value for name, value in known.items() if value or not name.startswith(("count_", "share_"))}
+    width = max(map(len, shown))
+    return "\n".join(f"{name:<{width}}  {value:.4g}" for name, value in shown.items())
 
 
-def _cell(column: str, value: Any) -> str:
+def _cell(row: "Row", column: str) -> str:
+    value = row[column]
     if value is None:
         return ""
     if column in _EDU_COLUMNS:

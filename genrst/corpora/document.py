@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from genrst.errors import TreeError
+from genrst.trees.display import paint
 from genrst.trees.node import Tree
 
 
@@ -131,6 +132,9 @@ class Document:
     def __repr__(self) -> str:
         tree = "with a tree" if self.tree is not None else "no tree"
         return f"<Document {self.id!r}: {len(self.edus)} EDUs, {len(self.tokens)} tokens, {tree}>"
+
+    def _repr_html_(self) -> str | None:
+        return paint("html", self)
 
 
 def _check_edus(edus: Sequence[Span], text: str | None) -> None:

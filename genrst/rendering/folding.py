@@ -64,6 +64,7 @@ class FoldingPicture:
     areas: dict[Range, Area]
     axis: Axis
     size: float
+    is_mirrored: bool
 
 
 def folding_layout(document: Analysis, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
@@ -79,11 +80,11 @@ def folding_layout(document: Analysis, style: Style, text_width: float = TEXT_WI
         areas = dict(_compact_areas(document, _Parts(straight), canvas, text_width))
     else:
         areas = dict(_classic_areas(document, _Parts(straight), canvas))
-    texts = Layout(picture.width, picture.height, tuple(canvas.boxes), ())
-    if is_mirrored:
-        areas = {key: _mirrored(area, picture.width, axis) for key, area in areas.items()}
-        texts = texts.mirrored()
-    return FoldingPicture(replace(picture, boxes=picture.boxes + texts.boxes), areas, axis, size)
+    straight = replace(straight, boxes=(*straight.boxes, *canvas.boxes), shapes=(*straight.shapes, *canvas.shapes))
+    if not is_mirrored:
+        return FoldingPicture(straight, areas, axis, size, is_mirrored)
+    areas = {key: _mirrored(area, picture.width, axis) for key, area in areas.items()}
+    return FoldingPicture(straight.mirrored(), areas, axis, size, is_mirrored)
 
 
 class _Parts:
@@ -99,6 +100,11 @@ class _Parts:
     def number(self, node: Range) -> TextBox:
         """The box with the number of a node."""
         return self.boxes[node, "number"]
+
+    def label_end(self, node: Range, x: float, y: float) -> float:
+        """Where the space beside a unit at (x, y) begins: beyond its dot, or its label if it has one."""
+        box = self.boxes.get((node, "relation"))
+        return box.x + box.width + _PADDING if box is not None and box.y < y < box.y + box.height else x + 3 * _PADDING
 
     def text_bottom(self, leaf: Range) -> float:
         """Where the text of an EDU ends; an EDU may be empty."""
@@ -117,10 +123,10 @@ def _compact_areas(
         bottom = max(parts.text_bottom(last), _middle(parts.number(last)) + line_height("text") / 2) + _PADDING
         left, anchor = number.x, _middle(number)
         if isinstance(node, Unit):
-            (x, anchor), *_ = parts.shapes[key, "dot"].points
-            left = x
+            (left, anchor), *_ = parts.shapes[key, "dot"].points
             text_column = number.x + number.width + _NUMBER_GAP
             canvas.text(key, "summary", (text_column, anchor - line_height("summary") / 2), lines[key])
+            canvas.line(key, "fold", (parts.label_end(key, left, anchor), anchor), (text_column - _NUMBER_GAP, anchor))
         yield key, Area(left - _PADDING, top, parts.width - _BORDER, bottom, anchor, bottom)
 
 

@@ -15,7 +15,7 @@ from genrst.rendering.measure import shorten, text_width, wrap
 Point: TypeAlias = tuple[float, float]
 Align: TypeAlias = Literal["left", "centre", "right"]
 TextKind: TypeAlias = Literal["text", "relation", "number", "mark", "summary"]
-ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot"]
+ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot", "fold"]
 
 FONT_SIZES: dict[TextKind, float] = {"text": 12.0, "relation": 11.0, "number": 10.0, "mark": 9.0, "summary": 12.0}
 LINE_SPACING = 1.3

@@ -59,7 +59,7 @@ def levels(trees: list[Tree]) -> dict[Range, int]:
 
 
 def titles(document: Analysis) -> dict[Range, str]:
-    """A tooltip per node: its EDUs, role, relation and probability, and the text of an EDU."""
+    """A tooltip per node: its EDUs, role, relation and probability; its characters; the text of an EDU."""
     texts = edu_texts(document)
     roles = {range_of(root): "" for root in roots(document)}
     result: dict[Range, str] = {}
@@ -71,6 +71,7 @@ def titles(document: Analysis) -> dict[Range, str]:
                 facts += [] if node.probability is None else [f"p = {node.probability:.3f}"]
                 roles.update(_roles(node))
             title = printable(" · ".join(filter(None, facts)))
+            title += f"\ncharacters {document.edus[node.start].start}–{document.edus[node.stop - 1].end}"
             if isinstance(node, Leaf) and document.text is not None:
                 title += f"\n{printable(texts[node.edu])}"
             result[range_of(node)] = title

@@ -1,22 +1,20 @@
 """The only door between search and a model.
 
 A scorer holds some documents. Units and stacks are numbers that it hands out; what is behind them (vectors, tables,
-nothing at all) only it knows. Every call takes arrays, one entry per hypothesis.
+nothing at all) only it knows. Every call takes tensors with an entry per hypothesis, so that a search is a few large
+calls a step, whatever the number of hypotheses and documents.
 """
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float32]
+import torch
+from torch import Tensor
 
 EMPTY_STACK = 0
 """The number of the empty stack, the same for all documents."""
 
 NO_UNIT = -1
-"""Where the span of a unit is asked for that is not there."""
+"""The first EDU of a unit that is not there."""
 
 
 class Scorer(Protocol):
@@ -30,18 +28,22 @@ class Scorer(Protocol):
     def n_labels(self) -> int:
         """The number of RE(r, n) actions; label l is action l + 1."""
 
-    def leaves(self, documents: IntArray, edus: IntArray) -> IntArray:
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors are."""
+
+    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
         """The units of single EDUs."""
 
-    def compose(self, left: IntArray, right: IntArray, labels: IntArray) -> IntArray:
-        """The units that join pairs of units."""
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        """The units that join pairs of units; equal pairs with equal labels may give the same unit."""
 
-    def push(self, stacks: IntArray, units: IntArray) -> IntArray:
+    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
         """The stacks with a unit more on top."""
 
     def action_logp(
-        self, documents: IntArray, stacks: IntArray, second: IntArray, top: IntArray, n_generated: IntArray
-    ) -> FloatArray:
+        self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor
+    ) -> Tensor:
         """Log-probabilities of GEN and all labels, −∞ where illegal.
 
         `second` and `top` are the first EDUs of the two topmost units, `NO_UNIT` where there is none; the topmost unit
@@ -49,3 +51,12 @@ class Scorer(Protocol):
 
         Shape: (hypotheses, 1 + n_labels)
         """
+
+    def word_logp(self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor) -> Tensor:
+        """Log-probabilities of the words of the next EDU; zero for a model without words.
+
+        Shape: (hypotheses)
+        """
+
+    def forget(self, units: Tensor, stacks: Tensor) -> None:
+        """Nothing will be asked about other units and stacks than these any more: their memory may be used again."""

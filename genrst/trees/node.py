@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from genrst.errors import TreeError
+from genrst.trees.display import paint
 
 SPAN = "span"
 """What a nucleus with satellites is labelled with in RST files: the relation belongs to the satellite."""
@@ -42,6 +43,9 @@ class Leaf:
 
     def __repr__(self) -> str:
         return str(self.edu)
+
+    def _repr_svg_(self) -> str | None:
+        return paint("svg", self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -120,6 +124,9 @@ class Unit:
 
     def __repr__(self) -> str:
         return fold(self, repr, lambda unit, parts: f"({unit.relation} {unit.nuclearity} {' '.join(parts)})")
+
+    def _repr_svg_(self) -> str | None:
+        return paint("svg", self)
 
     def __reduce__(self) -> "tuple[Callable[[list[_Record]], Tree], tuple[list[_Record]]]":
         # Pickle would recurse into the children; a flat list does not.

@@ -1,5 +1,6 @@
 """Whatever is wrong with the options, the corpus or the machine: one line, and no traceback."""
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable
@@ -7,12 +8,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from genrst.corpora.document import Document, Span
 from genrst.corpora.files import write
+from genrst.errors import CorpusFormatError
+from genrst.training.prepared import load_prepared, save_prepared
 from genrst.trees.node import Leaf
 from tests.apps.program import call
-from tests.apps.workspace import Workspace, make_workspace
+from tests.apps.workspace import Workspace, make_workspace, names
+from tests.training.samples import prepare_samples
 
 
 @pytest.fixture
@@ -63,8 +69,26 @@ def test_a_loss_that_is_no_number(here: Workspace, batch_documents: int):
     options = ["--set", "training.learning_rate=1e25", "--set", f"training.batch_documents={batch_documents}"]
     found = here.train("--prepared", "features.npz", *options)
     assert (found.status, found.messages) == (1, ["genrst: the loss must be a number, was: nan in epoch 1"])
-    assert sorted(path.name for path in Path("runs/tiny").iterdir()) == ["config.toml", "log.jsonl"]
+    assert names(Path("runs/tiny")) == ["config.toml", "log.jsonl"]
     assert Path("runs/tiny/log.jsonl").read_text() == ""
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("features") / "features.npz"
+    save_prepared(prepare_samples(), path)
+    return path
+
+
+@given(st.floats(0, 1), st.binary(max_size=4), st.integers(0, 40))
+def test_features_damaged_anywhere(features, place, inserted, n_removed):
+    """An error of ours or, where the damage hits nothing that is read, none."""
+    content = features.read_bytes()
+    at = int(place * len(content))
+    damaged = features.with_name("damaged.npz")
+    damaged.write_bytes(content[:at] + inserted + content[at + n_removed :])
+    with contextlib.suppress(CorpusFormatError):
+        load_prepared(damaged)
 
 
 def change(path: Path, **changes: object) -> None:
@@ -152,5 +176,5 @@ def test_a_run_that_exists_is_refused_before_anything_is_done(here: Workspace):
     assert found.status == 2
     rule = "--resume auto goes on with it, --output starts another"
     assert found.messages == [f"genrst: runs/tiny/seed-2 holds a run already: {rule}"]
-    assert [path.name for path in Path("runs/tiny").iterdir()] == ["seed-2"]
+    assert names(Path("runs/tiny")) == ["seed-2"]
     assert not Path("cache").exists()

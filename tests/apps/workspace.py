@@ -76,5 +76,5 @@ def timeless(run: Path) -> list[Record]:
 
 
 def names(folder: Path) -> list[str]:
-    """The names of the files in a folder, sorted."""
-    return sorted(path.name for path in folder.iterdir())
+    """The names of the files in a folder, sorted, but for what only machines with TensorBoard have."""
+    return sorted(path.name for path in folder.iterdir() if path.name != "tensorboard")

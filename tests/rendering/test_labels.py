@@ -33,9 +33,9 @@ def test_levels_count_the_units_around_a_node():
     assert (found[0, 6], found[0, 4], found[4, 5], found[2, 3]) == (0, 1, 2, 3)
 
 
-def test_titles_tell_range_relation_role_probability_and_text():
+def test_titles_tell_range_relation_role_probability_offsets_and_text():
     tips = titles(bridge())
-    assert tips[0, 2] == "EDUs 1–2 · purpose NS · nucleus · p = 0.875"
-    assert tips[0, 6] == "EDUs 1–6 · elaboration NS"
-    assert tips[2, 3] == "EDU 3 · satellite: attribution\nalthough shop owners had warned"
-    assert titles(Document.from_edus("plain", ["One."]))[0, 1] == "EDU 1\nOne."
+    assert tips[0, 2] == "EDUs 1–2 · purpose NS · nucleus · p = 0.875\ncharacters 0–74"
+    assert tips[0, 6] == "EDUs 1–6 · elaboration NS\ncharacters 0–204"
+    assert tips[2, 3] == "EDU 3 · satellite: attribution\ncharacters 75–106\nalthough shop owners had warned"
+    assert titles(Document.from_edus("plain", ["One."]))[0, 1] == "EDU 1\ncharacters 0–4\nOne."

@@ -1,4 +1,5 @@
 import dataclasses
+import importlib.util
 import json
 from dataclasses import replace
 from itertools import islice
@@ -34,7 +35,15 @@ def timeless(records: list[Record]) -> list[Record]:
     return [replace(record, train_seconds=0.0, dev_seconds=0.0) for record in records]
 
 
-def test_the_folder_of_a_run(tmp_path: Path):
+def hide_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *parts: None if name == "tensorboard" else find_spec(name, *parts)
+    )
+
+
+def test_the_folder_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    hide_tensorboard(monkeypatch)
     run = make_run(tmp_path / "run")
     assert run.find_checkpoint() is None
     records = list(run.records(PREPARED))
@@ -47,6 +56,17 @@ def test_the_folder_of_a_run(tmp_path: Path):
         {field.name for field in dataclasses.fields(Record)}
     ] * 5
     assert run.find_checkpoint() == run.folder / CHECKPOINT
+
+
+def test_tensorboard_shows_what_the_log_says(tmp_path: Path):
+    tensorboard = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    records = list(make_run(tmp_path, evaluate_epochs=2).records(PREPARED))
+    events = tensorboard.EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    losses = [(event.step, event.value) for event in events.Scalars("dev loss")]
+    assert losses == [(record.epoch, pytest.approx(record.dev_loss)) for record in records]
+    scores = [(event.step, event.value) for event in events.Scalars("dev S")]
+    assert scores == [(epoch, pytest.approx(records[epoch - 1].dev_scores["S"])) for epoch in (2, 4, 5)]
 
 
 def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):

@@ -132,6 +132,7 @@ class Picture {
     const box = this.across ? [move(left), top, move(right), bottom] : [left, move(top), right, move(bottom)];
     if (isFolded && this.across) box[3] = node.folded;
     node.box = box;
+    node.at = this.across ? [move(node.anchor), top] : [left, move(node.anchor)];
     setSvg(node.rect, { x: box[0], y: box[1], width: box[2] - box[0], height: box[3] - box[1] });
     if (!node.group) return;
     for (const path of node.group.querySelectorAll("path")) this.placePath(path, move);
@@ -140,30 +141,18 @@ class Picture {
 
   placePath(path, move) {
     path.whole ??= path.getAttribute("d");
+    const place = this.across && path.classList.contains("satellite") ? arcMover(path.whole, move) : move;
     const moved = path.whole.replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) =>
-      this.across ? `${round(move(Number(x)))},${y}` : `${x},${round(move(Number(y)))}`,
+      this.across ? `${round(place(Number(x)))},${y}` : `${x},${round(place(Number(y)))}`,
     );
     path.setAttribute("d", moved);
   }
 
   placeText(text, node, move) {
     text.whole ??= Number(text.getAttribute(this.axis));
-    let place = move(text.whole);
     const arc = this.across && text.classList.contains("relation") && node.group.querySelector(".satellite");
-    if (arc && Math.abs(text.whole - node.anchor) > 1) place = this.placeOnArc(text, arc, place);
-    text.setAttribute(this.axis, round(place));
-  }
-
-  // The label of an arrow stays at its middle, and is made narrower where the arrow has become too short for it.
-  placeOnArc(text, arc, place) {
-    text.removeAttribute("textLength");
-    const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
-    const [before, now] = [numbers(arc.whole), numbers(arc.getAttribute("d"))];
-    const [start, end] = [now[0], now.at(-2)];
-    if (before.at(-2) - before[0] === end - start) return place;
-    const room = Math.abs(end - start) - 8;
-    if (text.getComputedTextLength() > room) setSvg(text, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
-    return start + Math.max(-300, Math.min((end - start) / 2, 300));
+    const isOnArc = arc && Math.abs(text.whole - node.anchor) > 1;
+    text.setAttribute(this.axis, round(isOnArc ? placeOnArc(text, arc, move) : move(text.whole)));
   }
 
   resize(shown, move) {
@@ -180,6 +169,31 @@ class Picture {
     this.zoom = zoom;
     setSvg(this.svg, { width: this.width * zoom, height: this.height * zoom });
   }
+}
+
+// Arrows keep the form of their ends; only what is between them becomes shorter.
+function arcMover(path, move) {
+  const [start, end] = endsOf(path);
+  const half = Math.abs(move(end) - move(start)) / 2;
+  const clamp = (distance) => Math.max(-half, Math.min(distance, half));
+  const isStart = (place) => Math.abs(place - start) <= Math.abs(place - end);
+  return (place) => (isStart(place) ? move(start) + clamp(place - start) : move(end) + clamp(place - end));
+}
+
+// The label of an arrow stays at its middle, and is made narrower where the arrow has become too short for it.
+function placeOnArc(text, arc, move) {
+  text.removeAttribute("textLength");
+  const [before, now] = [endsOf(arc.whole), endsOf(arc.whole).map(move)];
+  const [length, full] = [now[1] - now[0], before[1] - before[0]];
+  if (Math.abs(length - full) < 1) return now[0] + text.whole - before[0];
+  const room = Math.abs(length) - 8;
+  if (text.getComputedTextLength() > room) setSvg(text, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
+  return now[0] + Math.max(-300, Math.min(length / 2, 300));
+}
+
+function endsOf(path) {
+  const numbers = path.match(/-?[\d.]+/g).map(Number);
+  return [numbers[0], numbers.at(-2)];
 }
 
 function round(number) {

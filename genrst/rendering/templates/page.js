@@ -14,25 +14,36 @@ function nodeOf(element) {
   return picture ? picture.nodes[Number(rect.dataset.index)] : null;
 }
 
+let zoom = 1;
+
 // Highlighting: the node, the same span in other trees, and the text.
 
-function highlight(node, hit = node) {
-  clear();
+function highlight(node) {
+  for (const element of document.querySelectorAll(".on")) element.classList.remove("on");
   if (!node) return;
-  for (const one of [node, ...twins(node)]) one.picture.visible(one).rect.classList.add("on", "hit");
+  for (const one of [node, ...others(node)]) one.picture.visible(one).rect.classList.add("on");
   for (const span of edus) {
     const edu = Number(span.dataset.edu);
-    if (edu >= hit.start && edu < hit.stop) span.classList.add("on");
+    if (edu >= node.start && edu < node.stop) span.classList.add("on");
   }
 }
 
-function clear() {
-  for (const element of document.querySelectorAll(".on")) element.classList.remove("on", "hit");
+// What stands for a node in other trees: the nodes with the same span, or else the EDUs inside it.
+function others(node) {
+  const same = twins(node);
+  return same.length ? same : elsewhere(node).filter((other) => !other.children.length && isInside(other, node));
 }
 
 function twins(node) {
-  const others = pictures.filter((picture) => picture !== node.picture && node.span);
-  return others.flatMap((picture) => picture.nodes.filter((other) => other.span === node.span));
+  return elsewhere(node).filter((other) => isInside(other, node) && isInside(node, other));
+}
+
+function elsewhere(node) {
+  return pictures.flatMap((picture) => (picture === node.picture ? [] : picture.nodes));
+}
+
+function isInside(inner, outer) {
+  return outer.span[0] <= inner.span[0] && inner.span[1] <= outer.span[1];
 }
 
 function focused() {
@@ -46,67 +57,71 @@ function leafOf(element) {
 
 function showTip(node, x, y) {
   tip.textContent = node.title;
-  tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
   tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
   tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`;
+  tip.classList.add("shown");
+}
+
+function hideTip() {
+  tip.classList.remove("shown");
+}
+
+let pointed = null;
+
+function point(node) {
+  if (node !== pointed) highlight(node ?? focused());
+  if (!node) hideTip();
+  pointed = node;
 }
 
 document.addEventListener("pointermove", (event) => {
   if (event.pointerType === "touch") return;
-  const node = nodeOf(event.target) ?? leafOf(event.target);
-  if (node) {
-    highlight(node);
-    showTip(node, event.clientX, event.clientY);
-  } else {
-    highlight(focused());
-    tip.hidden = true;
-  }
+  point(nodeOf(event.target) ?? leafOf(event.target));
+  if (pointed) showTip(pointed, event.clientX, event.clientY);
 });
-document.documentElement.addEventListener("pointerleave", () => {
-  highlight(focused());
-  tip.hidden = true;
-});
+document.documentElement.addEventListener("pointerleave", () => point(null));
 
 // The focus: one node of each tree and one EDU of the text can be reached with Tab, the others with arrow keys.
 
 document.addEventListener("focusin", (event) => {
   const node = nodeOf(event.target) ?? leafOf(event.target);
   highlight(node);
-  tip.hidden = true;
+  hideTip();
   if (!node) return;
   const inTree = nodeOf(event.target);
   for (const other of inTree ? node.picture.nodes.map((one) => one.rect) : edus) {
     if (other.tabIndex === 0) other.tabIndex = -1;
   }
   event.target.tabIndex = 0;
-  if (inTree) {
-    const { left, top } = reveal(node);
-    if (event.target.matches(":focus-visible")) showTip(node, left, top);
-  }
+  if (!inTree) return;
+  reveal(node);
+  // In a corner, where it hides nothing that the walk may go to next.
+  if (event.target.matches(":focus-visible")) showTip(node, pane.getBoundingClientRect().left, innerHeight);
 });
-document.addEventListener("focusout", () => clear());
+document.addEventListener("focusout", () => highlight(null));
 
 function goTo(node) {
-  if (!node) return;
-  node.rect.focus({ preventScroll: true });
+  node?.rect.focus({ preventScroll: true });
 }
 
-// Scroll the tree, and the text, so that a node is in sight; where its anchor is then.
+// Where a node is on the screen: the point at which lines from above meet it.
+function placeOf(node) {
+  const { left, top } = node.picture.svg.getBoundingClientRect();
+  return [left + node.at[0] * zoom, top + node.at[1] * zoom];
+}
+
+// Scroll the tree and the text so that a node is in sight.
 function reveal(node) {
-  const [left, top, right] = node.box;
-  const { zoom, across, svg } = node.picture;
+  const [x, y] = placeOf(node);
   const frame = pane.getBoundingClientRect();
-  const inside = svg.getBoundingClientRect();
-  const anchorX = across ? (left + right) / 2 : left;
-  const anchorY = across ? top : (node.box[1] + node.box[3]) / 2;
-  const [x, y] = [inside.left + anchorX * zoom, inside.top + anchorY * zoom];
   const [marginX, marginY] = [Math.min(120, frame.width / 4), Math.min(80, frame.height / 4)];
   const beyond = (place, low, high) => Math.min(place - low, 0) + Math.max(place - high, 0);
-  pane.scrollBy(beyond(x, frame.left + 20, frame.right - marginX), beyond(y, frame.top + marginY, frame.bottom - marginY));
+  pane.scrollBy(
+    beyond(x, frame.left + (node.picture.across ? marginX : 20), frame.right - marginX),
+    beyond(y, frame.top + 20, frame.bottom - marginY),
+  );
   edus.find((span) => Number(span.dataset.edu) === node.start)?.scrollIntoView({ block: "nearest" });
-  const moved = svg.getBoundingClientRect();
-  return { left: moved.left + anchorX * zoom, top: moved.top + anchorY * zoom };
 }
 
 // Walking. Past the last child, the walk goes on with what follows its parent.
@@ -156,9 +171,12 @@ function walkText(span, key) {
 // Folding; the same span of another tree folds too.
 
 function setFolded(node, isFolded) {
+  const before = placeOf(node);
   for (const one of [node, ...twins(node)]) {
     if (one.children.length) one.picture.setFolded(one, isFolded);
   }
+  const now = placeOf(node);
+  pane.scrollBy(now[0] - before[0], now[1] - before[1]);
 }
 
 function toggle(node) {
@@ -178,7 +196,8 @@ document.addEventListener("click", (event) => {
 });
 
 const levels = find("levels");
-const deepest = Math.max(...pictures.flatMap((picture) => picture.nodes.map((node) => node.level - 1)));
+const nodes = pictures.flatMap((picture) => picture.nodes);
+const deepest = nodes.reduce((most, node) => Math.max(most, node.level - 1), 0);
 for (let level = 1; level < Math.min(deepest, 13); level++) levels.add(new Option(level, level));
 levels.add(new Option("all", Infinity, true, true));
 levels.addEventListener("change", () => {
@@ -186,8 +205,6 @@ levels.addEventListener("change", () => {
 });
 
 // Zooming, about the point under the pointer or the middle of what is seen.
-
-let zoom = 1;
 
 function setZoom(wanted, x = pane.clientWidth / 2, y = pane.clientHeight / 2) {
   const next = Math.max(0.1, Math.min(wanted, 5));
@@ -198,9 +215,21 @@ function setZoom(wanted, x = pane.clientWidth / 2, y = pane.clientHeight / 2) {
   find("actual").textContent = `${Math.round(zoom * 100)}%`;
 }
 
+function fitting() {
+  const width = pictures.reduce((sum, picture) => sum + picture.width, 16 * pictures.length);
+  const height = pictures.reduce((most, picture) => Math.max(most, picture.height), 40);
+  return [pane.clientWidth / width, pane.clientHeight / height];
+}
+
 function fit() {
-  const width = pictures.reduce((sum, picture) => sum + picture.width, 0);
-  setZoom((pane.clientWidth - 16 * pictures.length) / width, 0, 0);
+  setZoom(fitting()[0], 0, 0);
+}
+
+// At first a small tree uses the room that there is, and one that is just too wide becomes smaller.
+function settle() {
+  const [across, down] = fitting();
+  if (across > 1) setZoom(Math.max(1, Math.min(across, down, 1.5)));
+  else if (across > 0.75) setZoom(across);
 }
 
 function toggleText() {
@@ -222,6 +251,8 @@ for (const [id, key] of Object.entries({ larger: "+", smaller: "-", actual: 0, f
 }
 find("prose").hidden = !prose;
 
+settle();
+
 pane.addEventListener(
   "wheel",
   (event) => {
@@ -236,7 +267,7 @@ pane.addEventListener(
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("select, input")) return;
-  if (event.key === "Escape") tip.hidden = true;
+  if (event.key === "Escape") hideTip();
   const [node, span] = [nodeOf(event.target), event.target.closest(".edu")];
   const isWalk = event.key in DOWN || event.key === "Home" || event.key === "End";
   const isPress = event.key === "Enter" || event.key === " ";

@@ -1,0 +1,207 @@
+from collections.abc import Callable
+from itertools import pairwise
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genrst.corpora.document import Document
+from genrst.errors import UsageError
+from genrst.outputs.chunks import Chunk, RelationPath, chunk_rows, chunks
+from genrst.outputs.slices import count_words
+from genrst.trees.binarise import binarise, flatten
+from genrst.trees.node import SPAN, Leaf, Tree, Unit
+from tests.outputs.samples import DEEP, FERRY, chain, ferry, one_edu, textless, wild_documents
+from tests.strategies import documents
+
+BUDGETS = st.integers(1, 25)
+COUNTS = st.sampled_from([count_words, len])
+
+
+def size(document: Document, start: int, stop: int, count: Callable[[str], int]) -> int:
+    assert document.text is not None
+    return count(document.text[document.edus[start].start : document.edus[stop - 1].end])
+
+
+def cut(document: Document, tree: Tree, budget: int, count: Callable[[str], int]) -> list[tuple[int, int]]:
+    """The largest subtrees that fit, by recursion from the top."""
+    if isinstance(tree, Leaf) or size(document, tree.start, tree.stop, count) <= budget:
+        return [(tree.start, tree.stop)]
+    return [part for child in tree.children for part in cut(document, child, budget, count)]
+
+
+def paths(tree: Tree, path: RelationPath = ()) -> dict[tuple[int, int], RelationPath]:
+    """The way from the root to every node, by recursion."""
+    found = {(tree.start, tree.stop): path}
+    if isinstance(tree, Unit):
+        for child, letter, relation in zip(tree.children, tree.nuclearity, tree.relations, strict=True):
+            found |= paths(child, (*path, (tree.relation if relation == SPAN else relation, letter)))
+    return found
+
+
+def parents(tree: Tree) -> dict[tuple[int, int], Unit]:
+    """The parent of every node but the root, by recursion."""
+    if isinstance(tree, Leaf):
+        return {}
+    found = {(child.start, child.stop): tree for child in tree.children}
+    return found | {edus: unit for child in tree.children for edus, unit in parents(child).items()}
+
+
+def check_cover(document: Document, found: list[Chunk], budget: int, count: Callable[[str], int]) -> None:
+    """Every EDU is in one chunk, in order; chunks fit, unless they are an EDU; they slice the text."""
+    assert document.text is not None
+    assert found[0].edus[0] == 0
+    assert found[-1].edus[1] == len(document.edus)
+    assert all(left.edus[1] == right.edus[0] for left, right in pairwise(found))
+    for chunk in found:
+        start, stop = chunk.edus
+        assert (chunk.start, chunk.end) == (document.edus[start].start, document.edus[stop - 1].end)
+        assert document.text[chunk.start : chunk.end] == chunk.text
+        assert count(chunk.text) <= budget or stop == start + 1
+
+
+@given(wild_documents(), BUDGETS, COUNTS)
+def test_without_merging_chunks_are_the_largest_subtrees(document: Document, budget: int, count: Callable[[str], int]):
+    assert document.tree is not None
+    found = chunks(document, budget, count, merge=False)
+    check_cover(document, found, budget, count)
+    assert [chunk.edus for chunk in found] == cut(document, document.tree, budget, count)
+    assert [chunk.relation_path for chunk in found] == [paths(document.tree)[chunk.edus] for chunk in found]
+
+
+def parts(tree: Tree, chunk: Chunk) -> list[tuple[int, int]]:
+    """The neighbours under one unit that a chunk consists of."""
+    nodes = {(0, tree.stop): [tree]} | {edus: [*unit.children] for edus, unit in parents(tree).items()}
+    if chunk.edus in nodes:
+        return [chunk.edus]
+    runs = [
+        [(child.start, child.stop) for child in unit if chunk.edus[0] <= child.start and child.stop <= chunk.edus[1]]
+        for unit in nodes.values()
+    ]
+    return next(run for run in runs if run and (run[0][0], run[-1][1]) == chunk.edus)
+
+
+@given(wild_documents(), BUDGETS, COUNTS)
+def test_with_merging_chunks_are_neighbours_under_one_unit(
+    document: Document, budget: int, count: Callable[[str], int]
+):
+    assert document.tree is not None
+    tree = flatten(document.tree)
+    found = chunks(document, budget, count)
+    check_cover(document, found, budget, count)
+    for chunk in found:
+        ways = [paths(tree)[part] for part in parts(tree, chunk)]
+        assert chunk.relation_path == (ways[0] if len(set(ways)) == 1 else ways[0][:-1])
+
+
+@given(wild_documents(), BUDGETS, COUNTS)
+def test_neighbours_that_fit_are_merged(document: Document, budget: int, count: Callable[[str], int]):
+    """No chunk could take up the next part of the same unit, and merging never makes more chunks."""
+    assert document.tree is not None
+    tree = flatten(document.tree)
+    found = chunks(document, budget, count)
+    unit_of = parents(tree)
+    for left, right in pairwise(found):
+        first, second = parts(tree, left)[-1], parts(tree, right)[0]
+        if unit_of[first] is unit_of[second]:
+            assert size(document, left.edus[0], second[1], count) > budget
+    assert len(found) <= len(chunks(document, budget, count, merge=False))
+
+
+@given(documents(), BUDGETS, BUDGETS)
+def test_a_larger_budget_cuts_at_fewer_places(document: Document, one: int, other: int):
+    few, many = (chunks(document, budget, merge=False) for budget in (max(one, other), min(one, other)))
+    assert {chunk.start for chunk in few} <= {chunk.start for chunk in many}
+
+
+@given(documents(), BUDGETS)
+def test_binarised_lists_are_cut_like_lists(document: Document, budget: int):
+    """A parser gives binary trees; where they stand for lists, chunks are the same."""
+    tree = Unit("joint", "N" * 9, tuple(map(Leaf, range(9))))
+    texts = (document.edu_texts * 9)[:9]
+    lists = [Document.from_edus("list", texts, shape) for shape in (tree, binarise(tree))]
+    assert chunks(lists[0], budget) == chunks(lists[1], budget)
+
+
+def test_an_example():
+    assert [(chunk.edus, chunk.relation_path) for chunk in chunks(ferry(), 14)] == [
+        ((0, 1), (("circumstance", "N"), ("reason", "N"))),
+        ((1, 3), (("circumstance", "N"), ("reason", "S"), ("elaboration-additional", "N"))),
+        ((3, 5), (("circumstance", "N"), ("reason", "S"), ("elaboration-additional", "S"))),
+        ((5, 7), (("circumstance", "S"), ("disjunction", "N"))),
+        ((7, 8), (("circumstance", "S"), ("disjunction", "N"))),
+    ]
+    [chunk] = chunks(ferry())
+    assert (chunk.text, chunk.edus, chunk.relation_path) == (ferry().text, (0, 8), ())
+
+
+def test_a_long_list_becomes_few_chunks():
+    tree = Unit("list", "N" * 7, tuple(map(Leaf, range(7))))
+    document = Document.from_edus("list", ["two words"] * 7, tree)
+    assert [chunk.edus for chunk in chunks(document, 6)] == [(0, 3), (3, 6), (6, 7)]
+    assert {chunk.relation_path for chunk in chunks(document, 6)} == {(("list", "N"),)}
+    assert len(chunks(document, 6, merge=False)) == 7
+
+
+def test_merged_satellites_of_different_relations_end_their_path_at_the_unit():
+    tree = Unit.from_relations([SPAN, "example", "evidence", "evidence"], "NSSS", tuple(map(Leaf, range(4))))
+    document = Document.from_edus("several", ["one"] * 4, tree)
+    assert [chunk.relation_path for chunk in chunks(document, 2)] == [(), (("evidence", "S"),)]
+
+
+def test_an_edu_over_the_budget_is_a_chunk():
+    assert [chunk.edus for chunk in chunks(ferry(), 1)] == [(edu, edu + 1) for edu in range(8)]
+    assert [chunk.text for chunk in chunks(one_edu(), 1)] == ["All is well."]
+
+
+def test_rows():
+    rows = chunk_rows(ferry(), 14)
+    assert rows[1] == {
+        "document": "ferry",
+        "chunk": 1,
+        "start": 33,
+        "end": 114,
+        "first_edu": 1,
+        "last_edu": 2,
+        "relation_path": "circumstance:N > reason:S > elaboration-additional:N",
+        "text": f"{FERRY[1]} {FERRY[2]}",
+    }
+    assert [row["start"] for row in rows] == [chunk.start for chunk in chunks(ferry(), 14)]
+
+
+def test_without_text_six_characters_are_a_word():
+    document = textless(ferry())
+    found = chunks(document, 14)
+    assert [chunk.edus for chunk in found] == [
+        chunk.edus for chunk in chunks(ferry(), 14, count=lambda text: -(-len(text) // 6))
+    ]
+    assert {chunk.text for chunk in found} == {None}
+    assert found[-1].end == document.edus[-1].end
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_deep_trees(kind: str):
+    document = chain(2000, *DEEP[kind])
+    start = perf_counter()
+    found = chunks(document, 40)
+    assert perf_counter() - start < 5
+    check_cover(document, found, 40, count_words)
+
+
+def test_a_costly_count_is_asked_about_small_texts_only():
+    """In a deep tree, counting the whole text once per level would take minutes with a real tokeniser."""
+    asked: list[int] = []
+
+    def count(text: str) -> int:
+        asked.append(len(text.split()))
+        return asked[-1]
+
+    chunks(chain(2000, "NS", True), 40, count)
+    assert max(asked) <= 44
+    assert len(asked) <= 4000
+
+
+def test_wrong_budget():
+    with pytest.raises(UsageError, match="must be 1 or more, was: 0"):
+        chunks(ferry(), 0)
