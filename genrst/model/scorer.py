@@ -1,141 +1,128 @@
 """The network as a scorer of single actions, behind the door that search knows (`genrst.search.scorer.Scorer`).
 
-Units and stacks are rows of growing tables; the parts of the network are those of `genrst.model.network`.
+Units and stacks are rows of growing tables. The arithmetic is that of `genrst.model.network`, arranged so that what
+hypotheses share is computed once: a unit's vectors for all stacks that hold it, the nuclear EDU's and the label's part
+of a composition, the features' part of a score, the decoder's part of the language model.
 """
 
 from collections.abc import Sequence
 from itertools import accumulate
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.model.batch import pack_words
-from genrst.model.example import Example, encode_features
+from genrst.model.example import Example
+from genrst.model.feature_lookup import FeatureLookup
 from genrst.model.network import Network
-from genrst.model.states import HiddenCell, stack_rows
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float32]
-_EncodedFeatures = tuple[list[int], tuple[int, int], int]
+from genrst.model.state_scores import StateScores
+from genrst.model.states import HiddenCell
+from genrst.model.table import Table
+from genrst.model.word_scores import WordScores
 
 
 class NetworkScorer:
     """Scores computations of some documents one action at a time."""
 
+    @torch.inference_mode()
     def __init__(self, network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool]) -> None:
         self._network = network
-        self._examples = examples
-        self._device = network.embeddings.weight.device
-        self._nucleus_is_right = np.array(nucleus_is_right[1:], dtype=bool)
-        self._first_edu = np.array(list(accumulate((e.n_edus for e in examples), initial=0)))
-        self._features: dict[tuple[int, int, int, int], _EncodedFeatures] = {}
-        with torch.inference_mode():
-            self._encode()
+        self.device = network.embeddings.weight.device
+        self.n_edus = tuple(example.n_edus for example in examples)
+        self.n_labels = len(nucleus_is_right) - 1
+        self._sizes = torch.tensor(self.n_edus, device=self.device)
+        self._first_edu = torch.tensor([*accumulate(self.n_edus[:-1], initial=0)], device=self.device)
+        self._is_right = torch.tensor(nucleus_is_right[1:], device=self.device)
+        edus = network.edu_encoder(network.embed_packed(pack_words(examples).to(self.device)))
+        self._ahead = network.lookahead(edus, list(self.n_edus)) if network.lookahead is not None else None
+        self._features = FeatureLookup(examples, self.device)
+        self._state_scores = StateScores(network, examples)
+        self._word_scores = WordScores(network, examples) if network.language_model is not None else None
+        self._split_inputs(edus)
+        self._start_tables(edus)
 
-    def _encode(self) -> None:
-        network = self._network
-        words = pack_words(self._examples)
-        packed = network.embed_packed(words.to(self._device))
-        self._edus = network.edu_encoder(packed)
-        leaves = network.composition.leaves(self._edus)
-        self._units = _Table(leaves)
-        self._nuclear = np.arange(len(self._edus))
-        self._stacks = _Table(network.stack.empty())
-        self._ahead = network.lookahead(self._edus, list(self.n_edus)) if network.lookahead is not None else None
-
-    @property
-    def n_edus(self) -> tuple[int, ...]:
-        """The number of EDUs of each document."""
-        return tuple(example.n_edus for example in self._examples)
-
-    @property
-    def n_labels(self) -> int:
-        """The number of RE(r, n) actions."""
-        return len(self._nucleus_is_right)
-
-    def leaves(self, documents: IntArray, edus: IntArray) -> IntArray:
-        """The units of single EDUs."""
-        units: IntArray = self._first_edu[documents] + edus
-        return units
-
-    @torch.inference_mode()
-    def compose(self, left: IntArray, right: IntArray, labels: IntArray) -> IntArray:
-        """The units that join pairs of units."""
-        nuclear = np.where(self._nucleus_is_right[labels], self._nuclear[right], self._nuclear[left])
+    def _split_inputs(self, edus: Tensor) -> None:
+        """The parts of a composition's gates that come from the nuclear EDU and from the label."""
         layer = self._network.composition
-        inputs = layer.inputs(self._edus[self._tensor(nuclear)], self._tensor(labels))
-        composed = layer(inputs, self._units.rows(self._tensor(left)), self._units.rows(self._tensor(right)))
-        self._nuclear = np.concatenate([self._nuclear, nuclear])
-        return self._units.append(composed)
+        sizes = [edus.shape[1], layer.relations.embedding_dim]
+        of_edu, of_label = torch.split(layer.from_input.weight, sizes, dim=1)
+        self._of_edu = torch.addmm(layer.from_input.bias, edus, of_edu.T)
+        self._of_label = layer.relations.weight @ of_label.T
+
+    def _start_tables(self, edus: Tensor) -> None:
+        leaves = self._network.composition.leaves(edus)
+        units = [leaves.hidden, leaves.cell, self._network.stack.inputs(leaves.hidden)]
+        self._units = Table(units)
+        self._stacks = Table(list(self._network.stack.empty()))
+        self._nuclear = Table([torch.arange(len(edus), device=self.device)])
+        self._known: dict[tuple[int, int, int], int] = {}
+
+    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
+        """The units of single EDUs: their numbers over all documents."""
+        return self._first_edu[documents] + edus
 
     @torch.inference_mode()
-    def push(self, stacks: IntArray, units: IntArray) -> IntArray:
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        """The units that join pairs of units; each is computed once, however many hypotheses build it."""
+        keys = torch.stack([left, right, labels], dim=1)
+        if self.device.type == "cuda":
+            distinct, inverse = torch.unique(keys, dim=0, return_inverse=True)
+            return self._compose(*distinct.T)[inverse]
+        rows = [tuple(key) for key in keys.tolist()]
+        new = list(dict.fromkeys(key for key in rows if key not in self._known))
+        if new:
+            units = self._compose(*torch.tensor(new).T)
+            self._known.update(zip(new, units.tolist(), strict=True))
+        return torch.tensor([self._known[key] for key in rows])
+
+    def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        (of_left,), (of_right,) = self._nuclear.rows(left), self._nuclear.rows(right)
+        nuclear = torch.where(self._is_right[labels], of_right, of_left)
+        inputs = self._of_edu.index_select(0, nuclear) + self._of_label.index_select(0, labels)
+        pair = (HiddenCell(*self._units.rows(side)[:2]) for side in (left, right))
+        composed = self._network.composition(inputs, *pair)
+        self._nuclear.append([nuclear])
+        return self._units.append([*composed, self._network.stack.inputs(composed.hidden)])
+
+    @torch.inference_mode()
+    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
         """The stacks with a unit more on top."""
-        layer = self._network.stack
-        inputs = layer.inputs(self._units.rows(self._tensor(units)).hidden)
-        return self._stacks.append(layer(inputs, self._stacks.rows(self._tensor(stacks))))
+        (inputs,) = self._units.rows(units, columns=[2])
+        return self._stacks.append(list(self._network.stack(inputs, HiddenCell(*self._stacks.rows(stacks)))))
 
     @torch.inference_mode()
-    def action_logp(
-        self, documents: IntArray, stacks: IntArray, second: IntArray, top: IntArray, n_generated: IntArray
-    ) -> FloatArray:
-        """Log-probabilities of GEN and all labels, −∞ where illegal."""
-        states = self._state_vectors(documents, stacks, second, top, n_generated)
+    def score(
+        self,
+        documents: Tensor,
+        stacks: Tensor,
+        second: Tensor,
+        top: Tensor,
+        n_generated: Tensor,
+        needs_words: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the next action, and of the words of the next EDU where they are needed."""
+        (hidden,) = self._stacks.rows(stacks, columns=[0])
+        ahead = None
         if self._ahead is not None:
-            states = torch.cat(
-                [states, self._ahead[self._tensor(self._first_edu[documents] + documents + n_generated)]], 1
-            )
-        can_generate = self._tensor(n_generated < np.array(self.n_edus)[documents])
-        logp = self._network.action_head(states, can_generate, self._tensor(second >= 0))
-        return self._array(logp)
-
-    def _state_vectors(
-        self, documents: IntArray, stacks: IntArray, second: IntArray, top: IntArray, n_generated: IntArray
-    ) -> Tensor:
-        keys = zip(documents.tolist(), second.tolist(), top.tolist(), n_generated.tolist(), strict=True)
-        words, comparisons, deprels = zip(*(self._encoded_features(*key) for key in keys), strict=True)
-        embedded = self._network.embeddings(torch.tensor(words, device=self._device))
-        features = self._network.features(
-            embedded, torch.tensor(comparisons, device=self._device), torch.tensor(deprels, device=self._device)
+            ahead = self._ahead[self._first_edu[documents] + documents + n_generated]
+        actions, queries = self._state_scores(
+            hidden, self._features.features(documents, second, top, n_generated), ahead
         )
-        return torch.cat([self._stacks.rows(self._tensor(stacks)).hidden, features], dim=1)
+        is_illegal = torch.empty_like(actions, dtype=torch.bool)
+        is_illegal[:, 0] = n_generated >= self._sizes[documents]
+        is_illegal[:, 1:] = (second < 0)[:, None]
+        words = actions.new_zeros(len(actions))
+        rows = needs_words.nonzero()[:, 0]
+        if self._word_scores is not None and len(rows):
+            edus = self._first_edu[documents[rows]] + n_generated[rows]
+            words[rows] = self._word_scores.logp(queries[rows], edus)
+        return torch.log_softmax(actions.masked_fill(is_illegal, -torch.inf), dim=1), words
 
-    def _encoded_features(self, document: int, second: int, top: int, stop: int) -> _EncodedFeatures:
-        key = document, second, top, stop
-        if key not in self._features:
-            example = self._examples[document]
-            if second >= 0:
-                features = example.syntax.features(second, top, stop)
-            else:
-                features = example.syntax.features_of_one(max(top, 0), stop)
-            self._features[key] = encode_features(example, features)
-        return self._features[key]
-
-    def _tensor(self, array: IntArray | NDArray[np.bool_]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
-
-    @staticmethod
-    def _array(tensor: Tensor) -> FloatArray:
-        array: FloatArray = tensor.float().cpu().numpy()
-        return array
-
-
-class _Table:
-    """Rows of hidden states and cells that grow, doubling their room when it is full."""
-
-    def __init__(self, first: HiddenCell) -> None:
-        self._room = first
-        self._size = len(first.hidden)
-
-    def rows(self, index: Tensor) -> HiddenCell:
-        return self._room.rows(index)
-
-    def append(self, rows: HiddenCell) -> IntArray:
-        first, self._size = self._size, self._size + len(rows.hidden)
-        while self._size > len(self._room.hidden):
-            self._room = stack_rows([self._room, HiddenCell(*(torch.zeros_like(part) for part in self._room))])
-        self._room.hidden[first : self._size] = rows.hidden
-        self._room.cell[first : self._size] = rows.cell
-        return np.arange(first, self._size)
+    @torch.inference_mode()
+    def forget(self, units: Tensor, stacks: Tensor) -> None:
+        """Keep the vectors of these units and stacks, and of all leaves; forget the others."""
+        kept = torch.unique(torch.cat([torch.arange(sum(self.n_edus), device=self.device), units]))
+        self._units.keep(kept)
+        self._stacks.keep(stacks)
+        alive = set(kept.tolist())
+        self._known = {key: unit for key, unit in self._known.items() if unit in alive}

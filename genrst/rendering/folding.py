@@ -30,11 +30,8 @@ from genrst.trees.node import Tree, Unit, fold, preorder
 
 Axis: TypeAlias = Literal["x", "y"]
 
-_ACROSS: Axis = "x"
-_DOWN: Axis = "y"
 _SUMMARY_LINES = 4  # in the classic style
 _PADDING = 4.0  # around the text of an EDU
-_BORDER = MARGIN / 2
 _NUMBER_GAP, _NUMBER_TOP, _HEAD = 8.0, 3.0, 19.0  # as the layouts place numbers
 
 
@@ -69,29 +66,29 @@ class FoldingPicture:
 
 def folding_layout(document: Analysis, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
     """Place the tree of a document; in the compact style its EDUs are wrapped to this width."""
-    if style == "compact":
-        picture, axis, size = layout_compact(document, text_width), _DOWN, line_height("text") + 2 * _PADDING
-    else:
-        picture, axis, size = layout(document, style), _ACROSS, COLUMN_WIDTH
+    is_compact = style == "compact"
+    picture = layout_compact(document, text_width) if is_compact else layout(document, style)
     is_mirrored = is_right_to_left(document.text or "")
     straight = picture.mirrored() if is_mirrored else picture
-    canvas = Canvas()
-    if axis == _DOWN:
+    canvas = Canvas(list(straight.boxes), list(straight.shapes))
+    if is_compact:
         areas = dict(_compact_areas(document, _Parts(straight), canvas, text_width))
     else:
         areas = dict(_classic_areas(document, _Parts(straight), canvas))
-    straight = replace(straight, boxes=(*straight.boxes, *canvas.boxes), shapes=(*straight.shapes, *canvas.shapes))
-    if not is_mirrored:
-        return FoldingPicture(straight, areas, axis, size, is_mirrored)
-    areas = {key: _mirrored(area, picture.width, axis) for key, area in areas.items()}
-    return FoldingPicture(straight.mirrored(), areas, axis, size, is_mirrored)
+    picture = canvas.finish(is_mirrored)
+    if is_compact:
+        areas = {key: replace(area, right=picture.width - MARGIN / 2) for key, area in areas.items()}
+    if is_mirrored:
+        areas = {key: _mirrored(area, picture.width, is_compact) for key, area in areas.items()}
+    if is_compact:
+        return FoldingPicture(picture, areas, "y", line_height("text") + 2 * _PADDING, is_mirrored)
+    return FoldingPicture(picture, areas, "x", COLUMN_WIDTH, is_mirrored)
 
 
 class _Parts:
     """The boxes and shapes of a picture by node and kind."""
 
     def __init__(self, picture: Layout) -> None:
-        self.width = picture.width
         self.boxes: dict[tuple[Range, TextKind], TextBox] = {(box.node, box.kind): box for box in picture.boxes}
         self.shapes: dict[tuple[Range, ShapeKind], Shape] = {
             (shape.node, shape.kind): shape for shape in picture.shapes
@@ -127,7 +124,7 @@ def _compact_areas(
             text_column = number.x + number.width + _NUMBER_GAP
             canvas.text(key, "summary", (text_column, anchor - line_height("summary") / 2), lines[key])
             canvas.line(key, "fold", (parts.label_end(key, left, anchor), anchor), (text_column - _NUMBER_GAP, anchor))
-        yield key, Area(left - _PADDING, top, parts.width - _BORDER, bottom, anchor, bottom)
+        yield key, Area(left - _PADDING, top, left, bottom, anchor, bottom)  # the right edge is not known yet
 
 
 def _classic_areas(document: Analysis, parts: _Parts, canvas: Canvas) -> Iterator[tuple[Range, Area]]:
@@ -168,6 +165,6 @@ def _bottoms(document: Analysis, parts: _Parts) -> dict[Range, float]:
     return bottoms
 
 
-def _mirrored(area: Area, width: float, axis: Axis) -> Area:
-    anchor = width - area.anchor if axis == "x" else area.anchor
+def _mirrored(area: Area, width: float, is_compact: bool) -> Area:
+    anchor = area.anchor if is_compact else width - area.anchor
     return replace(area, left=width - area.right, right=width - area.left, anchor=anchor)

@@ -19,7 +19,8 @@ def summaries(document: Analysis, width: float, limit: int, with_range: bool = F
     result: dict[Range, list[str]] = {}
     for (start, stop), edus in _promoted(document).items():
         text = (f"{start + 1}–{stop} · " if with_range else "") + _join(edus, texts)
-        result[start, stop] = shorten(wrap(printable(text), em), limit, em)
+        lines = shorten(wrap(printable(text), em), limit, em)
+        result[start, stop] = [line.replace("……", "…") for line in lines]
     return result
 
 

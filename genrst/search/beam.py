@@ -4,19 +4,21 @@ After t actions the cells (i, j) with i + j = t hold all hypotheses, and both ki
 step scores an anti-diagonal of cells, of all documents, at once, and only that one is kept. The bag-level search keeps
 the k best of each cell, the action-level search the k best of a document.
 
-A cell holds exactly the computations whose stack has i − j units. Real trees never need large stacks, so a bound on it
-makes the search linear in the length of the document; where it cuts something off, the result says so.
+A cell holds exactly the computations whose stack has i − j units. Real trees never need large stacks, so a bound on
+them makes the search linear in the length of the document; where the best tree comes up to it, the result says so.
 """
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from genrst.search.hypotheses import Forest, Hypotheses, join, start
+from genrst.search.hypotheses import Forest, Hypotheses, start
 from genrst.search.parse import Fallen, Found, Parse
 from genrst.search.scorer import Scorer
+from genrst.search.successors import Candidates, build, expand, rank
 
 COLLECT_STEPS = 64
 """Steps between two collections of what no hypothesis reaches any more."""
@@ -32,7 +34,7 @@ class BeamOptions:
     max_stack: int | None = 40
     """The largest stack that is followed; None for no bound."""
     word_weight: float = 1.0
-    """The weight of words in comparisons; 1 is the joint probability."""
+    """The weight of words in comparisons; 1 is the joint probability, with 0 they are not scored at all."""
     with_trace: bool = False
     """Whether to report what fell off the beam."""
 
@@ -45,125 +47,64 @@ def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generato
     hypotheses = start(scorer)
     step = 0
     while len(hypotheses):
-        candidates = _expand(forest, hypotheses, n_edus, options, found)
-        chosen = _choose(candidates, options, generator, found)
-        hypotheses = _advance(forest, hypotheses, candidates, chosen)
-        hypotheses = _finish(forest, hypotheses, n_edus, found)
+        candidates = expand(forest, hypotheses, n_edus, options.word_weight, options.max_stack)
+        groups = candidates.documents
+        if options.level == "bag":
+            groups = groups * (max(scorer.n_edus) + 1) + candidates.sizes
+        ranks = rank(groups, candidates.scores, generator)
+        if options.with_trace:
+            _trace(candidates, groups, ranks, options.beam, found)
+        hypotheses = build(forest, hypotheses, candidates, (ranks < options.beam).nonzero()[:, 0])
+        hypotheses = take_complete(forest, hypotheses, n_edus, found)
         step += 1
         if step % COLLECT_STEPS == 0 and len(hypotheses):
             forest.collect(hypotheses)
+    for one in found:
+        finish(one, options.word_weight, options.max_stack)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    """Successors before they are built: the hypothesis they come from, the action, and their scores."""
+def search_greedily(scorer: Scorer) -> list[Parse]:
+    """In every document the best structural action at every step.
 
-    parents: Tensor
-    actions: Tensor
-    groups: Tensor
-    """Successors of one group compete."""
-    documents: Tensor
-    sizes: Tensor
-    n_generated: Tensor
-    action_logp: Tensor
-    word_logp: Tensor
-    scores: Tensor
+    GEN competes with RE by p_trans alone: the words of an EDU are never likelier than 1, so if they counted, GEN would
+    always come last and every tree would branch to the left.
+    """
+    options = BeamOptions(beam=1, level="action", max_stack=None, word_weight=0.0)
+    return [found.parses[0] for found in search_beams(scorer, options)]
 
 
-def _expand(
-    forest: Forest, hypotheses: Hypotheses, n_edus: Tensor, options: BeamOptions, found: list[Found]
-) -> _Candidates:
-    """Score all successors; nothing is composed yet, so labels that do not enter a beam cost nothing."""
-    scorer = forest.scorer
-    second, top = forest.tops(hypotheses)
-    where = (hypotheses.documents, hypotheses.stacks, second, top, hypotheses.n_generated)
-    action_logp = scorer.action_logp(*where).double()
-    can_generate = hypotheses.n_generated < n_edus[hypotheses.documents]
-    if options.max_stack is not None:
-        is_cut = can_generate & (hypotheses.sizes >= options.max_stack)
-        can_generate &= ~is_cut
-        for document in torch.unique(hypotheses.documents[is_cut]).tolist():
-            found[document].is_bounded = True
-    generating = can_generate.nonzero()[:, 0]
-    word_logp = torch.zeros_like(hypotheses.word_logp)
-    if len(generating):
-        word_logp[generating] = scorer.word_logp(*(column[generating] for column in where)).double()
-    reducing = (hypotheses.sizes >= 2).nonzero()[:, 0]
-    n_labels = scorer.n_labels
-    parents = torch.cat([generating, reducing.repeat_interleave(n_labels)])
-    labels = torch.arange(1, n_labels + 1, device=scorer.device).repeat(len(reducing))
-    actions = torch.cat([torch.zeros_like(generating), labels])
-    is_generate = actions == 0
-    of_actions = hypotheses.action_logp[parents] + action_logp[parents, actions]
-    of_words = hypotheses.word_logp[parents] + torch.where(is_generate, word_logp[parents], 0.0)
-    documents = hypotheses.documents[parents]
-    sizes = hypotheses.sizes[parents] + torch.where(is_generate, 1, -1)
-    groups = documents if options.level == "action" else documents * (int(n_edus.max()) + 2) + sizes
-    n_generated = hypotheses.n_generated[parents] + is_generate
-    scores = of_actions + options.word_weight * of_words
-    return _Candidates(parents, actions, groups, documents, sizes, n_generated, of_actions, of_words, scores)
-
-
-def _choose(
-    candidates: _Candidates, options: BeamOptions, generator: torch.Generator | None, found: list[Found]
-) -> Tensor:
-    """The k best candidates of each group."""
-    order = torch.arange(len(candidates.scores), device=candidates.scores.device)
-    if generator is not None:
-        order = torch.randperm(len(order), generator=generator).to(order.device)
-    order = order[torch.argsort(candidates.scores[order], descending=True, stable=True)]
-    order = order[torch.argsort(candidates.groups[order], stable=True)]
-    groups = candidates.groups[order]
-    is_first = torch.ones_like(groups, dtype=torch.bool)
-    is_first[1:] = groups[1:] != groups[:-1]
-    places = torch.arange(len(groups), device=groups.device)
-    first_places = torch.where(is_first, places, 0).cummax(0).values
-    ranks = places - first_places
-    if options.with_trace:
-        _trace(candidates, order, first_places, ranks, options.beam, found)
-    return order[ranks < options.beam]
-
-
-def _trace(
-    candidates: _Candidates, order: Tensor, first_places: Tensor, ranks: Tensor, beam: int, found: list[Found]
-) -> None:
-    for place in (ranks >= beam).nonzero()[:, 0].tolist():
-        lost, last = int(order[place]), int(order[int(first_places[place]) + beam - 1])
-        n_generated, size = int(candidates.n_generated[lost]), int(candidates.sizes[lost])
-        scores = float(candidates.scores[lost]), float(candidates.scores[last])
-        found[int(candidates.documents[lost])].trace.append(Fallen(n_generated, n_generated - size, *scores))
-
-
-def _advance(forest: Forest, hypotheses: Hypotheses, candidates: _Candidates, chosen: Tensor) -> Hypotheses:
-    """Build the chosen successors."""
-    is_generate = candidates.actions[chosen] == 0
-    parts = []
-    for rows, build in ((chosen[is_generate], True), (chosen[~is_generate], False)):
-        if not len(rows):
-            continue
-        before = hypotheses.rows(candidates.parents[rows])
-        stacks = forest.generate(before) if build else forest.reduce(before, candidates.actions[rows] - 1)
-        parts.append(
-            Hypotheses(
-                candidates.documents[rows],
-                stacks,
-                candidates.sizes[rows],
-                candidates.n_generated[rows],
-                candidates.action_logp[rows],
-                candidates.word_logp[rows],
-            )
-        )
-    return join(parts) if parts else hypotheses.rows(chosen)
-
-
-def _finish(forest: Forest, hypotheses: Hypotheses, n_edus: Tensor, found: list[Found]) -> Hypotheses:
-    """Take completed hypotheses out, the best of a document first."""
+def take_complete(forest: Forest, hypotheses: Hypotheses, n_edus: Tensor, found: list[Found]) -> Hypotheses:
+    """Move completed hypotheses into the result; returns the others."""
     is_complete = (hypotheses.sizes == 1) & (hypotheses.n_generated == n_edus[hypotheses.documents])
-    if bool(is_complete.any()):
-        done = hypotheses.rows(is_complete.nonzero()[:, 0])
-        columns = (done.documents, done.stacks, done.action_logp, done.word_logp)
-        for document, stack, action_logp, word_logp in zip(*(column.tolist() for column in columns), strict=True):
-            found[document].parses.append(Parse(forest.actions(stack), action_logp, word_logp))
-        hypotheses = hypotheses.rows((~is_complete).nonzero()[:, 0])
-    return hypotheses
+    if not bool(is_complete.any()):
+        return hypotheses
+    done = hypotheses.rows(is_complete.nonzero()[:, 0])
+    columns = (done.documents, done.stacks, done.action_logp, done.word_logp)
+    for document, stack, action_logp, word_logp in zip(*(column.tolist() for column in columns), strict=True):
+        found[document].parses.append(Parse(forest.actions(stack), action_logp, word_logp))
+    return hypotheses.rows((~is_complete).nonzero()[:, 0])
+
+
+def finish(found: Found, word_weight: float, max_stack: int | None) -> None:
+    """Order the parses of a document, and say whether the best one comes up to the bound on the stack."""
+    found.parses.sort(key=lambda parse: -(parse.action_logp + word_weight * parse.word_logp))
+    if found.parses and max_stack is not None:
+        sizes = accumulate(1 if action == 0 else -1 for action in found.parses[0].actions)
+        found.is_bounded = max(sizes) >= max_stack
+
+
+def _trace(candidates: Candidates, groups: Tensor, ranks: Tensor, beam: int, found: list[Found]) -> None:
+    """Report the candidates that are not among the k best of their group."""
+    last_kept = {
+        int(groups[row]): float(candidates.scores[row]) for row in (ranks == beam - 1).nonzero()[:, 0].tolist()
+    }
+    for row in (ranks >= beam).nonzero()[:, 0].tolist():
+        n_generated = int(candidates.n_generated[row])
+        fallen = Fallen(
+            n_generated,
+            n_generated - int(candidates.sizes[row]),
+            float(candidates.scores[row]),
+            last_kept[int(groups[row])],
+        )
+        found[int(candidates.documents[row])].trace.append(fallen)

@@ -41,21 +41,21 @@ class Scorer(Protocol):
     def push(self, stacks: Tensor, units: Tensor) -> Tensor:
         """The stacks with a unit more on top."""
 
-    def action_logp(
-        self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor
-    ) -> Tensor:
-        """Log-probabilities of GEN and all labels, −∞ where illegal.
+    def score(
+        self,
+        documents: Tensor,
+        stacks: Tensor,
+        second: Tensor,
+        top: Tensor,
+        n_generated: Tensor,
+        needs_words: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of GEN and all labels (−∞ where illegal), and of the words of the next EDU.
 
         `second` and `top` are the first EDUs of the two topmost units, `NO_UNIT` where there is none; the topmost unit
-        ends with the last generated EDU.
+        ends with the last generated EDU. Words are zero where not needed, and for a model without any.
 
-        Shape: (hypotheses, 1 + n_labels)
-        """
-
-    def word_logp(self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor) -> Tensor:
-        """Log-probabilities of the words of the next EDU; zero for a model without words.
-
-        Shape: (hypotheses)
+        Shape: (hypotheses, 1 + n_labels), (hypotheses)
         """
 
     def forget(self, units: Tensor, stacks: Tensor) -> None:

@@ -14,7 +14,7 @@ from genrst.model.example import Example, GoldStates
 from genrst.model.network import Network
 from genrst.model.scorer import NetworkScorer
 from genrst.model.symbols import Symbols
-from genrst.search.greedy import search_greedily
+from genrst.search.beam import search_greedily
 from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
 

@@ -52,6 +52,8 @@ class Picture {
         "aria-setsize": siblings.length,
         "aria-posinset": siblings.indexOf(node) + 1,
         "data-index": node.index,
+        "data-start": node.start,
+        "data-stop": node.stop,
       });
       layer.append(node.rect);
     }
@@ -137,6 +139,18 @@ class Picture {
     if (!node.group) return;
     for (const path of node.group.querySelectorAll("path")) this.placePath(path, move);
     for (const text of node.group.querySelectorAll("text")) this.placeText(text, node, move);
+    if (this.across) this.hideHanging(node, isFolded);
+  }
+
+  // What hangs on the line of a folded unit, lines to its nuclei and their relation, gives way to the summary.
+  hideHanging(node, isFolded) {
+    const isBelow = (y) => y > node.area[1] + 6;
+    for (const path of node.group.querySelectorAll("path")) {
+      path.classList.toggle("gone", isFolded && isBelow(Number(path.whole.match(/,([\d.]+)/)[1])));
+    }
+    for (const text of node.group.querySelectorAll(".relation")) {
+      text.classList.toggle("gone", isFolded && isBelow(Number(text.getAttribute("y"))));
+    }
   }
 
   placePath(path, move) {

@@ -1,0 +1,128 @@
+"""The structural features of every pair of units of a document as tables, so that a search looks thousands up at once.
+
+`Syntax.features` is the definition; these tables give the same integers without a loop over tokens. They rest on two
+facts. Dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule): of a unit over
+several blocks the words with outside heads are some of its first block, which depend only on where the unit starts, the
+roots of the blocks between, and some of its last block, which depend only on where it ends. And a dependency between
+two units lies in the sentence at their border.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.transitions.features import NOTHING, Syntax
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWordTables:
+    """Words with outside heads, by the EDUs of a unit."""
+
+    blocks: IntArray
+    """The block of each EDU, and one past the last."""
+    first: IntArray
+    """Shape: (EDUs, 3): those of the first block of a unit that starts here and goes past it."""
+    n_first: IntArray
+    last: IntArray
+    """Shape: (EDUs + 1, 3): those of the last block of a unit that ends here and began before it."""
+    roots: IntArray
+    """All roots, in text order."""
+    first_root: IntArray
+    """For each block, and one past the last, its first root."""
+    block_start: IntArray
+    """For each EDU the first EDU of its block."""
+    inside_offset: IntArray
+    """For each block where its table begins in `inside`."""
+    block_size: IntArray
+    inside: IntArray
+    """Shape: (entries, 3): those of units inside one block, by their first and last EDU in it."""
+
+
+def head_word_tables(syntax: Syntax) -> HeadWordTables:
+    """Build the tables of a document; quadratic in the size of a block, linear in their number."""
+    blocks = _blocks(syntax)
+    n_blocks = int(blocks[-1]) + 1
+    starts = np.searchsorted(blocks, np.arange(n_blocks))
+    sizes = np.diff(np.append(starts, len(blocks)))
+    stops = starts + sizes
+    first = [syntax.head_words(edu, int(stops[block])) for edu, block in enumerate(blocks)]
+    last = [(NOTHING,) * 3] + [syntax.head_words(int(starts[block]), edu + 1) for edu, block in enumerate(blocks)]
+    tokens = np.arange(len(syntax.heads))
+    roots = tokens[np.asarray(syntax.heads, dtype=np.int64) == tokens]
+    token_starts = [syntax.edu_tokens[start] for start in starts] + [len(tokens)]
+    nothing = (NOTHING, NOTHING, NOTHING)
+    inside: list[tuple[int, int, int]] = []
+    offsets = []
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        offsets.append(len(inside))
+        for begin in range(start, stop):
+            inside += [syntax.head_words(begin, end + 1) if begin <= end else nothing for end in range(start, stop)]
+    return HeadWordTables(
+        np.append(blocks, n_blocks),
+        np.array(first),
+        (np.array(first) != NOTHING).sum(axis=1),
+        np.array(last),
+        roots,
+        np.searchsorted(roots, token_starts),
+        starts[blocks],
+        np.array(offsets),
+        sizes,
+        np.array(inside),
+    )
+
+
+def _blocks(syntax: Syntax) -> IntArray:
+    """Number the smallest runs of EDUs that no dependency leaves."""
+    edu_tokens = np.asarray(syntax.edu_tokens, dtype=np.int64)
+    tokens = np.arange(len(syntax.heads))
+    edu_of = np.searchsorted(edu_tokens, tokens, side="right") - 1
+    head_edus = edu_of[np.asarray(syntax.heads, dtype=np.int64)] if len(tokens) else edu_of
+    low, high = np.minimum(edu_of, head_edus), np.maximum(edu_of, head_edus)
+    n_edus = len(edu_tokens) - 1
+    # A border between two EDUs is crossed by a dependency if more have begun before it than have ended.
+    change = np.bincount(low, minlength=n_edus + 1) - np.bincount(high, minlength=n_edus + 1)
+    is_crossed = np.cumsum(change)[: n_edus - 1] > 0
+    return np.concatenate([[0], np.cumsum(~is_crossed)])
+
+
+@dataclass(frozen=True, slots=True)
+class DominanceTables:
+    """Dependencies between two units, by their EDUs in the sentence at their border."""
+
+    sentence_start: IntArray
+    """For each EDU the first EDU of its sentence."""
+    sentence_stop: IntArray
+    offset: IntArray
+    """For each EDU where the table of its sentence begins."""
+    entries: IntArray
+    """Shape: (entries, 3): word, head, dependency relation."""
+
+
+def dominance_tables(syntax: Syntax) -> DominanceTables:
+    """Build the tables of a document; cubic in the EDUs of a sentence, linear in the sentences."""
+    sentences = np.asarray(syntax.sentences)
+    starts = np.searchsorted(sentences, sentences, side="left")
+    stops = np.searchsorted(sentences, sentences, side="right")
+    entries: list[tuple[int, int, int]] = []
+    offsets = np.empty(len(sentences), dtype=np.int64)
+    for start, stop in sorted(set(zip(starts.tolist(), stops.tolist(), strict=True))):
+        offsets[start:stop] = len(entries)
+        for middle in range(start + 1, stop):
+            spans = product(range(start, middle), range(middle + 1, stop + 1))
+            entries += [syntax.dominance(begin, middle, end) for begin, end in spans]
+    return DominanceTables(starts, stops, offsets, np.array(entries or [(NOTHING,) * 3]))
+
+
+def dominance_place(begin: IntArray, middle: IntArray, end: IntArray, size: IntArray) -> IntArray:
+    """Where an entry stands in the table of its sentence, given EDUs counted from the sentence's start.
+
+    Entries are ordered by `middle`, then `begin`, then `end`; Σ b·(size − b) of them, for b < middle, come before.
+    """
+    before = middle - 1
+    n_before = size * before * (before + 1) // 2 - before * (before + 1) * (2 * before + 1) // 6
+    place: IntArray = n_before + begin * (size - middle) + (end - middle - 1)
+    return place
