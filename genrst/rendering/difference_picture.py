@@ -6,6 +6,7 @@ A unit's dot, the lines to its children and their labels have one colour, that o
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from genrst.rendering.characters import printable
 from genrst.rendering.difference import Difference, Pairing, Side, Status
 from genrst.rendering.geometry import Layout
 from genrst.rendering.labels import Range, range_of, titles
@@ -108,9 +109,9 @@ def _tooltips(
     for pairing in difference.pairings:
         own = pairing[number]
         if own is not None:
-            tooltips[own.edus] += f"\n{_explain(pairing, names, number)}"
+            tooltips[own.edus] += f"\n{printable(_explain(pairing, names, number))}"
     for edu in odd_edus:
-        tooltips[edu, edu + 1] += f"\nonly {names[number]} has an EDU that starts here"
+        tooltips[edu, edu + 1] += f"\nonly {printable(names[number])} has an EDU that starts here"
     return tooltips
 
 

@@ -1,4 +1,4 @@
-"""The searches as the pseudo-code has them, one state at a time, for one document: slow, plain, the judges of the fast ones.
+"""The searches as the pseudo-code has them, one state at a time, for one document: the judges of the fast ones.
 
 Also the enumeration of all trees, which every search must agree with when nothing falls off its beams.
 """
@@ -50,8 +50,9 @@ class Machine:
         starts = [NO_UNIT, NO_UNIT, *(start for _, start in state.units)][-2:]
         can_generate = state.n_generated < self.n_edus
         where = [0, state.stacks[-1], *starts, state.n_generated]
-        tensors = [torch.tensor([value], device=self._scorer.device) for value in where]
-        logp, words = self._scorer.score(*tensors, torch.tensor([can_generate], device=self._scorer.device))
+        rows = torch.tensor([where], device=self._scorer.device)
+        needs_words = torch.tensor([can_generate], device=self._scorer.device)
+        logp, words = self._scorer.score(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4], needs_words)
         scores = logp[0].double().tolist()
         if can_generate:
             yield self._generate(state, scores[0], float(words[0]))
@@ -133,7 +134,7 @@ def search_actions_literally(scorer: Scorer, k: int) -> list[Parse]:
 def search_words_literally(scorer: Scorer, k: int, k_w: int, k_s: int) -> list[Parse]:
     """Word-level search with fast-tracking (see `genrst.search.word`)."""
     machine = Machine(scorer)
-    current, complete = [State()], []
+    current, complete = [State()], list[State]()
     while current:
         waiting: list[State] = []
         while current and len(waiting) < k_w and len(complete) < k:
