@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import genrst
+from genrst.rendering.difference_svg import render_difference_svg
 from genrst.rendering.layout import Style
 from genrst.rendering.svg import render_svg
 
@@ -12,9 +13,12 @@ PICTURES: dict[str, Style] = {"ferry-compact.svg": "compact", "ferry-classic.svg
 
 def main() -> None:
     """Write every picture."""
+    images = ROOT / "docs" / "images"
     document = genrst.read(ROOT / "examples" / "ferry.rs3")
     for name, style in PICTURES.items():
-        (ROOT / "docs" / "images" / name).write_text(render_svg(document, style=style), encoding="utf-8")
+        (images / name).write_text(render_svg(document, style=style), encoding="utf-8")
+    predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
+    (images / "ferry-difference.svg").write_text(render_difference_svg(document, predicted), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,14 +27,23 @@ if TYPE_CHECKING:
 def prepare_data(config: DataConfig, cache: Path) -> tuple[Prepared, Path]:
     """The prepared features of a configuration and their file: from the cache, or made and put there."""
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
-    settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "path"}
-    path = cache / f"{content_key([*train, *dev], settings)}.npz"
+    path = cache / f"{content_key([*train, *dev], _settings(config))}.npz"
     is_new = not path.is_file()
     if is_new:
         save_prepared(_prepare(config, train, dev), path)
     tell(f"prepared features: {path}{' (new)' if is_new else ''}")
     # Read back even if new: the file rounds word vectors, and the first run must be like all later ones.
     return load_prepared(path), path
+
+
+def _settings(config: DataConfig) -> dict[str, object]:
+    """All that prepared features depend on besides the documents: also which pipeline and vectors a name means."""
+    from genrst.text.pipeline import pipeline_version
+
+    vectors = Path(config.vectors)
+    file = (vectors.stat().st_size, vectors.stat().st_mtime_ns) if vectors.is_file() else None
+    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k != "path"}
+    return settings | {"pipeline": pipeline_version(config.pipeline), "vectors_file": file}
 
 
 def _read(config: DataConfig, split: str) -> list[Document]:

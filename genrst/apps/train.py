@@ -119,9 +119,10 @@ def _follow(run: "Run", prepared: "Prepared", resume: str | None) -> "Iterator[R
 
 def _line(seed: int, record: "Record") -> str:
     scores = " ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
+    perplexity = "" if record.dev_perplexity is None else f", perplexity {record.dev_perplexity:.1f}"
     return (
         f"seed {seed} epoch {record.epoch}: loss {record.train_loss:.3f}, dev loss {record.dev_loss:.3f} "
-        f"(actions {record.dev_action_loss:.3f}, perplexity {record.dev_perplexity:.1f}) {scores}"
+        f"(actions {record.dev_action_loss:.3f}{perplexity}) {scores}"
         f"{' best' if record.is_best else ''} [{record.train_seconds:.1f} + {record.dev_seconds:.1f} s]"
     )
 

@@ -115,7 +115,8 @@ class FeatureLookup:
         place = self._entry[documents] + self._dominance_offset[edu + top] + place
         entries = self._entries[torch.where(is_same, place, 0)]
         is_known = is_same & (entries[:, 0] != NOTHING)
-        words = self._words[self._word[documents, None] + entries[:, :2].clamp_min(0)]
+        # Where there is no dependency the entry may be another document's, with tokens that this one does not have.
+        words = self._words[self._word[documents, None] + torch.where(is_known[:, None], entries[:, :2], 0)]
         return torch.where(is_known[:, None], words, NONE_ID), torch.where(is_known, entries[:, 2], 0)
 
     def _compare(

@@ -1,1 +1,1 @@
-"""Pictures of trees: a layout in plain geometry, and drawings of it as SVG, PNG, PDF and terminal text."""
+"""Pictures of trees, and of the difference of two: plain geometry, drawn as SVG, HTML, PNG, PDF and terminal text."""

@@ -29,8 +29,11 @@ def render_html(document: Analysis, style: Style = "compact") -> str:
 
 
 def _facts(document: Analysis) -> str:
-    n_edus = len(document.edus)
-    edus = f"{n_edus} EDU{'' if n_edus == 1 else 's'}"
+    edus = _count(len(document.edus), "EDU")
     if document.tree is None:
         return f"{edus} · no tree"
-    return f"{edus} · {sum(1 for _ in units(document.tree))} units · depth {depth(document.tree)}"
+    return f"{edus} · {_count(sum(1 for _ in units(document.tree)), 'unit')} · depth {depth(document.tree)}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"

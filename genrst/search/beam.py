@@ -15,6 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from genrst.errors import UsageError
 from genrst.search.hypotheses import Forest, Hypotheses, start
 from genrst.search.parse import Fallen, Found, Parse
 from genrst.search.scorer import Scorer
@@ -37,6 +38,12 @@ class BeamOptions:
     """The weight of words in comparisons; 1 is the joint probability, with 0 they are not scored at all."""
     with_trace: bool = False
     """Whether to report what fell off the beam."""
+
+    def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise UsageError(f"a beam must have a place or more, was: {self.beam}")
+        if self.max_stack is not None and self.max_stack < 2:
+            raise UsageError(f"a stack must have room for two units or more, was: {self.max_stack}")
 
 
 def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generator | None = None) -> list[Found]:
@@ -80,9 +87,9 @@ def take_complete(forest: Forest, hypotheses: Hypotheses, n_edus: Tensor, found:
     if not bool(is_complete.any()):
         return hypotheses
     done = hypotheses.rows(is_complete.nonzero()[:, 0])
-    columns = (done.documents, done.stacks, done.action_logp, done.word_logp)
-    for document, stack, action_logp, word_logp in zip(*(column.tolist() for column in columns), strict=True):
-        found[document].parses.append(Parse(forest.actions(stack), action_logp, word_logp))
+    columns = (done.documents.tolist(), forest.actions(done.stacks), done.action_logp.tolist(), done.word_logp.tolist())
+    for document, *parse in zip(*columns, strict=True):
+        found[document].parses.append(Parse(*parse))
     return hypotheses.rows((~is_complete).nonzero()[:, 0])
 
 
@@ -90,8 +97,9 @@ def finish(found: Found, word_weight: float, max_stack: int | None) -> None:
     """Order the parses of a document, and say whether the best one comes up to the bound on the stack."""
     found.parses.sort(key=lambda parse: -(parse.action_logp + word_weight * parse.word_logp))
     if found.parses and max_stack is not None:
-        sizes = accumulate(1 if action == 0 else -1 for action in found.parses[0].actions)
-        found.is_bounded = max(sizes) >= max_stack
+        actions = found.parses[0].actions
+        largest = max(accumulate(1 if action == 0 else -1 for action in actions))
+        found.is_bounded = largest >= max_stack and actions.count(0) > max_stack
 
 
 def _trace(candidates: Candidates, groups: Tensor, ranks: Tensor, beam: int, found: list[Found]) -> None:

@@ -113,14 +113,19 @@ class Forest:
         units = self._stacks[0][reached]
         self.scorer.forget(torch.unique(units[units >= 0]), reached)
 
-    def actions(self, stack: int) -> tuple[int, ...]:
-        """The computation that built the one tree on a stack."""
+    def actions(self, stacks: Tensor) -> list[tuple[int, ...]]:
+        """The computations that built the one tree on each stack."""
         left, right, labels = (self._units[column].tolist() for column in range(3))
-        actions: list[int] = []
-        pending = [int(self._stacks[0][stack])]
-        while pending:
-            unit = pending.pop()
-            actions.append(labels[unit] + 1)
-            if left[unit] >= 0:
-                pending += [left[unit], right[unit]]
-        return tuple(reversed(actions))
+        return [_actions(unit, left, right, labels) for unit in self._stacks[0][stacks].tolist()]
+
+
+def _actions(unit: int, left: list[int], right: list[int], labels: list[int]) -> tuple[int, ...]:
+    """The actions of a tree, from its last one back: the label of a unit, then its right part, then its left one."""
+    actions: list[int] = []
+    pending = [unit]
+    while pending:
+        unit = pending.pop()
+        actions.append(labels[unit] + 1)
+        if left[unit] >= 0:
+            pending += [left[unit], right[unit]]
+    return tuple(reversed(actions))

@@ -147,4 +147,4 @@ def search_words_literally(scorer: Scorer, k: int, k_w: int, k_s: int) -> list[P
             waiting += [after for after in (*fast, *kept) if after.n_generated > position and after not in done]
             current = [after for after in kept if after.n_generated == position and after not in done]
         current = [] if len(complete) >= k and not waiting else _best(waiting, k_w)
-    return [state.parse for state in _best(complete, len(complete))]
+    return [state.parse for state in _best(complete, k)]

@@ -29,8 +29,11 @@ class Fallen:
 
 @dataclass(slots=True)
 class Found:
-    """The parses of one document, best first; whether the bound on the stack ever cut a hypothesis off; the trace."""
+    """What was found for one document."""
 
     parses: list[Parse]
+    """The best first."""
     is_bounded: bool = False
+    """Whether the best tree comes up to the bound on the stack, so that a better one may lie beyond."""
     trace: list[Fallen] = field(default_factory=list)
+    """What fell off the beam, if asked for."""

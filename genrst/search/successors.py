@@ -62,9 +62,14 @@ def expand(
 
 
 def _check_numbers(action_logp: Tensor, word_logp: Tensor) -> None:
-    """A broken model gives scores that are no numbers, with which a search could go on for ever."""
-    if bool(torch.isnan(action_logp).any() | torch.isnan(word_logp).any()):
-        raise GenrstError("the log-probability of an action must be a number, was: nan")
+    """A broken model gives scores that are no numbers, with which a search could go on for ever.
+
+    Neither is ∞ one, which comes from words whose scores are too large for the factorised softmax.
+    """
+    if bool((action_logp < torch.inf).all() & (word_logp < torch.inf).all()):
+        return
+    was = "nan" if bool(torch.isnan(action_logp).any() | torch.isnan(word_logp).any()) else "inf"
+    raise GenrstError(f"the log-probability of an action must be a number, was: {was}")
 
 
 def build(forest: Forest, hypotheses: Hypotheses, candidates: Candidates, chosen: Tensor) -> Hypotheses:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from genrst.search.beam import finish, take_complete
+from genrst.errors import UsageError
+from genrst.search.beam import COLLECT_STEPS, finish, take_complete
 from genrst.search.hypotheses import Forest, Hypotheses, join, start
 from genrst.search.parse import Found
 from genrst.search.scorer import Scorer
@@ -33,11 +34,16 @@ class WordOptions:
     """k_s, fast-tracked; a tenth of `beam`, at least 1, if None."""
     word_weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        beam, word_beam, fast_beam = self.sizes
+        if min(beam, word_beam) < 1 or fast_beam < 0:
+            raise UsageError(f"a beam must have a place or more, was: {beam}, {word_beam} and {fast_beam}")
+
     @property
     def sizes(self) -> tuple[int, int, int]:
         """k, k_w and k_s."""
         fast = max(1, self.beam // 10) if self.fast_beam is None else self.fast_beam
-        return self.beam, self.word_beam or self.beam, fast
+        return self.beam, self.beam if self.word_beam is None else self.word_beam, fast
 
 
 def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generator | None = None) -> list[Found]:
@@ -55,10 +61,11 @@ def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generato
         waiting = join([waiting, take_complete(forest, generated, n_edus, found)])
         current, waiting = _swap(reduced, waiting, len(found), options, generator)
         step += 1
-        if step % 64 == 0 and len(current):
+        if step % COLLECT_STEPS == 0 and len(current):
             forest.collect(join([current, waiting]))
     for one in found:
         finish(one, options.word_weight, None)
+        del one.parses[options.beam :]
     return found
 
 

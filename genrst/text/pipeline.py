@@ -1,6 +1,7 @@
 """Finding an English spaCy pipeline: the one that is named, or the best one installed."""
 
 import importlib
+import importlib.metadata
 import importlib.util
 import warnings
 from functools import cache
@@ -22,13 +23,26 @@ PIPELINES = (
 """What is looked for, in this order; the first is what `pip install genrst[text]` brings."""
 
 
+def installed_pipeline() -> str | None:
+    """The name of the best pipeline that is installed."""
+    return next((known for known in PIPELINES if importlib.util.find_spec(known)), None)
+
+
+def pipeline_version(name: str | None) -> str:
+    """Which pipeline a name means here, and its version, without loading it."""
+    name = name or installed_pipeline() or "none"
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return name
+
+
 @cache
 def load_pipeline(name: str | None = None) -> "Language":
     """Load a spaCy pipeline by name or folder, or the first of `PIPELINES` that is installed."""
     if importlib.util.find_spec("spacy") is None:
         raise MissingDependencyError("spaCy is needed to annotate text: pip install 'genrst[text]'")
-    if name is None:
-        name = next((known for known in PIPELINES if importlib.util.find_spec(known)), None)
+    name = installed_pipeline() if name is None else name
     if name is None:
         raise MissingDependencyError("no English spaCy pipeline is installed: pip install 'genrst[text]'")
     with warnings.catch_warnings():

@@ -57,8 +57,13 @@ def gold_likelihood(
 def evaluate_greedily(network: Network, symbols: Symbols, examples: Sequence[Example]) -> Evaluation:
     """The trees of greedy search against the gold ones, on gold EDUs."""
     parses = search_greedily(NetworkScorer(network, examples, symbols.nucleus_is_right))
+    return evaluate_parses(examples, [parse.actions for parse in parses], symbols)
+
+
+def evaluate_parses(examples: Sequence[Example], computations: Sequence[Sequence[int]], symbols: Symbols) -> Evaluation:
+    """The trees of some computations against the gold ones."""
     gold = list(_documents(examples, [example.actions for example in examples], symbols))
-    found = list(_documents(examples, [parse.actions for parse in parses], symbols))
+    found = list(_documents(examples, computations, symbols))
     return evaluate(gold, found, labels="fine", inventory=OPEN)
 
 

@@ -44,7 +44,7 @@ class Run:
             load_checkpoint(trainer, resume)
         if self.processes.is_first:
             self._start_files(trainer.progress.epoch)
-        with self._tensorboard() as show:
+        with self._tensorboard(trainer.progress.epoch) as show:
             for record in trainer.epochs():
                 if self.processes.is_first:
                     self._write(record, trainer)
@@ -52,14 +52,14 @@ class Run:
                 yield record
 
     @contextmanager
-    def _tensorboard(self) -> Iterator[Callable[[Record], None]]:
+    def _tensorboard(self, n_epochs: int) -> Iterator[Callable[[Record], None]]:
         """A function that shows a record in TensorBoard, or does nothing where that is not installed."""
         if not self.processes.is_first or importlib.util.find_spec("tensorboard") is None:
             yield lambda record: None
             return
         from torch.utils.tensorboard import SummaryWriter
 
-        with SummaryWriter(str(self.folder / "tensorboard")) as writer:
+        with SummaryWriter(str(self.folder / "tensorboard"), purge_step=n_epochs + 1) as writer:
             yield lambda record: _show(record, writer)
 
     def find_checkpoint(self) -> Path | None:
@@ -75,7 +75,12 @@ class Run:
         return network.to(self.device)
 
     def _start_files(self, n_epochs: int) -> None:
-        """Write the configuration; keep of an earlier log the epochs that the checkpoint has."""
+        """Write the configuration; keep of an earlier log the epochs that the checkpoint has.
+
+        What a killed run was writing at that moment is still there under a temporary name: it goes.
+        """
+        for unfinished in self.folder.rglob(".*.safetensors.*"):
+            unfinished.unlink()
         write_atomically(self.folder / CONFIG, to_toml(dataclasses.asdict(self.config)))
         kept = [record for record in read_log(self.folder / LOG) if record.epoch <= n_epochs]
         write_atomically(self.folder / LOG, "".join(_as_line(record) for record in kept))
@@ -104,9 +109,11 @@ def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
 
 
 def _show(record: Record, writer: "SummaryWriter") -> None:
-    losses = {"train loss": record.train_loss, "dev loss": record.dev_loss, "dev perplexity": record.dev_perplexity}
-    for name, value in {**losses, **{f"dev {aspect}": score for aspect, score in record.dev_scores.items()}}.items():
-        writer.add_scalar(name, value, record.epoch)
+    values = {"train loss": record.train_loss, "dev loss": record.dev_loss, "dev perplexity": record.dev_perplexity}
+    values |= {f"dev {aspect}": score for aspect, score in record.dev_scores.items()}
+    for name, value in values.items():
+        if value is not None:
+            writer.add_scalar(name, value, record.epoch)
 
 
 def _as_line(record: Record) -> str:

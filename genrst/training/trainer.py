@@ -33,8 +33,8 @@ class Record:
     train_loss: float
     dev_loss: float
     dev_action_loss: float
-    dev_perplexity: float
-    """Of the words of dev given the gold trees; nan for a discriminative model."""
+    dev_perplexity: float | None
+    """Of the words of dev given the gold trees; none for a discriminative model."""
     dev_scores: dict[str, float]
     learning_rate: float
     train_seconds: float
@@ -188,7 +188,7 @@ class Trainer:
         return parseval_f1(evaluate_greedily(self.network, self.prepared.symbols, self.prepared.dev))
 
 
-def _dev_losses(found: Likelihood) -> tuple[float, float, float]:
+def _dev_losses(found: Likelihood) -> tuple[float, float, float | None]:
     """Loss per EDU, of actions alone, and the perplexity of words."""
-    perplexity = math.exp(min(found.word_nll / found.n_words, 700)) if found.n_words else math.nan
+    perplexity = math.exp(min(found.word_nll / found.n_words, 700)) if found.n_words else None
     return (found.action_nll + found.word_nll) / found.n_edus, found.action_nll / found.n_edus, perplexity

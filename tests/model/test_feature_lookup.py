@@ -1,12 +1,14 @@
 """Features by table against their definition, for every pair of units of random documents."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
 
 from genrst.model.example import Example, encode_features
 from genrst.model.feature_lookup import FeatureLookup
+from genrst.model.vocabulary import NONE_ID
 from tests.model.random_examples import random_example
 
 
@@ -19,8 +21,7 @@ def with_sparse_heads(example: Example, seed: int) -> Example:
         first = syntax.edu_tokens[min(e for e in range(edu + 1) if syntax.sentences[e] == syntax.sentences[edu])]
         for token in range(syntax.edu_tokens[edu], syntax.edu_tokens[edu + 1]):
             heads.append(token if token == first else rng.randrange(first, token))
-    return Example(example.id, example.edu_words, example.edu_lengths, example.token_words,
-                   type(syntax)(heads, syntax.deprels, syntax.edu_tokens, syntax.sentences, syntax.paragraphs))  # fmt: skip
+    return replace(example, syntax=replace(syntax, heads=heads))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -48,3 +49,15 @@ def test_tables_give_the_features_of_the_definition(seed, is_sparse):
     assert torch.equal(found.comparisons, torch.tensor(comparisons))
     assert torch.equal(found.deprels, torch.tensor(deprels))
     assert len(rows) > 300
+
+
+def test_words_of_another_document_are_never_looked_up():
+    """The first entry of all tables names a word that only the first document is long enough for."""
+    long, short = random_example(14, 0), random_example(1, 2)
+    head = long.syntax.edu_tokens[2] - 1
+    syntax = replace(long.syntax, heads=[head] * len(long.token_words), sentences=[0] * 14)
+    rows = torch.tensor([[0, -1, -1, 0], [1, -1, -1, 0], [1, -1, 0, 1], [0, 0, 1, 2]])
+    found = FeatureLookup([replace(long, syntax=syntax), short], torch.device("cpu")).features(*rows.T)
+    expected = [[NONE_ID] * 2] * 3 + [[int(long.token_words[0]), int(long.token_words[head])]]
+    assert found.words[:, 6:].tolist() == expected
+    assert head > len(short.token_words)

@@ -16,6 +16,7 @@ from genrst.rendering.notebook import document_html
 from genrst.trees.node import Leaf, Tree, Unit, units
 from tests.rendering.browser import Visit, chromium
 from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row
+from tests.rendering.test_difference import other_bridge
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -63,14 +64,6 @@ def random_document(size: int, seed: int) -> Document:
     words = " ".join(BRIDGE).split()
     texts = [" ".join(dice.choices(words, k=dice.randint(1, 18))) for _ in range(size)]
     return Document.from_edus("random", texts, nodes[0])
-
-
-def other_bridge() -> Document:
-    """Another tree over the same EDUs."""
-    contrast = Unit(
-        "contrast", "NN", (Unit("attribution", "NS", (Leaf(2), Leaf(3))), Unit("cause", "NS", (Leaf(4), Leaf(5))))
-    )
-    return replace(bridge(), tree=Unit("elaboration", "NS", (Unit("purpose", "NS", (Leaf(0), Leaf(1))), contrast)))
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -8,7 +8,7 @@ from genrst.evaluation.evaluate import evaluate
 from genrst.model.example import follow_gold
 from genrst.model.scorer import NetworkScorer
 from genrst.model.store import make_network
-from genrst.search.greedy import search_greedily
+from genrst.search.beam import search_greedily
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN

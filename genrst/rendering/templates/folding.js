@@ -2,7 +2,7 @@
 
 class Picture {
   constructor(svg, tree) {
-    Object.assign(this, tree); // axis, size, nodes
+    Object.assign(this, tree); // axis, size, mirrored, nodes
     this.svg = svg;
     this.folded = new Set();
     this.zoom = 1;
@@ -40,6 +40,7 @@ class Picture {
   drawAreas() {
     this.svg.querySelector("title").remove();
     this.svg.setAttribute("role", "group");
+    this.svg.classList.toggle("mirrored", this.mirrored);
     const layer = createSvg("g", { class: "areas", role: "tree", "aria-label": this.svg.getAttribute("aria-label") });
     for (const node of this.nodes) {
       const siblings = node.up ? node.up.children : this.roots;

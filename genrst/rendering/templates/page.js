@@ -55,11 +55,11 @@ function leafOf(element) {
   return span ? pictures[0].byRange.get(`${span.dataset.edu}-${Number(span.dataset.edu) + 1}`) : null;
 }
 
-function showTip(node, x, y) {
+function showTip(node, x, y, lowest = innerHeight) {
   tip.textContent = node.title;
   const { width, height } = tip.getBoundingClientRect();
   tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
-  tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`;
+  tip.style.top = `${y + 18 + height > lowest ? Math.max(4, y - height - 10) : y + 18}px`;
   tip.classList.add("shown");
 }
 
@@ -97,7 +97,8 @@ document.addEventListener("focusin", (event) => {
   if (!inTree) return;
   reveal(node);
   // In a corner, where it hides nothing that the walk may go to next.
-  if (event.target.matches(":focus-visible")) showTip(node, pane.getBoundingClientRect().left, innerHeight);
+  const { left, bottom } = pane.getBoundingClientRect();
+  if (event.target.matches(":focus-visible")) showTip(node, left, bottom, bottom);
 });
 document.addEventListener("focusout", () => highlight(null));
 

@@ -1,0 +1,240 @@
+"""How fast search is, and how near to what the machine could do.
+
+    python -m benchmarks.search --prepared FILE --model DIR [--edus 50 100 200] [--beams 1 10] [--literal 30]
+
+Prints a JSON object per line: a search of one document of m EDUs with a beam of k (documents of a corpus are joined
+to get one of that length; without a corpus, random words and random weights at the paper's sizes). `share` is the time
+that the arithmetic needs at the machine's measured matrix rate, over the time taken. `--literal M` also runs the
+pseudo-code, one state at a time, on the same scorer and a document of M EDUs; `--batch` parses all development
+documents at once.
+"""
+
+import argparse
+import json
+import platform
+import random
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.train import random_example, random_prepared
+from genrst.model.config import ModelConfig
+from genrst.model.example import Example
+from genrst.model.scorer import NetworkScorer
+from genrst.model.store import Model, load_model, make_network
+from genrst.search.beam import BeamOptions, search_beams
+from genrst.search.literal import search_bags_literally
+from genrst.search.word import WordOptions, search_words
+from genrst.training.prepared import load_prepared
+from genrst.transitions.features import Syntax
+
+SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
+    "bag": lambda scorer, beam: search_beams(scorer, BeamOptions(beam)),
+    "word": lambda scorer, beam: search_words(scorer, WordOptions(beam)),
+    "action": lambda scorer, beam: search_beams(scorer, BeamOptions(beam, level="action")),
+}
+
+
+class CountingScorer(NetworkScorer):
+    """A scorer that counts what it is asked for."""
+
+    def __init__(self, model: Model, examples: Sequence[Example]) -> None:
+        self.counts: Counter[str] = Counter()
+        super().__init__(model.network, examples, model.symbols.nucleus_is_right)
+
+    def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        self.counts["units"] += len(left)
+        return super()._compose(left, right, labels)
+
+    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
+        """Count and push."""
+        self.counts["pushes"] += len(stacks)
+        return super().push(stacks, units)
+
+    def score(
+        self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor, needs_words: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Count and score."""
+        self.counts["states"] += len(documents)
+        self.counts["generating"] += int(needs_words.sum())
+        return super().score(documents, stacks, second, top, n_generated, needs_words)
+
+
+def needed_flops(model: Model, example: Example, counts: Counter[str]) -> float:
+    """Multiplications and additions of the matrix products that the search cannot do without."""
+    c, n_words = model.network.config, len(model.symbols.words)
+    n_positions = len(example.edu_words) + example.n_edus
+    encoder = 2 * 4 * c.edu_size * ((c.word_size + c.edu_size) + (c.edu_layers - 1) * 3 * c.edu_size)
+    decoder = 4 * c.decoder_size * (c.word_size + c.decoder_size) + c.word_size * (c.decoder_size + n_words)
+    mean_length = n_positions / example.n_edus
+    return 2.0 * (
+        len(example.edu_words) * encoder
+        + n_positions * decoder
+        + counts["units"] * (10 * c.unit_size**2 + 4 * c.unit_size * c.stack_size)
+        + counts["pushes"] * 4 * c.stack_size**2
+        + counts["states"] * c.stack_size * (len(model.symbols.actions) + c.word_size)
+        + counts["generating"] * n_words * (c.word_size + mean_length)
+    )
+
+
+def matrix_rate(device: torch.device) -> float:
+    """FLOP/s of a large float32 matrix product."""
+    a, b = torch.randn(3000, 3000, device=device), torch.randn(3000, 3000, device=device)
+    times = []
+    for _ in range(5):
+        synchronise(device)
+        started = time.perf_counter()
+        a @ b
+        synchronise(device)
+        times.append(time.perf_counter() - started)
+    return 2 * 3000**3 / min(times)
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait for the GPU, if there is one."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def measure(model: Model, examples: Sequence[Example], search: str, beam: int, rate: float) -> dict[str, object]:
+    """One search of some documents, the better of two runs."""
+    device = model.network.embeddings.weight.device
+    seconds = []
+    for _ in range(2):
+        synchronise(device)
+        started = time.perf_counter()
+        SEARCHES[search](NetworkScorer(model.network, examples, model.symbols.nucleus_is_right), beam)
+        synchronise(device)
+        seconds.append(time.perf_counter() - started)
+    counting = CountingScorer(model, examples)
+    SEARCHES[search](counting, beam)
+    flops = sum(needed_flops(model, example, Counter()) for example in examples)
+    flops += needed_flops(model, examples[0], counting.counts) - needed_flops(model, examples[0], Counter())
+    n_edus = sum(example.n_edus for example in examples)
+    return {
+        "search": search,
+        "edus": n_edus,
+        "documents": len(examples),
+        "beam": beam,
+        "seconds": min(seconds),
+        "edus_per_second": n_edus / min(seconds),
+        "gflop": flops / 1e9,
+        "share": flops / rate / min(seconds),
+        "peak_memory_mib": peak_memory(device),
+        **counting.counts,
+    }
+
+
+def peak_memory(device: torch.device) -> float:
+    """Of the GPU, or of the process so far."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+
+
+def measure_literal(model: Model, example: Example, beam: int) -> dict[str, object]:
+    """The pseudo-code and the fast search on the same document."""
+    seconds = []
+    searches: tuple[Callable[[NetworkScorer], object], ...] = (
+        lambda scorer: search_bags_literally(scorer, beam),
+        lambda scorer: SEARCHES["bag"](scorer, beam),
+    )
+    for search in searches:
+        started = time.perf_counter()
+        search(NetworkScorer(model.network, [example], model.symbols.nucleus_is_right))
+        seconds.append(time.perf_counter() - started)
+    literal, fast = seconds
+    names = {"search": "bag, literal", "edus": example.n_edus, "beam": beam}
+    return names | {"seconds": literal, "fast_seconds": fast, "ratio": literal / fast}
+
+
+def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
+    """One document of exactly n EDUs, made of others one after the other."""
+    parts: list[Example] = []
+    while sum(part.n_edus for part in parts) < n_edus:
+        left = n_edus - sum(part.n_edus for part in parts)
+        parts.append(cut(examples[len(parts) % len(examples)], left))
+    tokens = [0, *accumulate(len(part.token_words) for part in parts)]
+    sentences = [0, *accumulate(part.syntax.sentences[-1] + 1 for part in parts)]
+    paragraphs = [0, *accumulate(part.syntax.paragraphs[-1] + 1 for part in parts)]
+    syntax = Syntax(
+        [head + first for part, first in zip(parts, tokens, strict=False) for head in part.syntax.heads],
+        [deprel for part in parts for deprel in part.syntax.deprels],
+        [0] + [first + t for part, first in zip(parts, tokens, strict=False) for t in part.syntax.edu_tokens[1:]],
+        [s + first for part, first in zip(parts, sentences, strict=False) for s in part.syntax.sentences],
+        [p + first for part, first in zip(parts, paragraphs, strict=False) for p in part.syntax.paragraphs],
+    )
+    words = (np.concatenate([getattr(p, n) for p in parts]) for n in ("edu_words", "edu_lengths", "token_words"))
+    edu_words, edu_lengths, token_words = words
+    return Example(f"joined-{n_edus}", edu_words, edu_lengths, token_words, syntax)
+
+
+def cut(example: Example, n_edus: int) -> Example:
+    """The first EDUs of a document; heads behind the cut become roots."""
+    if n_edus >= example.n_edus:
+        return example
+    s, n_tokens = example.syntax, example.syntax.edu_tokens[n_edus]
+    heads = [head if head < n_tokens else token for token, head in enumerate(s.heads[:n_tokens])]
+    syntax = Syntax(
+        heads, s.deprels[:n_tokens], s.edu_tokens[: n_edus + 1], s.sentences[:n_edus], s.paragraphs[:n_edus]
+    )
+    n_words = int(example.edu_lengths[:n_edus].sum())
+    return Example(
+        example.id, example.edu_words[:n_words], example.edu_lengths[:n_edus], example.token_words[:n_tokens], syntax
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prepared", type=Path)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--edus", type=int, nargs="*", default=[50, 100, 200, 400, 800])
+    parser.add_argument("--beams", type=int, nargs="*", default=[1, 5, 10, 20, 80])
+    parser.add_argument("--searches", nargs="*", default=list(SEARCHES), choices=list(SEARCHES))
+    parser.add_argument("--literal", type=int, default=0, help="EDUs of a document for the pseudo-code (0: skip it)")
+    parser.add_argument("--literal-beam", type=int, default=20)
+    parser.add_argument("--batch", action="store_true", help="also all development documents at once")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    arguments = parser.parse_args()
+    device = torch.device(arguments.device)
+    model, examples = load(arguments, device)
+    rate = matrix_rate(device)
+    machine = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
+    print(
+        json.dumps({"machine": machine, "threads": torch.get_num_threads(), "gflop_per_second": rate / 1e9}), flush=True
+    )
+    measure(model, [join_examples(examples, 20)], "bag", 5, rate)  # warms up
+    for n_edus in arguments.edus:
+        for search in arguments.searches:
+            for beam in arguments.beams:
+                row = measure(model, [join_examples(examples, n_edus)], search, beam, rate)
+                print(json.dumps(row), flush=True)
+    if arguments.batch:
+        for beam in arguments.beams:
+            print(json.dumps(measure(model, examples, "bag", beam, rate)), flush=True)
+    if arguments.literal:
+        row = measure_literal(model, join_examples(examples, arguments.literal), arguments.literal_beam)
+        print(json.dumps(row), flush=True)
+
+
+def load(arguments: argparse.Namespace, device: torch.device) -> tuple[Model, list[Example]]:
+    """A trained model and its development documents, or random ones."""
+    if arguments.prepared and arguments.model:
+        return load_model(arguments.model, device), load_prepared(arguments.prepared).dev
+    symbols = random_prepared().symbols
+    torch.manual_seed(1)
+    network = make_network(ModelConfig(), symbols).to(device).eval()
+    rng = random.Random(1)
+    return Model(network, symbols), [random_example(f"random-{n}", 100, rng) for n in range(10)]
+
+
+if __name__ == "__main__":
+    main()

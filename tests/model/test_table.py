@@ -1,0 +1,77 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genrst.model.table import Table
+
+torch.set_num_threads(1)
+
+
+def rows_of(values: list[int]) -> list[torch.Tensor]:
+    """Two columns, the second of vectors, from which a row can be told."""
+    numbers = torch.tensor(values, dtype=torch.double)
+    return [numbers, torch.stack([numbers, -numbers], dim=1).reshape(-1, 2)]
+
+
+class TableModel:
+    """A table, and the same as a dictionary."""
+
+    def __init__(self) -> None:
+        self.table = Table(rows_of([0, 1]))
+        self.rows = {0: 0, 1: 1}
+        self.n_numbers = 2
+
+    def append(self, count: int) -> None:
+        numbers = list(range(self.n_numbers, self.n_numbers + count))
+        assert self.table.append(rows_of([7 * number for number in numbers])).tolist() == numbers
+        self.rows |= {number: 7 * number for number in numbers}
+        self.n_numbers += count
+
+    def keep(self, every: int) -> None:
+        kept = [number for number in self.rows if number % every == 0 or number == self.n_numbers - 1]
+        self.table.keep(torch.tensor(kept, dtype=torch.long))
+        self.rows = {number: self.rows[number] for number in kept}
+
+    def check(self) -> None:
+        numbers = torch.tensor(list(reversed(self.rows)), dtype=torch.long)
+        expected = rows_of([self.rows[number] for number in numbers.tolist()])
+        for found, column in zip(self.table.rows(numbers), expected, strict=True):
+            assert torch.equal(found, column)
+        (second,) = self.table.rows(numbers, columns=[1])
+        assert torch.equal(second, expected[1])
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.one_of(st.tuples(st.just("append"), st.integers(0, 40)), st.tuples(st.just("keep"), st.integers(1, 5))))
+)
+def test_a_table_is_a_dictionary_of_rows(operations):
+    model = TableModel()
+    for name, argument in operations:
+        getattr(model, name)(argument)
+        model.check()
+
+
+def test_memory_shrinks_when_rows_are_given_up():
+    table = Table(rows_of([0]))
+    numbers = table.append(rows_of(list(range(1, 1000))))
+    table.keep(numbers[::100])
+    assert [len(column) for column in table._columns] == [10, 10]
+    assert table.append(rows_of([5])).tolist() == [1000], "numbers are not used again"
+
+
+def test_rows_that_were_given_up_are_gone():
+    table = Table(rows_of([0, 1, 2]))
+    table.keep(torch.tensor([2]))
+    with pytest.raises((IndexError, RuntimeError)):
+        table.rows(torch.tensor([0]))
+
+
+def test_the_first_rows_are_never_written_to():
+    """They may be the parameters of a network."""
+    first = torch.tensor([3.0])
+    table = Table([first])
+    for _ in range(3):
+        table.append([torch.tensor([4.0])])
+    assert first.tolist() == [3.0]

@@ -1,0 +1,154 @@
+"""Scorers by table, with which the answer of a search can be worked out by hand or by brute force.
+
+The units on a stack, written out as the actions that build them, are the whole computation so far: so tables are
+functions of the actions done.
+"""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from genrst.search.scorer import EMPTY_STACK, NO_UNIT
+
+
+class Place(NamedTuple):
+    """A state, as tables see it."""
+
+    document: int
+    actions: tuple[int, ...]
+    """Done so far."""
+    is_legal: tuple[bool, ...]
+    """Whether GEN and each label may come next."""
+
+
+class Scores(NamedTuple):
+    """What a table says about a state: a score per action (those of illegal ones do not count), and for the words."""
+
+    actions: Sequence[float]
+    words: float = 0.0
+
+
+Table = Callable[[Place], Scores]
+
+
+class Stack(NamedTuple):
+    """What a number of a stack stands for."""
+
+    actions: tuple[int, ...]
+    starts: tuple[int, ...]
+    """The first EDU of each unit."""
+
+
+class TableScorer:
+    """Checks on the way that search says the truth about spans, and never asks about what it gave up."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, n_edus: Sequence[int], table: Table, n_labels: int = 2) -> None:
+        self.n_edus = tuple(n_edus)
+        self.n_labels = n_labels
+        self.table = table
+        self.units: dict[int, tuple[int, ...]] = {}
+        self.stacks = {EMPTY_STACK: Stack((), ())}
+        self.n_forgotten = 0
+        self._n_numbers = 0
+
+    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
+        assert all(0 <= e < self.n_edus[d] for d, e in zip(documents.tolist(), edus.tolist(), strict=True))
+        return self._add_units([(0,)] * len(edus))
+
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        rows = zip(left.tolist(), right.tolist(), labels.tolist(), strict=True)
+        return self._add_units([(*self.units[a], *self.units[b], label + 1) for a, b, label in rows])
+
+    def _add_units(self, units: Sequence[tuple[int, ...]]) -> Tensor:
+        numbers = self._new_numbers(len(units))
+        self.units.update(zip(numbers.tolist(), units, strict=True))
+        return numbers
+
+    def _new_numbers(self, count: int) -> Tensor:
+        self._n_numbers += count
+        return torch.arange(self._n_numbers - count, self._n_numbers) + 1
+
+    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
+        numbers = self._new_numbers(len(stacks))
+        for number, stack, unit in zip(numbers.tolist(), stacks.tolist(), units.tolist(), strict=True):
+            below = self.stacks[stack]
+            actions = (*below.actions, *self.units[unit])
+            self.stacks[number] = Stack(actions, (*below.starts, below.actions.count(0)))
+        return numbers
+
+    def score(
+        self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor, needs_words: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        columns = (documents, stacks, second, top, n_generated, needs_words)
+        rows = [self._row(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+        actions, words = zip(*rows, strict=True)
+        return torch.tensor(actions, dtype=torch.double), torch.tensor(words, dtype=torch.double)
+
+    def _row(
+        self, document: int, number: int, second: int, top: int, n_generated: int, needs_words: bool
+    ) -> tuple[list[float], float]:
+        stack = self.stacks[number]
+        assert (NO_UNIT, NO_UNIT, *stack.starts)[-2:] == (second, top)
+        assert stack.actions.count(0) == n_generated
+        is_legal = (n_generated < self.n_edus[document], *([second != NO_UNIT] * self.n_labels))
+        actions, words = self.table(Place(document, stack.actions, is_legal))
+        masked = [score if legal else -math.inf for score, legal in zip(actions, is_legal, strict=True)]
+        return masked, words if needs_words else 0.0
+
+    def forget(self, units: Tensor, stacks: Tensor) -> None:
+        n_before = len(self.units) + len(self.stacks)
+        self.units = {number: self.units[number] for number in units.tolist()}
+        self.stacks = {number: self.stacks[number] for number in stacks.tolist()}
+        assert EMPTY_STACK in self.stacks
+        self.n_forgotten += n_before - len(self.units) - len(self.stacks)
+
+
+def log_softmax(scores: Sequence[float], is_legal: Sequence[bool]) -> list[float]:
+    """Normalise over the legal actions; the others have −∞."""
+    total = sum(math.exp(score) for score, legal in zip(scores, is_legal, strict=True) if legal)
+    return [s - math.log(total) if legal else -math.inf for s, legal in zip(scores, is_legal, strict=True)]
+
+
+def wild(seed: int = 0, word_weight: float = 1.0) -> Table:
+    """Random actions and words for every state, the same ones in the same state."""
+
+    def table(place: Place) -> Scores:
+        rng = random.Random(hash((seed, place.document, place.actions)))
+        scores = [rng.gauss(0, 2) for _ in place.is_legal]
+        return Scores(log_softmax(scores, place.is_legal), -word_weight * rng.uniform(0, 9))
+
+    return table
+
+
+def fixed(*scores: float) -> Table:
+    """The same scores everywhere, normalised over the legal actions; words are certain."""
+    return lambda place: Scores(log_softmax(scores, place.is_legal))
+
+
+def uniform(word_logp: float = -20.0) -> Table:
+    """All legal actions are equally likely, and all EDUs too."""
+    return lambda place: Scores(log_softmax([0.0] * len(place.is_legal), place.is_legal), word_logp)
+
+
+def constant(action_logp: float = -1.0) -> Table:
+    """The same score for every action, forced or not."""
+    return lambda place: Scores([action_logp] * len(place.is_legal))
+
+
+def following(*computations: Sequence[int], margin: float = 0.1) -> Table:
+    """In each document the actions of one computation are a little likelier than all others."""
+
+    def table(place: Place) -> Scores:
+        gold = computations[place.document]
+        n_done = len(place.actions)
+        best = gold[n_done] if place.actions == tuple(gold[:n_done]) and n_done < len(gold) else -1
+        scores = [margin if action == best else 0.0 for action in range(len(place.is_legal))]
+        return Scores(log_softmax(scores, place.is_legal))
+
+    return table

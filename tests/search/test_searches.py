@@ -1,0 +1,162 @@
+"""What must hold of every beam, at whatever level: agreement with the enumeration of all trees, and with the model."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+import torch
+
+from genrst.search import beam, word
+from genrst.search.beam import BeamOptions, search_beams
+from genrst.search.literal import enumerate_all
+from genrst.search.parse import Found, Parse
+from genrst.search.scorer import Scorer
+from genrst.search.word import WordOptions, search_words
+from tests.model.test_network import KINDS
+from tests.search.networks import random_model
+from tests.search.tables import Table, TableScorer, wild
+
+torch.set_num_threads(1)
+
+UNLIMITED = 10**6
+Search = Callable[[Scorer, int], list[Found]]
+SEARCHES: dict[str, Search] = {
+    "bag": lambda scorer, k: search_beams(scorer, BeamOptions(k, "bag")),
+    "action": lambda scorer, k: search_beams(scorer, BeamOptions(k, "action")),
+    "word": lambda scorer, k: search_words(scorer, WordOptions(k)),
+}
+every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+
+
+def assert_same(found: list[Parse], expected: list[Parse]) -> None:
+    """The same trees in the same order, with the same parts of their probabilities."""
+    assert [parse.actions for parse in found] == [parse.actions for parse in expected]
+    for part in ("action_logp", "word_logp", "logp"):
+        values = [getattr(parse, part) for parse in expected]
+        assert [getattr(parse, part) for parse in found] == pytest.approx(values, abs=1e-9)
+
+
+def n_trees(n_edus: int, n_labels: int) -> int:
+    """Catalan(m − 1) shapes, and a label for every unit."""
+    n_units = n_edus - 1
+    n_labelled: int = n_labels**n_units
+    return math.comb(2 * n_units, n_units) // n_edus * n_labelled
+
+
+SMALL = [(n_edus, n_labels) for n_edus in range(1, 7) for n_labels in (1, 2, 3) if n_trees(n_edus, n_labels) < 3000]
+
+
+@pytest.mark.parametrize(("n_edus", "n_labels"), SMALL)
+def test_unlimited_beams_are_exhaustive_with_tables(n_edus, n_labels):
+    table = wild(seed=10 * n_edus + n_labels)
+    expected = enumerate_all(TableScorer([n_edus], table, n_labels))
+    assert len(expected) == n_trees(n_edus, n_labels)
+    for search in SEARCHES.values():
+        assert_same(search(TableScorer([n_edus], table, n_labels), UNLIMITED)[0].parses, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n_edus", "seed"), [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5)])
+def test_unlimited_beams_are_exhaustive_with_networks(kind, n_edus, seed):
+    model = random_model(kind, [n_edus], seed)
+    expected = enumerate_all(model.scorer())
+    assert len(expected) == n_trees(n_edus, 2)
+    for search in SEARCHES.values():
+        assert_same(search(model.scorer(), UNLIMITED)[0].parses, expected)
+
+
+@every_search
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("is_double", [True, False])
+def test_probabilities_are_the_network_s_own(search, kind, is_double):
+    model = random_model(kind, [1, 2, 7, 12, 25], seed=3, n_labels=4)
+    if not is_double:
+        model.network.float()
+    for document, found in enumerate(search(model.scorer(), 5)):
+        assert found.parses
+        for parse in found.parses:
+            own = model.own_logp(document, parse.actions)
+            tolerance = 1e-9 if is_double else 1e-4
+            assert (parse.action_logp, parse.word_logp) == pytest.approx(own, abs=tolerance)
+            assert (parse.word_logp < 0) == (kind == "generative")
+
+
+@every_search
+def test_documents_together_are_as_alone_with_tables(search):
+    sizes = [4, 1, 9, 2, 30, 9]
+
+    def table_of(number: int) -> Table:
+        return lambda place: wild(seed=5)(place._replace(document=number))
+
+    together = search(TableScorer(sizes, wild(seed=5)), 4)
+    for number, (size, found) in enumerate(zip(sizes, together, strict=True)):
+        (alone,) = search(TableScorer([size], table_of(number)), 4)
+        assert_same(found.parses, alone.parses)
+
+
+@every_search
+@pytest.mark.parametrize("kind", KINDS)
+def test_documents_together_are_as_alone_with_networks(search, kind):
+    model = random_model(kind, [12, 1, 5, 20, 2], seed=6, n_labels=3)
+    together = search(model.scorer(), 6)
+    for document, found in enumerate(together):
+        (alone,) = search(model.scorer(document), 6)
+        assert_same(found.parses, alone.parses)
+
+
+@every_search
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_the_k_best_are_distinct_and_in_order(search, k):
+    for seed, found in enumerate(search(TableScorer([3, 8, 15], wild(seed=k)), k)):
+        assert len(found.parses) == min(k, n_trees((3, 8, 15)[seed], 2)), "and there are k of them"
+        assert len({parse.actions for parse in found.parses}) == len(found.parses)
+        assert all(better.logp > worse.logp for better, worse in pairwise(found.parses))
+
+
+@every_search
+def test_one_edu_has_one_tree(search):
+    (found,) = search(TableScorer([1], wild()), 10)
+    (parse,) = found.parses
+    assert parse.actions == (0,)
+    assert parse.action_logp == pytest.approx(0, abs=1e-12)
+    assert parse.word_logp < 0
+
+
+@every_search
+def test_nothing_that_is_still_needed_is_given_up(search, monkeypatch):
+    """The table scorer raises an error when it is asked about what it was told to forget."""
+    sizes = [30, 3, 17]
+    expected = search(TableScorer(sizes, wild(seed=1)), 6)
+    for steps in (1, 7):
+        for module in (beam, word):
+            monkeypatch.setattr(module, "COLLECT_STEPS", steps)
+        scorer = TableScorer(sizes, wild(seed=1))
+        for found, before in zip(search(scorer, 6), expected, strict=True):
+            assert found.parses == before.parses
+        assert scorer.n_forgotten > 10 * len(scorer.stacks)
+
+
+@every_search
+def test_a_network_s_memory_shrinks_when_collected(search, monkeypatch):
+    model = random_model("generative", [25, 9], seed=2, n_labels=3)
+    scorers = [model.scorer(), model.scorer()]
+    expected = search(scorers[0], 5)
+    for module in (beam, word):
+        monkeypatch.setattr(module, "COLLECT_STEPS", 4)
+    for found, before in zip(search(scorers[1], 5), expected, strict=True):
+        assert_same(found.parses, before.parses)
+    for name in ("_units", "_stacks"):
+        before, after = (len(getattr(scorer, name)._columns[0]) for scorer in scorers)
+        assert after < before / 3, name
+
+
+@every_search
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_finds_the_same(search, kind):
+    model = random_model(kind, [12, 1, 30, 5], seed=8, n_labels=5)
+    expected = search(model.scorer(), 6)
+    model.network.cuda()
+    for found, before in zip(search(model.scorer(), 6), expected, strict=True):
+        assert_same(found.parses, before.parses)
