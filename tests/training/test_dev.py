@@ -10,6 +10,7 @@ from genrst.model.scorer import NetworkScorer
 from genrst.model.store import make_network
 from genrst.search.beam import search_greedily
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.transitions.features import Syntax
 from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
 from tests.model.reference import Reference
@@ -65,11 +66,13 @@ def test_scores_are_those_of_the_trees_that_search_finds(seed: int):
 
 def test_a_single_edu_has_no_score_but_no_accident_either():
     example = PREPARED.dev[0]
+    n_tokens, syntax = example.syntax.edu_tokens[1], example.syntax
     alone = replace(
         example,
         edu_words=example.edu_words[: example.edu_lengths[0]],
         edu_lengths=example.edu_lengths[:1],
-        syntax=replace(example.syntax, edu_tokens=example.syntax.edu_tokens[:2]),
+        token_words=example.token_words[:n_tokens],
+        syntax=Syntax(syntax.heads[:n_tokens], syntax.deprels[:n_tokens], [0, n_tokens], [0], [0]),
         actions=(0,),
     )
     scores = parseval_f1(evaluate_greedily(random_network("generative"), SYMBOLS, [alone]))
