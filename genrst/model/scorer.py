@@ -64,16 +64,21 @@ class NetworkScorer:
     @torch.inference_mode()
     def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
         """The units that join pairs of units; each is computed once, however many hypotheses build it."""
-        keys = torch.stack([left, right, labels], dim=1)
         if self.device.type == "cuda":
-            distinct, inverse = torch.unique(keys, dim=0, return_inverse=True)
-            return self._compose(*distinct.T)[inverse]
-        rows = [tuple(key) for key in keys.tolist()]
+            return self._compose_distinct(left, right, labels)
+        rows = [tuple(key) for key in torch.stack([left, right, labels], dim=1).tolist()]
         new = list(dict.fromkeys(key for key in rows if key not in self._known))
         if new:
             units = self._compose(*torch.tensor(new).T)
             self._known.update(zip(new, units.tolist(), strict=True))
         return torch.tensor([self._known[key] for key in rows])
+
+    def _compose_distinct(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        """On a GPU units are shared within a step only: a table of all would have to be looked up on the host."""
+        n_units = self._units.n_numbers
+        keys, inverse = torch.unique((left * n_units + right) * self.n_labels + labels, return_inverse=True)
+        pairs = keys // self.n_labels
+        return self._compose(pairs // n_units, pairs % n_units, keys % self.n_labels)[inverse]
 
     def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
         (of_left,), (of_right,) = self._nuclear.rows(left), self._nuclear.rows(right)

@@ -13,7 +13,8 @@ class Table:
         self._columns = list(first)
         self._n_rows = len(first[0])
         self._places = torch.arange(self._n_rows, device=first[0].device)
-        self._n_numbers = self._n_rows
+        self.n_numbers = self._n_rows
+        """How many numbers have been handed out."""
 
     def rows(self, numbers: Tensor, columns: Sequence[int] | None = None) -> list[Tensor]:
         """Some rows of all columns, or of some."""
@@ -30,10 +31,10 @@ class Table:
             self._columns = [torch.cat([column, column.new_empty(room, *column.shape[1:])]) for column in self._columns]
         for column, values in zip(self._columns, rows, strict=True):
             column[self._n_rows : stop] = values
-        numbers = torch.arange(self._n_numbers, self._n_numbers + n_new, device=self._places.device)
-        self._places = _with_room(self._places, self._n_numbers + n_new)
+        numbers = torch.arange(self.n_numbers, self.n_numbers + n_new, device=self._places.device)
+        self._places = _with_room(self._places, self.n_numbers + n_new)
         self._places[numbers] = torch.arange(self._n_rows, stop, device=self._places.device)
-        self._n_rows, self._n_numbers = stop, self._n_numbers + n_new
+        self._n_rows, self.n_numbers = stop, self.n_numbers + n_new
         return numbers
 
     def keep(self, numbers: Tensor) -> None:

@@ -28,6 +28,15 @@ def test_word_beams_are_the_literal_ones_with_tables(k, k_w, k_s, n_edus, n_labe
     assert found.parses
 
 
+@pytest.mark.parametrize(("seed", "n_edus", "k", "n_labels"), [(3, 6, 3, 2), (6, 8, 5, 2), (1, 8, 10, 3)])
+def test_a_document_with_k_trees_is_done(seed, n_edus, k, n_labels):
+    """In these, others of the k best would still have come."""
+    expected = search_words_literally(TableScorer([n_edus], wild(seed), n_labels), k, k, 1)
+    (found,) = search_words(TableScorer([n_edus], wild(seed), n_labels), WordOptions(k))
+    assert_same(found.parses, expected)
+    assert len(found.parses) == k
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("k", "k_w", "k_s"), [(3, 2, 1), (8, 8, 2)])
 def test_word_beams_are_the_literal_ones_with_networks(kind, k, k_w, k_s):
