@@ -140,8 +140,11 @@ class Pair:
         actions, words = self.scorer.score(document, stack, below, above, n_generated, torch.tensor([True]))
         return [*actions[0].tolist(), *words.tolist()]
 
+    def parts(self, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.leaves[:1].repeat(len(labels)), self.leaves[1:].repeat(len(labels)), labels
+
     def join(self, labels: Tensor) -> Tensor:
-        return self.scorer.compose(self.leaves[:1].repeat(len(labels)), self.leaves[1:].repeat(len(labels)), labels)
+        return self.scorer.compose(*self.parts(labels))
 
 
 def test_tables_grow_and_keep_what_they_hold():
@@ -169,6 +172,18 @@ def test_a_unit_is_computed_once():
     assert pair.join(torch.tensor([0, 2])).tolist() == [int(first[1]), int(first[0])]
     swapped = pair.scorer.compose(pair.leaves[1:], pair.leaves[:1], torch.tensor([2]))
     assert int(swapped) not in {*first.tolist(), *pair.leaves.tolist()}
+
+
+def test_units_shared_within_a_step_are_the_same():
+    """The way of a GPU, which works anywhere."""
+    one, other = Pair(), Pair()
+    labels = torch.tensor([3, 0, 3, 5, 0])
+    with torch.inference_mode():
+        found = one.scorer._compose_distinct(*one.parts(labels))
+    expected = other.join(labels)
+    assert len(set(found.tolist())) == 3
+    for unit, same in zip(found, expected, strict=True):
+        assert one.score_joined(unit[None]) == pytest.approx(other.score_joined(same[None]), abs=1e-6)
 
 
 def test_what_is_forgotten_can_be_built_again():
