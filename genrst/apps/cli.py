@@ -35,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = _Parser(prog="genrst", description="Rhetorical structure trees: read, convert, score them.")
+    parser = _Parser(prog="genrst", description="Rhetorical structure trees: read, convert, draw, compare, score and learn them.")
     parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
     for name, verb in VERBS.items():
