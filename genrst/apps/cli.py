@@ -25,6 +25,10 @@ VERBS = {
 }
 
 
+EXTRAS = {"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"}
+"""Which extra of the package brings a library that is not always there."""
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are one line."""
 
@@ -35,7 +39,8 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = _Parser(prog="genrst", description="Rhetorical structure trees: read, convert, draw, compare, score and learn them.")
+    description = "Rhetorical structure trees: read, convert, draw, compare, score and learn them."
+    parser = _Parser(prog="genrst", description=description)
     parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
     for name, verb in VERBS.items():
@@ -67,6 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The reader of our output has seen enough.
             _drop_output()
             return 0
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS:
+                raise
+            complain(f"this needs {error.name}: pip install 'genrst[{EXTRAS[error.name]}]'")
+            return 1
         except OSError as error:
             complain(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
             _drop_output()

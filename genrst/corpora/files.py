@@ -107,7 +107,7 @@ def _is_dis(path: Path) -> bool:
 
 def read_content(content: bytes, path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
     """Read documents from bytes; the path gives the format, and the name for messages."""
-    reader = _format(path).read
+    reader = _format(path.suffix, path.name).read
     if reader is None:
         raise UsageError(f"{path.suffix} files can be written, not read: {path}")
     try:
@@ -137,13 +137,13 @@ def write(document: Document, path: str | Path) -> None:
 def write_documents(documents: Iterable[Document], path: str | Path) -> None:
     """Write documents to one file; only `.jsonl` holds several."""
     path = Path(path)
-    _format(path)  # so that a wrong suffix is reported with the name of the file
+    _format(path.suffix, path.name)  # so that a wrong suffix is reported with the name of the file
     write_atomically(path, format_documents(documents, path.suffix))
 
 
 def format_documents(documents: Iterable[Document], suffix: str) -> str:
     """The text of a file with these documents."""
-    target = _format(Path(f"file{suffix}"))
+    target = _format(suffix)
     if target.write is None:
         raise UsageError(f"{suffix} files can be read, not written")
     documents = list(documents)
@@ -182,9 +182,7 @@ def _umask() -> int:
     return mask
 
 
-def _format(path: Path) -> Format:
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(f"a file name must end in one of {known}, was: {path.name}")
-    return FORMATS[suffix]
+def _format(suffix: str, name: str | None = None) -> Format:
+    if suffix.lower() not in FORMATS:
+        raise UsageError(f"a file name must end in one of {', '.join(FORMATS)}, was: {name or suffix or 'nothing'}")
+    return FORMATS[suffix.lower()]

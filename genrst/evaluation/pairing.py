@@ -13,7 +13,12 @@ _N_SHOWN = 5
 
 
 def pair_by_id(gold: Sequence[Analysis], predicted: Sequence[Analysis]) -> list[Pair]:
-    """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides."""
+    """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides.
+
+    One document against one other needs no names.
+    """
+    if len(gold) == len(predicted) == 1:
+        return [(gold[0], predicted[0])]
     gold_ids = Counter(analysis.id for analysis in gold)
     predicted_ids = Counter(analysis.id for analysis in predicted)
     problems = {

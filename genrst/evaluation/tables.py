@@ -50,7 +50,9 @@ def summary_table(evaluation: Evaluation, metrics: Sequence[TreeMetric] = TREE_M
 
 def system_table(systems: Mapping[str, Evaluation], metric: TreeMetric = "parseval") -> Table:
     """The micro F1 of several systems, by name."""
-    return Table(["system", *ASPECTS], [[name, *_f1_cells(system.micro(metric))] for name, system in systems.items()])
+    return Table(
+        [f"{metric} micro", *ASPECTS], [[name, *_f1_cells(system.micro(metric))] for name, system in systems.items()]
+    )
 
 
 def relation_table(evaluation: Evaluation, aspect: Literal["R", "F"] = "R") -> Table:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from genrst.apps.cli import VERBS
+from genrst.apps.cli import VERBS, main
 from genrst.corpora.document import Document
 from genrst.corpora.files import write, write_documents
 from genrst.trees.node import Leaf, Unit
@@ -112,7 +112,6 @@ BREAKAGES = [
     ("evaluate moths.json moths.json --against missing", 1, "missing: no such file or folder"),
     ("evaluate moths.json empty.json", 1, "empty.json:1: the text must be JSON"),
     ("evaluate empty.jsonl empty.jsonl", 1, "there must be at least one document to score, was: none"),
-    ("evaluate moths.json owls.json", 1, "the same ids, each once, was: only in gold moths; only in predicted owls"),
     ("evaluate two.jsonl moths.json", 1, "the same ids, each once, was: only in gold owls"),
     ("evaluate moths.json same.jsonl", 1, "the same ids, each once, was: twice in predicted moths"),
     ("evaluate moths.json text/moths.json", 1, "moths: gold and predicted text must be the same but for white space"),
@@ -280,3 +279,13 @@ def test_a_progress_bar_on_a_terminal(world: Path):
     assert "reading:" in shown
     assert "documents" in result.stdout.decode()
     assert "reading:" not in result.stdout.decode()
+
+
+@pytest.mark.parametrize(("library", "extra"), [("torch", "model"), ("spacy", "text"), ("pyarrow", "parquet")])
+def test_a_missing_library_is_one_line_with_the_command(library, extra, world, monkeypatch, capsys):
+    def fail(arguments: object) -> int:
+        raise ModuleNotFoundError(f"No module named {library!r}", name=library)
+
+    monkeypatch.setattr(VERBS["info"], "run", fail)
+    assert main(["info", "moths.json"]) == 1
+    assert capsys.readouterr().err == f"genrst: this needs {library}: pip install 'genrst[{extra}]'\n"

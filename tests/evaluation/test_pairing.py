@@ -14,6 +14,11 @@ def test_pairs_stand_in_gold_order():
     assert [(gold.id, predicted.id) for gold, predicted in pairs] == [("b", "b"), ("c", "c"), ("a", "a")]
 
 
+def test_one_document_against_one_other_needs_no_names():
+    ((gold, predicted),) = pair_by_id(documents("a"), documents("b"))
+    assert (gold.id, predicted.id) == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("gold", "predicted", "was"),
     [

@@ -44,10 +44,10 @@ def test_markdown():
 
 def test_systems():
     assert system_table({"ours": RESULT, "theirs": RESULT}).as_markdown() == (
-        "| system |    S |    N |    R |    F |\n"
-        "|:-------|-----:|-----:|-----:|-----:|\n"
-        "| ours   | 50.0 | 50.0 | 50.0 | 50.0 |\n"
-        "| theirs | 50.0 | 50.0 | 50.0 | 50.0 |"
+        "| parseval micro |    S |    N |    R |    F |\n"
+        "|:---------------|-----:|-----:|-----:|-----:|\n"
+        "| ours           | 50.0 | 50.0 | 50.0 | 50.0 |\n"
+        "| theirs         | 50.0 | 50.0 | 50.0 | 50.0 |"
     )
 
 
