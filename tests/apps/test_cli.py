@@ -282,8 +282,9 @@ def test_a_progress_bar_on_a_terminal(world: Path):
 
 
 @pytest.mark.parametrize(("library", "extra"), [("torch", "model"), ("spacy", "text"), ("pyarrow", "parquet")])
-def test_a_missing_library_is_one_line_with_the_command(library, extra, world, monkeypatch, capsys):
-    def fail(arguments: object) -> int:
+@pytest.mark.usefixtures("world")
+def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypatch, capsys):
+    def fail(_arguments: object) -> int:
         raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
     monkeypatch.setattr(VERBS["info"], "run", fail)
