@@ -9,6 +9,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,19 @@ from genrst.training.prepared import load_prepared
 Search = Callable[[NetworkScorer], list[Parse]]
 
 
-def bag(beam: int) -> Search:
+def bag(beam: int, weight: float) -> Search:
     """Bag-level search; the best tree of each document."""
-    return lambda scorer: [found.parses[0] for found in search_beams(scorer, BeamOptions(beam))]
+    options = BeamOptions(beam, word_weight=weight)
+    return lambda scorer: [found.parses[0] for found in search_beams(scorer, options)]
 
 
-def word(beam: int) -> Search:
+def word(beam: int, weight: float) -> Search:
     """Word-level search with k_w = k and k_s = k/10."""
-    return lambda scorer: [found.parses[0] for found in search_words(scorer, WordOptions(beam))]
+    options = WordOptions(beam, word_weight=weight)
+    return lambda scorer: [found.parses[0] for found in search_words(scorer, options)]
+
+
+KINDS = {"word": word, "bag": bag}
 
 
 def main() -> None:
@@ -45,13 +51,16 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--beams", type=int, nargs="+", default=[10, 20, 40, 80])
+    parser.add_argument("--searches", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--word-weights", type=float, nargs="+", default=[1.0], help="of words against structure")
     parser.add_argument("--documents-at-once", type=int, default=30)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     model = load_model(arguments.model, choose_device(arguments.device))
     examples = load_prepared(arguments.prepared).dev
-    searches = {f"{name} {k}": make(k) for k in arguments.beams for name, make in (("word", word), ("bag", bag))}
+    settings = product(arguments.beams, arguments.searches, arguments.word_weights)
+    searches = {f"{kind} {k} weight {weight}": KINDS[kind](k, weight) for k, kind, weight in settings}
     parses: dict[str, list[Parse]] = {}
     rows: list[dict[str, Any]] = []
     for name, search in searches.items():
