@@ -59,8 +59,12 @@ class FeatureLookup:
         """The features of states whose topmost unit is [top, stop) and whose second is [second, top)."""
         is_one, is_two = top >= 0, second >= 0
         top, second = top.clamp_min(0), second.clamp_min(0)
-        right = self._unit_words(documents, top, torch.maximum(stop, top + 1), is_one)
-        left = self._unit_words(documents, second, torch.maximum(top, second + 1), is_two)
+        # Both units in one look-up: a step of a search is many small operations, and they cost more than their size.
+        starts, stops = (
+            torch.cat([top, second]),
+            torch.cat([torch.maximum(stop, top + 1), torch.maximum(top, second + 1)]),
+        )
+        right, left = self._unit_words(documents.repeat(2), starts, stops, torch.cat([is_one, is_two])).chunk(2)
         dominance, deprels = self._dominance(documents, second, top, stop, is_two)
         comparisons = [
             self._compare(groups, documents, second, top, stop, is_two)
@@ -88,19 +92,19 @@ class FeatureLookup:
         n_first = self._n_first[edu + start]
         first_root = self._first_root[block + first_block + 1]
         n_middle = (self._first_root[block + last_block] - first_root).clamp_min(0)
-        across = [self._across(edu, border, documents, start, stop, n_first, n_middle, first_root, k) for k in range(3)]
-        return torch.where((first_block == last_block)[:, None], self._inside[place], torch.stack(across, dim=1))
+        across = self._across(edu + start, border + stop, self._root[documents] + first_root, n_first, n_middle)
+        return torch.where((first_block == last_block)[:, None], self._inside[place], across)
 
-    def _across(
-        self, edu: Tensor, border: Tensor, documents: Tensor, start: Tensor, stop: Tensor,
-        n_first: Tensor, n_middle: Tensor, first_root: Tensor, k: int,
-    ) -> Tensor:  # fmt: skip
-        """The k-th word of units over several blocks: of their first block, a root between, or of their last block."""
-        root = self._root[documents] + first_root + (k - n_first).clamp_min(0)
-        of_last = (k - n_first - n_middle).clamp_min(0)
-        value = self._last[border + stop].gather(1, of_last[:, None])[:, 0]
-        value = torch.where(k < n_first + n_middle, self._roots[root.clamp_max(len(self._roots) - 1)], value)
-        return torch.where(k < n_first, self._first[edu + start, k], value)
+    def _across(self, start: Tensor, stop: Tensor, first_root: Tensor, n_first: Tensor, n_middle: Tensor) -> Tensor:
+        """The words of units over several blocks: of their first block, the roots between, then of their last block.
+
+        Shape: (units) → (units, 3)
+        """
+        past_first = torch.arange(3, device=start.device) - n_first[:, None]
+        past_middle = past_first - n_middle[:, None]
+        roots = self._roots[(first_root[:, None] + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
+        last = self._last[stop].gather(1, past_middle.clamp_min(0))
+        return torch.where(past_first < 0, self._first[start], torch.where(past_middle < 0, roots, last))
 
     def _dominance(
         self, documents: Tensor, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor
