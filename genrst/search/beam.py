@@ -9,14 +9,14 @@ them makes the search linear in the length of the document; where the best tree 
 """
 
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.search.hypotheses import Forest, Hypotheses, start
+from genrst.search.completed import Completed
+from genrst.search.hypotheses import Forest, start
 from genrst.search.parse import Fallen, Found, Parse
 from genrst.search.scorer import Scorer
 from genrst.search.successors import Candidates, build, expand, rank
@@ -51,6 +51,7 @@ def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generato
     forest = Forest(scorer)
     n_edus = torch.tensor(scorer.n_edus, device=scorer.device)
     found = [Found([]) for _ in scorer.n_edus]
+    completed = Completed(n_edus)
     hypotheses = start(scorer)
     step = 0
     while len(hypotheses):
@@ -62,12 +63,11 @@ def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generato
         if options.with_trace:
             _trace(candidates, groups, ranks, options.beam, found)
         hypotheses = build(forest, hypotheses, candidates, (ranks < options.beam).nonzero()[:, 0])
-        hypotheses = take_complete(forest, hypotheses, n_edus, found)
+        hypotheses = completed.take(hypotheses)
         step += 1
         if step % COLLECT_STEPS == 0 and len(hypotheses):
             forest.collect(hypotheses)
-    for one in found:
-        finish(one, options.word_weight, options.max_stack)
+    completed.record(forest, found, options.word_weight, options.max_stack)
     return found
 
 
@@ -79,27 +79,6 @@ def search_greedily(scorer: Scorer) -> list[Parse]:
     """
     options = BeamOptions(beam=1, level="action", max_stack=None, word_weight=0.0)
     return [found.parses[0] for found in search_beams(scorer, options)]
-
-
-def take_complete(forest: Forest, hypotheses: Hypotheses, n_edus: Tensor, found: list[Found]) -> Hypotheses:
-    """Move completed hypotheses into the result; returns the others."""
-    is_complete = (hypotheses.sizes == 1) & (hypotheses.n_generated == n_edus[hypotheses.documents])
-    if not bool(is_complete.any()):
-        return hypotheses
-    done = hypotheses.rows(is_complete.nonzero()[:, 0])
-    columns = (done.documents.tolist(), forest.actions(done.stacks), done.action_logp.tolist(), done.word_logp.tolist())
-    for document, *parse in zip(*columns, strict=True):
-        found[document].parses.append(Parse(*parse))
-    return hypotheses.rows((~is_complete).nonzero()[:, 0])
-
-
-def finish(found: Found, word_weight: float, max_stack: int | None) -> None:
-    """Order the parses of a document, and say whether the best one comes up to the bound on the stack."""
-    found.parses.sort(key=lambda parse: -(parse.action_logp + word_weight * parse.word_logp))
-    if found.parses and max_stack is not None:
-        actions = found.parses[0].actions
-        largest = max(accumulate(1 if action == 0 else -1 for action in actions))
-        found.is_bounded = largest >= max_stack and actions.count(0) > max_stack
 
 
 def _trace(candidates: Candidates, groups: Tensor, ranks: Tensor, beam: int, found: list[Found]) -> None:

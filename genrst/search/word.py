@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.search.beam import COLLECT_STEPS, finish, take_complete
+from genrst.search.beam import COLLECT_STEPS
+from genrst.search.completed import Completed
 from genrst.search.hypotheses import Forest, Hypotheses, join, start
 from genrst.search.parse import Found
 from genrst.search.scorer import Scorer
@@ -50,21 +51,23 @@ def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generato
     """Parse all documents of a scorer, each at its own pace."""
     forest = Forest(scorer)
     n_edus = torch.tensor(scorer.n_edus, device=scorer.device)
-    found = [Found([]) for _ in scorer.n_edus]
+    completed = Completed(n_edus)
     current = start(scorer)
     waiting = current.rows(torch.zeros(0, dtype=torch.long, device=scorer.device))
     step = 0
     while len(current):
         generated, reduced = _step(forest, current, n_edus, options, generator)
-        reduced = take_complete(forest, reduced, n_edus, found)
-        reduced = _drop_finished(reduced, n_edus, found, options)
-        waiting = join([waiting, take_complete(forest, generated, n_edus, found)])
-        current, waiting = _swap(reduced, waiting, len(found), options, generator)
+        reduced = completed.take(reduced)
+        # A document with k complete trees is done.
+        reduced = reduced.rows((completed.counts[reduced.documents] < options.beam).nonzero()[:, 0])
+        waiting = join([waiting, completed.take(generated)])
+        current, waiting = _swap(reduced, waiting, len(n_edus), options, generator)
         step += 1
         if step % COLLECT_STEPS == 0 and len(current):
             forest.collect(join([current, waiting]))
+    found = [Found([]) for _ in scorer.n_edus]
+    completed.record(forest, found, options.word_weight, None)
     for one in found:
-        finish(one, options.word_weight, None)
         del one.parses[options.beam :]
     return found
 
@@ -86,12 +89,6 @@ def _step(
     generated = build(forest, current, candidates, (is_kept & is_generate).nonzero()[:, 0])
     reduced = build(forest, current, candidates, (is_kept & ~is_generate).nonzero()[:, 0])
     return generated, reduced
-
-
-def _drop_finished(reduced: Hypotheses, n_edus: Tensor, found: list[Found], options: WordOptions) -> Hypotheses:
-    """A document with k complete trees is done."""
-    is_done = torch.tensor([len(one.parses) >= options.beam for one in found], device=n_edus.device)
-    return reduced.rows((~is_done[reduced.documents]).nonzero()[:, 0])
 
 
 def _swap(
