@@ -39,6 +39,7 @@ test: lint
 bench: $(VENV)/.dev
 	mkdir -p runs
 	$(BIN)/python -m benchmarks.train --documents 16 --epochs 2 | tee runs/bench-train.json
+	$(BIN)/python -m benchmarks.search --edus 50 100 --beams 1 10 --literal 6 --literal-beam 5 | tee runs/bench-search.jsonl
 
 # The pictures of the README and the docs.
 pictures: $(VENV)/.dev
