@@ -30,6 +30,7 @@ from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.trainer import Trainer
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.features import Syntax
+from tests.model.random_examples import random_actions
 from tests.model.reference import Reference
 
 N_DOCUMENTS, N_EDUS, N_EDU_WORDS, N_WORDS, N_LABELS = 177, 130, 7, 7200, 28
@@ -144,21 +145,9 @@ def random_example(name: str, n_edus: int, rng: random.Random) -> Example:
     syntax = Syntax(
         heads, [2 + head % 45 for head in heads], edu_tokens, sentences, [edu // 6 for edu in range(n_edus)]
     )
-    return Example(name, words, np.array(lengths, dtype=np.int64), words, syntax, random_actions(n_edus, rng))
-
-
-def random_actions(n_edus: int, rng: random.Random) -> tuple[int, ...]:
-    """A random computation whose stack stays about as deep as in real trees."""
-    actions: list[int] = []
-    size = n_read = 0
-    while n_read < n_edus or size > 1:
-        if n_read < n_edus and (size < 2 or rng.random() < (0.52 if size < 15 else 0.4)):
-            actions.append(0)
-            size, n_read = size + 1, n_read + 1
-        else:
-            actions.append(rng.randint(1, N_LABELS))
-            size -= 1
-    return tuple(actions)
+    # The stack stays about as deep as in real trees.
+    actions = random_actions(n_edus, rng, N_LABELS, lambda size: 0.52 if size < 15 else 0.4)
+    return Example(name, words, np.array(lengths, dtype=np.int64), words, syntax, actions)
 
 
 if __name__ == "__main__":

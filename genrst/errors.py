@@ -5,6 +5,7 @@ GenrstError
 ├── CorpusFormatError       a file breaks its format; carries the path and the line
 ├── CorpusNotFoundError     a corpus, split or file is not where it was looked for
 ├── MissingDependencyError  a library or model is not installed; says how to get it
+├── UnknownLabelError       a tree has a label that a model was not trained with
 ├── ConfigError             a configuration has an unknown key or a wrong value
 ├── TrainingError           training cannot go on: the loss is not a number
 └── UsageError              options that do not fit together
@@ -43,6 +44,13 @@ class CorpusNotFoundError(GenrstError, FileNotFoundError):
 
 class MissingDependencyError(GenrstError, ImportError):
     """A library or a model is not installed; the message says how to get it."""
+
+
+class UnknownLabelError(GenrstError, ValueError):
+    """A tree has a label that the model was not trained with."""
+
+    def __init__(self, label: object, document: str) -> None:
+        super().__init__(f"{document}: every label must occur in the training trees, was: {label}")
 
 
 class ConfigError(GenrstError, ValueError):

@@ -11,11 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from genrst.corpora.document import Document
-from genrst.errors import TreeError
+from genrst.errors import TreeError, UnknownLabelError
 from genrst.model.example import Example
 from genrst.model.symbols import Symbols
 from genrst.model.vocabulary import UNK_ID
-from genrst.transitions.actions import Reduce, UnknownLabelError
 from genrst.transitions.features import Syntax
 from genrst.transitions.oracle import actions_of
 from genrst.trees.binarise import binarise
@@ -99,7 +98,6 @@ def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:
     numbered = []
     for action in actions_of(tree):
         if action not in numbers:
-            assert isinstance(action, Reduce)
             raise UnknownLabelError(action, id)
         numbered.append(numbers[action])
     return tuple(numbered)

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from genrst.errors import GenrstError
 from genrst.trees.node import Tree, units
 
 NUCLEARITIES = ("NS", "SN", "NN")
@@ -57,10 +56,3 @@ class ActionSet:
     def numbers(self) -> dict[Action, int]:
         """The number of every action."""
         return {self[number]: number for number in range(len(self))}
-
-
-class UnknownLabelError(GenrstError):
-    """A tree has a label that the model was not trained with."""
-
-    def __init__(self, label: Reduce, document: str) -> None:
-        super().__init__(f"{document}: every label must occur in the training trees, was: {label}")

@@ -1,6 +1,7 @@
 """Random documents as numbers, with random trees over them."""
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -13,14 +14,17 @@ N_WORDS, N_DEPRELS, N_LABELS = 23, 5, 6
 NUCLEUS_IS_RIGHT = (False, *(label % 3 == 1 for label in range(N_LABELS)))
 
 
-def random_actions(n_edus: int, rng: random.Random) -> tuple[int, ...]:
+def random_actions(
+    n_edus: int, rng: random.Random, n_labels: int = N_LABELS, eagerness: Callable[[int], float] = lambda size: 0.5
+) -> tuple[int, ...]:
+    """A random computation; `eagerness` is how likely it generates when it could reduce, by the size of the stack."""
     actions, size, n_read = [], 0, 0
     while n_read < n_edus or size > 1:
-        if n_read < n_edus and (size < 2 or rng.random() < 0.5):
+        if n_read < n_edus and (size < 2 or rng.random() < eagerness(size)):
             actions.append(0)
             size, n_read = size + 1, n_read + 1
         else:
-            actions.append(rng.randint(1, N_LABELS))
+            actions.append(rng.randint(1, n_labels))
             size -= 1
     return tuple(actions)
 

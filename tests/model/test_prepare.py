@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.corpora.document import Document, Span, Token
-from genrst.errors import GenrstError, TreeError
+from genrst.errors import GenrstError, TreeError, UnknownLabelError
 from genrst.model.prepare import mask_entities, prepare, prepare_tree
 from genrst.model.symbols import make_symbols
 from genrst.model.vocabulary import UNK_ID
-from genrst.transitions.actions import ActionSet, Reduce, UnknownLabelError
+from genrst.transitions.actions import ActionSet, Reduce
 from genrst.trees.node import Leaf, Unit
 from genrst.trees.relations import load_inventory
 
