@@ -27,7 +27,7 @@ from torch import Tensor
 from benchmarks.train import random_example, random_prepared
 from genrst.model.config import ModelConfig
 from genrst.model.example import Example
-from genrst.model.scorer import NetworkScorer
+from genrst.model.scorer import NetworkScorer, States
 from genrst.model.store import Model, load_model, make_network
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.literal import search_bags_literally
@@ -49,22 +49,21 @@ class CountingScorer(NetworkScorer):
         self.counts: Counter[str] = Counter()
         super().__init__(model.network, examples, model.symbols.nucleus_is_right)
 
-    def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+        """Count and compose."""
         self.counts["units"] += len(left)
-        return super()._compose(left, right, labels)
+        return super().compose(left, right, labels)
 
-    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
+    def push(self, stacks: Tensor, units: Tensor) -> int:
         """Count and push."""
         self.counts["pushes"] += len(stacks)
         return super().push(stacks, units)
 
-    def score(
-        self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor, needs_words: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Count and score."""
-        self.counts["states"] += len(documents)
-        self.counts["generating"] += int(needs_words.sum())
-        return super().score(documents, stacks, second, top, n_generated, needs_words)
+        self.counts["states"] += len(states[0])
+        self.counts["generating"] += n_words
+        return super().score(states, n_words, n_alike)
 
 
 def needed_flops(model: Model, example: Example, counts: Counter[str]) -> float:

@@ -1,4 +1,8 @@
-"""Features of many states at once, by table, for several documents (see `genrst.transitions.feature_tables`)."""
+"""Features of many states at once, by table, for several documents (see `genrst.transitions.feature_tables`).
+
+No dependency, sentence or unit goes from one document into another, so documents one after the other are one long
+document: EDUs are numbered over all of them.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,9 +12,10 @@ import torch
 from torch import Tensor
 
 from genrst.model.example import Example
+from genrst.model.schedule import IntArray
 from genrst.model.vocabulary import NONE_ID, PAD_ID
-from genrst.transitions.feature_tables import dominance_place, dominance_tables, head_word_tables
-from genrst.transitions.features import NOTHING, Comparison
+from genrst.transitions.feature_tables import dominance_tables, head_word_tables
+from genrst.transitions.features import NOTHING, Comparison, Syntax
 
 
 class LookedUp(NamedTuple):
@@ -21,119 +26,104 @@ class LookedUp(NamedTuple):
     deprels: Tensor
 
 
+def join_syntax(parts: Sequence[Syntax]) -> Syntax:
+    """The syntax of documents one after the other."""
+
+    def shifted(columns: Sequence[Sequence[int]], steps: Sequence[int]) -> list[int]:
+        firsts = np.cumsum([0, *steps])[:-1].tolist()
+        return [value + first for column, first in zip(columns, firsts, strict=True) for value in column]
+
+    n_tokens = [len(part.heads) for part in parts]
+    return Syntax(
+        shifted([part.heads for part in parts], n_tokens),
+        [deprel for part in parts for deprel in part.deprels],
+        [0, *shifted([part.edu_tokens[1:] for part in parts], n_tokens)],
+        shifted([part.sentences for part in parts], [part.sentences[-1] + 1 for part in parts]),
+        shifted([part.paragraphs for part in parts], [part.paragraphs[-1] + 1 for part in parts]),
+    )
+
+
 class FeatureLookup:
-    """The tables of some documents, one after the other."""
+    """The tables of some documents."""
 
     def __init__(self, examples: Sequence[Example], device: torch.device) -> None:
-        heads = [head_word_tables(example.syntax) for example in examples]
-        dominance = [dominance_tables(example.syntax) for example in examples]
+        syntax = join_syntax([example.syntax for example in examples])
+        heads, dominance = head_word_tables(syntax), dominance_tables(syntax)
 
-        def joined(parts: Sequence[Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> Tensor:
-            return torch.from_numpy(np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])).to(device)
+        def moved(values: Sequence[int] | IntArray) -> Tensor:
+            return torch.from_numpy(np.asarray(values, dtype=np.int64)).to(device)
 
-        def firsts(parts: Sequence[Sequence[int] | np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> Tensor:
-            """Where each document begins in the joined table."""
-            return torch.tensor([0, *np.cumsum([len(part) for part in parts[:-1]]).tolist()], device=device)
+        self._groups = moved([*syntax.sentences]), moved([*syntax.paragraphs])
+        self._words = moved(np.concatenate([example.token_words for example in examples]))
+        self._blocks, self._block_start = moved(heads.blocks), moved(heads.block_start)
+        self._first, self._n_first, self._last = moved(heads.first), moved(heads.n_first), moved(heads.last)
+        # One more, so that there is always something to look up.
+        self._roots, self._first_root = moved(np.append(heads.roots, 0)), moved(heads.first_root)
+        self._inside, self._inside_offset = moved(heads.inside), moved(heads.inside_offset)
+        self._block_size = moved(heads.block_size)
+        self._low, self._high = moved(dominance.low), moved(dominance.high)
+        self._dominance = moved(np.stack([dominance.words, dominance.heads, dominance.deprels], axis=2))
+        self._three = torch.arange(3, device=device)
 
-        edus = [[0] * example.n_edus for example in examples]
-        self._edu = firsts(edus)
-        self._border = firsts([[*part, 0] for part in edus])
-        self._sentences = joined([example.syntax.sentences for example in examples])
-        self._paragraphs = joined([example.syntax.paragraphs for example in examples])
-        self._words = joined([example.token_words for example in examples])
-        self._word = firsts([example.token_words for example in examples])
-        self._blocks, self._last = joined([h.blocks for h in heads]), joined([h.last for h in heads])
-        self._first, self._n_first = joined([h.first for h in heads]), joined([h.n_first for h in heads])
-        self._roots, self._root = joined([h.roots for h in heads]), firsts([h.roots for h in heads])
-        self._first_root, self._block = joined([h.first_root for h in heads]), firsts([h.first_root for h in heads])
-        self._block_start = joined([h.block_start for h in heads])
-        sizes = [[*h.block_size, 0] for h in heads]
-        self._block_size, self._inside_offset = joined(sizes), joined([[*h.inside_offset, 0] for h in heads])
-        self._inside, self._inside_first = joined([h.inside for h in heads]), firsts([h.inside for h in heads])
-        self._sentence_start = joined([d.sentence_start for d in dominance])
-        self._sentence_stop = joined([d.sentence_stop for d in dominance])
-        self._dominance_offset = joined([d.offset for d in dominance])
-        self._entries, self._entry = joined([d.entries for d in dominance]), firsts([d.entries for d in dominance])
+    def features(self, second: Tensor, top: Tensor, stop: Tensor) -> LookedUp:
+        """The features of states whose topmost unit is [top, stop) and whose second is [second, top).
 
-    def features(self, documents: Tensor, second: Tensor, top: Tensor, stop: Tensor) -> LookedUp:
-        """The features of states whose topmost unit is [top, stop) and whose second is [second, top)."""
-        is_one, is_two = top >= 0, second >= 0
+        A unit that is not there starts at −1.
+        """
+        is_there = torch.stack([top, second]) >= 0
+        is_two = is_there[1]
         top, second = top.clamp_min(0), second.clamp_min(0)
         # Both units in one look-up: a step of a search is many small operations, and they cost more than their size.
-        starts, stops = (
-            torch.cat([top, second]),
-            torch.cat([torch.maximum(stop, top + 1), torch.maximum(top, second + 1)]),
-        )
-        right, left = self._unit_words(documents.repeat(2), starts, stops, torch.cat([is_one, is_two])).chunk(2)
-        dominance, deprels = self._dominance(documents, second, top, stop, is_two)
-        comparisons = [
-            self._compare(groups, documents, second, top, stop, is_two)
-            for groups in (self._sentences, self._paragraphs)
-        ]
-        return LookedUp(torch.cat([right, left, dominance], dim=1), torch.stack(comparisons, dim=1), deprels)
+        starts, stops = torch.stack([top, second]), torch.stack([stop, top])
+        heads = self._unit_words(starts, torch.maximum(stops, starts + 1), is_there)
+        dominance, deprels = self._dominant(second, top, stop, is_two)
+        comparisons = [self._compare(groups, second, top, stop, is_two) for groups in self._groups]
+        return LookedUp(torch.cat([*heads, dominance], dim=1), torch.stack(comparisons, dim=1), deprels)
 
-    def _unit_words(self, documents: Tensor, start: Tensor, stop: Tensor, is_there: Tensor) -> Tensor:
+    def _unit_words(self, start: Tensor, stop: Tensor, is_there: Tensor) -> Tensor:
         """The words with outside heads of units.
 
-        Shape: (units) → (units, 3)
+        Shape: (2, states) → (2, states, 3)
         """
-        tokens = self._head_tokens(documents, start, stop)
-        words = self._words[self._word[documents, None] + tokens.clamp_min(0)]
-        return torch.where(is_there[:, None], torch.where(tokens == NOTHING, PAD_ID, words), NONE_ID)
-
-    def _head_tokens(self, documents: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-        edu, border, block = self._edu[documents], self._border[documents], self._block[documents]
-        first_block, last_block = self._blocks[border + start], self._blocks[border + stop - 1]
-        inside = self._inside_first[documents] + self._inside_offset[block + first_block]
-        begin = self._block_start[edu + start]
+        first_block, last_block = self._blocks[start], self._blocks[stop - 1]
+        is_inside = first_block == last_block
+        begin = self._block_start[start]
         # An index that is only right inside one block is kept in range elsewhere; `where` below drops its value.
-        end = torch.where(first_block == last_block, stop - 1, start)
-        place = inside + (start - begin) * self._block_size[block + first_block] + (end - begin)
-        n_first = self._n_first[edu + start]
-        first_root = self._first_root[block + first_block + 1]
-        n_middle = (self._first_root[block + last_block] - first_root).clamp_min(0)
-        across = self._across(edu + start, border + stop, self._root[documents] + first_root, n_first, n_middle)
-        return torch.where((first_block == last_block)[:, None], self._inside[place], across)
+        end = torch.where(is_inside, stop - 1, start)
+        place = self._inside_offset[first_block] + (start - begin) * self._block_size[first_block] + (end - begin)
+        across = self._across(start, stop, first_block, last_block)
+        tokens = torch.where(is_inside[..., None], self._inside[place], across)
+        words = torch.where(tokens == NOTHING, PAD_ID, self._words[tokens.clamp_min(0)])
+        return torch.where(is_there[..., None], words, NONE_ID)
 
-    def _across(self, start: Tensor, stop: Tensor, first_root: Tensor, n_first: Tensor, n_middle: Tensor) -> Tensor:
+    def _across(self, start: Tensor, stop: Tensor, first_block: Tensor, last_block: Tensor) -> Tensor:
         """The words of units over several blocks: of their first block, the roots between, then of their last block.
 
-        Shape: (units) → (units, 3)
+        Shape: (2, states) → (2, states, 3)
         """
-        past_first = torch.arange(3, device=start.device) - n_first[:, None]
-        past_middle = past_first - n_middle[:, None]
-        roots = self._roots[(first_root[:, None] + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
-        last = self._last[stop].gather(1, past_middle.clamp_min(0))
+        first_root = self._first_root[first_block + 1]
+        n_middle = (self._first_root[last_block] - first_root).clamp_min(0)
+        past_first = self._three - self._n_first[start][..., None]
+        past_middle = past_first - n_middle[..., None]
+        roots = self._roots[(first_root[..., None] + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
+        last = self._last[stop].gather(2, past_middle.clamp_min(0))
         return torch.where(past_first < 0, self._first[start], torch.where(past_middle < 0, roots, last))
 
-    def _dominance(
-        self, documents: Tensor, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        edu = self._edu[documents]
-        start = self._sentence_start[edu + top]
-        size = self._sentence_stop[edu + top] - start
-        is_same = is_two & (start < top)
-        begin = torch.maximum(second, start) - start
-        end = torch.minimum(stop - start, size)
-        place = _place(begin, top - start, end, size)
-        place = self._entry[documents] + self._dominance_offset[edu + top] + place
-        entries = self._entries[torch.where(is_same, place, 0)]
-        is_known = is_same & (entries[:, 0] != NOTHING)
-        # Where there is no dependency the entry may be another document's, with tokens that this one does not have.
-        words = self._words[self._word[documents, None] + torch.where(is_known[:, None], entries[:, :2], 0)]
-        return torch.where(is_known[:, None], words, NONE_ID), torch.where(is_known, entries[:, 2], 0)
+    def _dominant(self, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> tuple[Tensor, Tensor]:
+        """The words and the relation of the first dependency between both units.
 
-    def _compare(
-        self, groups: Tensor, documents: Tensor, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor
-    ) -> Tensor:
-        edu = self._edu[documents]
-        left, right = groups[edu + second], groups[edu + top]
-        is_one_each = (left == groups[edu + (top - 1).clamp_min(0)]) & (right == groups[edu + (stop - 1).clamp_min(0)])
+        Shape: (states) → (states, 2), (states)
+        """
+        is_between = (self._low[top] >= second[:, None]) & (self._high[top] < stop[:, None])
+        is_known = is_two & is_between.any(dim=1)
+        entry = self._dominance[top, is_between.to(torch.uint8).argmax(dim=1)]
+        words = self._words[entry[:, :2].clamp_min(0)]
+        return torch.where(is_known[:, None], words, NONE_ID), torch.where(is_known, entry[:, 2], 0)
+
+    @staticmethod
+    def _compare(groups: Tensor, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> Tensor:
+        left, right = groups[second], groups[top]
+        is_one_each = (left == groups[(top - 1).clamp_min(0)]) & (right == groups[(stop - 1).clamp_min(0)])
         compared = torch.where(left == right, int(Comparison.SAME), int(Comparison.DIFFERENT))
         compared = torch.where(is_one_each, compared, int(Comparison.INCOMPARABLE))
         return torch.where(is_two, compared, int(Comparison.NO_PAIR))
-
-
-def _place(begin: Tensor, middle: Tensor, end: Tensor, size: Tensor) -> Tensor:
-    place: Tensor = dominance_place(begin, middle, end, size)  # type: ignore[arg-type, assignment]
-    return place

@@ -20,6 +20,9 @@ from genrst.model.states import HiddenCell
 from genrst.model.table import Table
 from genrst.model.word_scores import WordScores
 
+States = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+"""Documents, stacks, first EDUs of the second and of the topmost unit (−1 for none), and generated EDUs."""
+
 
 class NetworkScorer:
     """Scores computations of some documents one action at a time."""
@@ -51,83 +54,52 @@ class NetworkScorer:
 
     def _start_tables(self, edus: Tensor) -> None:
         leaves = self._network.composition.leaves(edus)
-        units = [leaves.hidden, leaves.cell, self._network.stack.inputs(leaves.hidden)]
-        self._units = Table(units)
+        nuclear = torch.arange(len(edus), device=self.device)
+        self._units = Table([*leaves, self._network.stack.inputs(leaves.hidden), nuclear])
         self._stacks = Table(list(self._network.stack.empty()))
-        self._nuclear = Table([torch.arange(len(edus), device=self.device)])
-        self._known: dict[tuple[int, int, int], int] = {}
-
-    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
-        """The units of single EDUs: their numbers over all documents."""
-        return self._first_edu[documents] + edus
 
     @torch.inference_mode()
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        """The units that join pairs of units; each is computed once, however many hypotheses build it."""
-        if self.device.type == "cuda":
-            return self._compose_distinct(left, right, labels)
-        rows = [tuple(key) for key in torch.stack([left, right, labels], dim=1).tolist()]
-        new = list(dict.fromkeys(key for key in rows if key not in self._known))
-        if new:
-            units = self._compose(*torch.tensor(new).T)
-            self._known.update(zip(new, units.tolist(), strict=True))
-        return torch.tensor([self._known[key] for key in rows])
-
-    def _compose_distinct(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        """On a GPU units are shared within a step only: a table of all would have to be looked up on the host."""
-        n_units = self._units.n_numbers
-        keys, inverse = torch.unique((left * n_units + right) * self.n_labels + labels, return_inverse=True)
-        pairs = keys // self.n_labels
-        return self._compose(pairs // n_units, pairs % n_units, keys % self.n_labels)[inverse]
-
-    def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        (of_left,), (of_right,) = self._nuclear.rows(left), self._nuclear.rows(right)
-        nuclear = torch.where(self._is_right[labels], of_right, of_left)
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+        """Make the units that join pairs of units."""
+        left_hidden, left_cell, left_nuclear = self._units.rows(left, columns=[0, 1, 3])
+        right_hidden, right_cell, right_nuclear = self._units.rows(right, columns=[0, 1, 3])
+        nuclear = torch.where(self._is_right[labels], right_nuclear, left_nuclear)
         inputs = self._of_edu.index_select(0, nuclear) + self._of_label.index_select(0, labels)
-        pair = (HiddenCell(*self._units.rows(side)[:2]) for side in (left, right))
-        composed = self._network.composition(inputs, *pair)
-        self._nuclear.append([nuclear])
-        return self._units.append([*composed, self._network.stack.inputs(composed.hidden)])
+        composed = self._network.composition(
+            inputs, HiddenCell(left_hidden, left_cell), HiddenCell(right_hidden, right_cell)
+        )
+        return self._units.append([*composed, self._network.stack.inputs(composed.hidden), nuclear])
 
     @torch.inference_mode()
-    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
-        """The stacks with a unit more on top."""
+    def push(self, stacks: Tensor, units: Tensor) -> int:
+        """Make the stacks with a unit more on top."""
         (inputs,) = self._units.rows(units, columns=[2])
         return self._stacks.append(list(self._network.stack(inputs, HiddenCell(*self._stacks.rows(stacks)))))
 
     @torch.inference_mode()
-    def score(
-        self,
-        documents: Tensor,
-        stacks: Tensor,
-        second: Tensor,
-        top: Tensor,
-        n_generated: Tensor,
-        needs_words: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of the next action, and of the words of the next EDU where they are needed."""
+    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the next action, and of the words of the next EDU of the first `n_words` states."""
+        documents, stacks, second, top, n_generated = states
         (hidden,) = self._stacks.rows(stacks, columns=[0])
-        ahead = None
-        if self._ahead is not None:
-            ahead = self._ahead[self._first_edu[documents] + documents + n_generated]
-        actions, queries = self._state_scores(
-            hidden, self._features.features(documents, second, top, n_generated), ahead
-        )
-        is_illegal = torch.empty_like(actions, dtype=torch.bool)
-        is_illegal[:, 0] = n_generated >= self._sizes[documents]
-        is_illegal[:, 1:] = (second < 0)[:, None]
-        words = actions.new_zeros(len(actions))
-        rows = needs_words.nonzero()[:, 0]
-        if self._word_scores is not None and len(rows):
-            edus = self._first_edu[documents[rows]] + n_generated[rows]
-            words[rows] = self._word_scores.logp(queries[rows], edus)
-        return torch.log_softmax(actions.masked_fill(is_illegal, -torch.inf), dim=1), words
+        first = self._first_edu[documents]
+        is_pair = second >= 0
+        numbered = (torch.where(is_pair, second + first, -1), torch.where(top >= 0, top + first, -1))
+        ahead = self._ahead[first + documents + n_generated] if self._ahead is not None else None
+        features = self._features.features(*numbered, n_generated + first)
+        actions, queries = self._state_scores(hidden, features, ahead)
+        can_generate = n_generated < self._sizes[documents]
+        is_legal = torch.cat([can_generate[:, None], is_pair[:, None].expand(-1, self.n_labels)], dim=1)
+        action_logp = torch.log_softmax(actions.masked_fill(~is_legal, -torch.inf), dim=1)
+        if self._word_scores is None or not n_words:
+            return action_logp, actions.new_zeros(n_words)
+        # Where no EDU is left any will do: its words count for nothing.
+        edus = (first + n_generated)[:n_words].clamp_max(len(self._of_edu) - 1)
+        return action_logp, self._word_scores.logp(queries[:n_words], edus, n_alike)
 
     @torch.inference_mode()
     def forget(self, units: Tensor, stacks: Tensor) -> None:
         """Keep the vectors of these units and stacks, and of all leaves; forget the others."""
-        kept = torch.unique(torch.cat([torch.arange(sum(self.n_edus), device=self.device), units]))
-        self._units.keep(kept)
+        n_leaves = len(self._of_edu)
+        leaves = torch.arange(n_leaves, device=self.device)
+        self._units.keep(torch.cat([leaves, units[units >= n_leaves]]))
         self._stacks.keep(stacks)
-        alive = set(kept.tolist())
-        self._known = {key: unit for key, unit in self._known.items() if unit in alive}

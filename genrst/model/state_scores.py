@@ -5,10 +5,12 @@ feature, made once for the words of the documents at hand; only the part of the 
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from genrst.model.example import Example
 from genrst.model.feature_embeddings import N_WORDS
@@ -33,25 +35,23 @@ class StateScores:
         self._of_lookahead = head.weight[:, state_size:].T.contiguous()
         self._bias = bias
         sizes = [config.word_size] * N_WORDS + [config.boundary_size] * 2 + [config.deprel_size]
-        parts = torch.split(weight[:, stack_size:], sizes, dim=1)
         self._word_rows, words = _local_words(network, examples)
-        self._of_words = torch.stack([words @ part.T for part in parts[:N_WORDS]])
         embeddings = (network.features.sentence, network.features.paragraph, network.features.deprel)
-        tables = [table.weight @ part.T for table, part in zip(embeddings, parts[N_WORDS:], strict=True)]
-        self._of_sentence, self._of_paragraph, self._of_deprel = tables
+        tables = [words] * N_WORDS + [table.weight for table in embeddings]
+        parts = torch.split(weight[:, stack_size:], sizes, dim=1)
+        self._of_features = torch.cat([table @ part.T for table, part in zip(tables, parts, strict=True)])
+        firsts = [0, *accumulate(len(table) for table in tables[:-1])]
+        self._firsts = torch.tensor(firsts, device=words.device)
 
     def __call__(self, stacks: Tensor, features: LookedUp, lookahead: Tensor | None) -> tuple[Tensor, Tensor]:
         """Action scores and queries (empty rows without a language model).
 
         Shape: stacks (states, stack_size) → (states, actions), (states, word_size)
         """
+        columns = (self._word_rows[features.words], features.comparisons, features.deprels[:, None])
+        rows = torch.cat(columns, dim=1) + self._firsts
         result = torch.addmm(self._bias, stacks, self._of_stack)
-        words = self._word_rows[features.words]
-        for slot in range(N_WORDS):
-            result += self._of_words[slot].index_select(0, words[:, slot])
-        result += self._of_sentence.index_select(0, features.comparisons[:, 0])
-        result += self._of_paragraph.index_select(0, features.comparisons[:, 1])
-        result += self._of_deprel.index_select(0, features.deprels)
+        result += embedding_bag(rows, self._of_features, mode="sum")
         actions, queries = result[:, : self.n_actions], result[:, self.n_actions :]
         if lookahead is not None:
             actions = actions + lookahead @ self._of_lookahead

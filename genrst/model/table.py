@@ -22,8 +22,8 @@ class Table:
         chosen = self._columns if columns is None else [self._columns[column] for column in columns]
         return [column.index_select(0, places) for column in chosen]
 
-    def append(self, rows: Sequence[Tensor]) -> Tensor:
-        """Add rows; returns their numbers."""
+    def append(self, rows: Sequence[Tensor]) -> int:
+        """Add rows; returns the number of the first, the others follow it."""
         n_new = len(rows[0])
         stop = self._n_rows + n_new
         if stop > len(self._columns[0]):
@@ -31,11 +31,11 @@ class Table:
             self._columns = [torch.cat([column, column.new_empty(room, *column.shape[1:])]) for column in self._columns]
         for column, values in zip(self._columns, rows, strict=True):
             column[self._n_rows : stop] = values
-        numbers = torch.arange(self.n_numbers, self.n_numbers + n_new, device=self._places.device)
-        self._places = _with_room(self._places, self.n_numbers + n_new)
-        self._places[numbers] = torch.arange(self._n_rows, stop, device=self._places.device)
-        self._n_rows, self.n_numbers = stop, self.n_numbers + n_new
-        return numbers
+        first, after = self.n_numbers, self.n_numbers + n_new
+        self._places = _with_room(self._places, after)
+        self._places[first:after] = torch.arange(self._n_rows, stop, device=self._places.device)
+        self._n_rows, self.n_numbers = stop, after
+        return first
 
     def keep(self, numbers: Tensor) -> None:
         """Give up all rows but these."""

@@ -16,6 +16,9 @@ from genrst.model.example import Example
 from genrst.model.network import Network
 from genrst.model.vocabulary import EOS_ID, FIRST_OUTPUT_ID
 
+MOST_ENTRIES = 2**28
+"""Numbers that are worked on at once on a GPU: one GiB."""
+
 
 class WordScores:
     """The decoder's part for all EDUs of some documents, and its product with the stacks' part."""
@@ -35,51 +38,74 @@ class WordScores:
         self._starts, self._stops = starts.tolist(), stops.tolist()
         self._borders = torch.from_numpy(starts).to(device), torch.from_numpy(stops).to(device)
         self._targets = torch.from_numpy(text - FIRST_OUTPUT_ID).to(device)
-        decoded = model.from_decoder(model.decode(network.embed_packed(words.to(device))))
-        scores = torch.addmm(model.bias, decoded[torch.from_numpy(rows).to(device)], self._embeddings)
+        self._decoded = model.from_decoder(model.decode(network.embed_packed(words.to(device))))[
+            torch.from_numpy(rows).to(device)
+        ]
+        self._bias = model.bias
+        scores = torch.addmm(model.bias, self._decoded, self._embeddings)
         self._numerators = scores.gather(1, self._targets[:, None])[:, 0]
         self._largest = scores.amax(dim=1)
         self._exponentials = scores.sub_(self._largest[:, None]).exp_()
+        self._tiny = torch.finfo(scores.dtype).tiny * 1e8
+        self._positions = torch.arange(int(lengths.max()) + 1, device=device)
 
-    def logp(self, queries: Tensor, edus: Tensor) -> Tensor:
+    def logp(self, queries: Tensor, edus: Tensor, n_alike: int = 1) -> Tensor:
         """Log-probabilities of EDUs (numbered over all documents) for the stacks with these projections.
+
+        On a GPU `n_alike` stacks at a time have the same EDU.
 
         Shape: queries (stacks, word_size), edus (stacks) → (stacks)
         """
+        if queries.is_cuda:
+            return self._padded(queries, edus, n_alike)
         order = torch.argsort(edus, stable=True)
-        scores = queries[order] @ self._embeddings
-        largest = scores.amax(dim=1)
-        exponentials = (scores - largest[:, None]).exp_()
-        wanted, counts = torch.unique_consecutive(edus[order], return_counts=True)
-        multiply = self._padded if queries.is_cuda else self._one_by_one
-        found = multiply(scores, largest, exponentials, wanted, counts)
+        found = self._one_by_one(queries[order], edus[order])
         return torch.empty_like(found).index_copy_(0, order, found)
 
-    def _one_by_one(
-        self, scores: Tensor, largest: Tensor, exponentials: Tensor, wanted: Tensor, counts: Tensor
-    ) -> Tensor:
+    def _one_by_one(self, queries: Tensor, edus: Tensor) -> Tensor:
         """A product for each EDU: nothing is copied, which is what costs on a CPU."""
+        scores = queries @ self._embeddings
+        largest = scores.amax(dim=1)
+        exponentials = (scores - largest[:, None]).exp_()
         found = scores.new_empty(len(scores))
         first = 0
+        wanted, counts = torch.unique_consecutive(edus, return_counts=True)
         for edu, count in zip(wanted.tolist(), counts.tolist(), strict=True):
             rows, words = slice(first, first + count), slice(self._starts[edu], self._stops[edu])
-            log_z = (exponentials[rows] @ self._exponentials[words].T).log_() + self._largest[words]
+            z = exponentials[rows] @ self._exponentials[words].T
+            if z.min() < self._tiny:
+                log_z = self._exact_log_z(scores[rows], words) - largest[rows, None]
+            else:
+                log_z = z.log_() + self._largest[words]
             numerators = scores[rows][:, self._targets[words]] + self._numerators[words]
             found[rows] = (numerators - log_z).sum(dim=1) - (words.stop - words.start) * largest[rows]
             first += count
         return found
 
-    def _padded(self, scores: Tensor, largest: Tensor, exponentials: Tensor, wanted: Tensor, counts: Tensor) -> Tensor:
-        """One product for all EDUs, padded to the same sizes: few kernels, which is what counts on a GPU."""
+    def _exact_log_z(self, scores: Tensor, words: slice) -> Tensor:
+        """Normalisers without factors, for scores so far apart that their product is too small for a number."""
+        rows = [
+            torch.addmm(self._bias, self._decoded[[word]], self._embeddings) for word in range(*words.indices(2**62))
+        ]
+        return torch.stack([torch.logsumexp(scores + row, dim=1) for row in rows], dim=1)
+
+    def _padded(self, queries: Tensor, edus: Tensor, n_alike: int) -> Tensor:
+        """Few products for all EDUs, padded to the same length: few kernels and no waiting, as a GPU likes it."""
+        wanted = edus[::n_alike]
+        at_once = max(1, MOST_ENTRIES // ((len(self._positions) + n_alike) * self._embeddings.shape[1]))
+        parts = zip(torch.split(queries, at_once * n_alike), torch.split(wanted, at_once), strict=True)
+        return torch.cat([self._padded_part(*part, n_alike) for part in parts])
+
+    def _padded_part(self, queries: Tensor, wanted: Tensor, n_alike: int) -> Tensor:
         starts, stops = self._borders
-        lengths = (stops - starts)[wanted]
-        places = torch.arange(int(counts.max()), device=scores.device)
-        positions = torch.arange(int(lengths.max()), device=scores.device)
-        rows = (counts.cumsum(0) - counts)[:, None] + places
-        words = starts[wanted][:, None] + positions
-        is_row, is_word = places < counts[:, None], positions < lengths[:, None]
-        rows, words = torch.where(is_row, rows, 0), torch.where(is_word, words, 0)
-        log_z = torch.bmm(exponentials[rows], self._exponentials[words].transpose(1, 2)).log_()
-        log_z += largest[rows][:, :, None] + self._largest[words][:, None]
-        numerators = scores[rows[:, :, None], self._targets[words][:, None]] + self._numerators[words][:, None]
-        return torch.where(is_word[:, None], numerators - log_z, 0.0).sum(dim=2)[is_row]
+        start, stop = starts[wanted][:, None], stops[wanted][:, None]
+        words = torch.minimum(start + self._positions, stop - 1)
+        scores = (queries @ self._embeddings).view(len(wanted), n_alike, -1)
+        largest = scores.amax(dim=2, keepdim=True)
+        numerators = scores.gather(2, self._targets[words][:, None].expand(-1, n_alike, -1))
+        numerators += self._numerators[words][:, None] - largest
+        z = torch.bmm((scores - largest).exp_(), self._exponentials[words].transpose(1, 2))
+        # Too small a product is no number, which the search reports; on a CPU it is computed in another way.
+        log_z = torch.where(z < self._tiny, -torch.inf, z.log()) + self._largest[words][:, None]
+        is_word = (start + self._positions < stop)[:, None]
+        return torch.where(is_word, numerators - log_z, 0.0).sum(dim=2).flatten()

@@ -8,6 +8,7 @@ A cell holds exactly the computations whose stack has i − j units. Real trees 
 them makes the search linear in the length of the document; where the best tree comes up to it, the result says so.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,10 +17,12 @@ from torch import Tensor
 
 from genrst.errors import UsageError
 from genrst.search.completed import Completed
+from genrst.search.diagonals import Diagonal, action_diagonals, bag_diagonals
 from genrst.search.hypotheses import Forest, start
-from genrst.search.parse import Fallen, Found, Parse
+from genrst.search.parse import Found, Parse
 from genrst.search.scorer import Scorer
-from genrst.search.successors import Candidates, build, expand, rank
+from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
+from genrst.search.trace import trace_successors
 
 COLLECT_STEPS = 64
 """Steps between two collections of what no hypothesis reaches any more."""
@@ -48,25 +51,27 @@ class BeamOptions:
 
 def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generator | None = None) -> list[Found]:
     """Parse all documents of a scorer. Ties at the end of a beam are broken at random if a generator is given."""
-    forest = Forest(scorer)
-    n_edus = torch.tensor(scorer.n_edus, device=scorer.device)
     found = [Found([]) for _ in scorer.n_edus]
-    completed = Completed(n_edus)
-    hypotheses = start(scorer)
-    step = 0
-    while len(hypotheses):
-        candidates = expand(forest, hypotheses, n_edus, options.word_weight, options.max_stack)
-        groups = candidates.documents
-        if options.level == "bag":
-            groups = groups * (max(scorer.n_edus) + 1) + candidates.sizes
-        ranks = rank(groups, candidates.scores, generator)
+    if not found:
+        return found
+    forest, completed, beams = Forest(scorer), Completed(), start(scorer)
+    n_generating = len(found)
+    for step, diagonal in enumerate(_diagonals(scorer, options), start=1):
+        successors = expand(forest, beams, options.word_weight, options.max_stack, n_generating)
+        scores = _offered(successors, diagonal)
+        best = choose(scores, options.beam, generator)
         if options.with_trace:
-            _trace(candidates, groups, ranks, options.beam, found)
-        hypotheses = build(forest, hypotheses, candidates, (ranks < options.beam).nonzero()[:, 0])
-        hypotheses = completed.take(hypotheses)
-        step += 1
-        if step % COLLECT_STEPS == 0 and len(hypotheses):
-            forest.collect(hypotheses)
+            every = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
+            offered = _chosen(scores, every, diagonal, successors)
+            trace_successors(found, diagonal.documents, scores, best, beams, offered)
+        chosen = _chosen(scores, best, diagonal, successors)
+        beams = build(forest, beams, successors, diagonal.documents, chosen)
+        completed.add(beams.rows(diagonal.complete))
+        beams, n_generating = beams.rows(diagonal.going_on), diagonal.n_generating
+        if step % COLLECT_STEPS == 0:
+            forest.check()
+            forest.collect(beams.stacks.flatten(), min(step, options.max_stack or step))
+    forest.check()
     completed.record(forest, found, options.word_weight, options.max_stack)
     return found
 
@@ -81,17 +86,26 @@ def search_greedily(scorer: Scorer) -> list[Parse]:
     return [found.parses[0] for found in search_beams(scorer, options)]
 
 
-def _trace(candidates: Candidates, groups: Tensor, ranks: Tensor, beam: int, found: list[Found]) -> None:
-    """Report the candidates that are not among the k best of their group."""
-    last_kept = {
-        int(groups[row]): float(candidates.scores[row]) for row in (ranks == beam - 1).nonzero()[:, 0].tolist()
-    }
-    for row in (ranks >= beam).nonzero()[:, 0].tolist():
-        n_generated = int(candidates.n_generated[row])
-        fallen = Fallen(
-            n_generated,
-            n_generated - int(candidates.sizes[row]),
-            float(candidates.scores[row]),
-            last_kept[int(groups[row])],
-        )
-        found[int(candidates.documents[row])].trace.append(fallen)
+def _diagonals(scorer: Scorer, options: BeamOptions) -> Iterator[Diagonal]:
+    if options.level == "bag":
+        return bag_diagonals(scorer.n_edus, options.max_stack, scorer.device)
+    return action_diagonals(scorer.n_edus, scorer.device)
+
+
+def _offered(successors: Successors, diagonal: Diagonal) -> Tensor:
+    """The scores of all successors that could enter each beam: those that generate, then those that reduce.
+
+    Shape: (beams, places · (1 + labels))
+    """
+    generates = _from(successors.generate_scores, diagonal.generates_from)
+    reduces = _from(successors.reduce_scores.flatten(1), diagonal.reduces_from)
+    return torch.cat([generates, reduces], dim=1)
+
+
+def _from(scores: Tensor, sources: Tensor) -> Tensor:
+    """The scores of some beams, −∞ for those of nowhere, the last row."""
+    return torch.cat([scores, torch.full_like(scores[:1], -torch.inf)])[sources]
+
+
+def _chosen(scores: Tensor, columns: Tensor, diagonal: Diagonal, successors: Successors) -> Chosen:
+    return chosen_from(scores, columns, diagonal.generates_from, diagonal.reduces_from, successors)

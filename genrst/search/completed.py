@@ -3,40 +3,37 @@
 from itertools import accumulate
 
 import torch
-from torch import Tensor
 
-from genrst.search.hypotheses import Forest, Hypotheses, join
+from genrst.errors import GenrstError
+from genrst.search.hypotheses import Beams, Forest
 from genrst.search.parse import Found, Parse
 
 
 class Completed:
     """The hypotheses of which all EDUs are generated and one tree is left."""
 
-    def __init__(self, n_edus: Tensor) -> None:
-        self._n_edus = n_edus
-        self._parts: list[Hypotheses] = []
-        self.counts = torch.zeros_like(n_edus)
-        """How many each document has."""
+    def __init__(self) -> None:
+        self._parts: list[Beams] = []
 
-    def take(self, hypotheses: Hypotheses) -> Hypotheses:
-        """Set the completed ones aside; returns the others."""
-        is_complete = (hypotheses.sizes == 1) & (hypotheses.n_generated == self._n_edus[hypotheses.documents])
-        rows = is_complete.nonzero()[:, 0]
-        if not len(rows):
-            return hypotheses
-        self._parts.append(hypotheses.rows(rows))
-        self.counts += torch.bincount(self._parts[-1].documents, minlength=len(self._n_edus))
-        return hypotheses.rows((~is_complete).nonzero()[:, 0])
+    def add(self, beams: Beams) -> None:
+        """Set beams of completed hypotheses aside."""
+        if len(beams.documents):
+            self._parts.append(beams)
 
     def record(self, forest: Forest, found: list[Found], word_weight: float, max_stack: int | None) -> None:
         """Put the parses of each document into its result, the best first."""
-        if not self._parts:
-            return
-        done = join(self._parts)
-        logp = (done.action_logp.tolist(), done.word_logp.tolist())
-        for document, *parse in zip(done.documents.tolist(), forest.actions(done.stacks), *logp, strict=True):
+        is_alive = torch.cat([part.is_alive.flatten() for part in self._parts])
+        documents = torch.cat([part.documents.repeat_interleave(part.shape[1]) for part in self._parts])[is_alive]
+        stacks, actions, words = (
+            torch.cat([getattr(part, name).flatten() for part in self._parts])[is_alive]
+            for name in ("stacks", "action_logp", "word_logp")
+        )
+        rows = (documents.tolist(), forest.actions(stacks), actions.tolist(), words.tolist())
+        for document, *parse in zip(*rows, strict=True):
             found[document].parses.append(Parse(*parse))
         for one in found:
+            if not one.parses:
+                raise GenrstError("a tree must have a probability above zero, was: none in the beam")
             one.parses.sort(key=lambda parse: -(parse.action_logp + word_weight * parse.word_logp))
             one.is_bounded = max_stack is not None and _comes_up_to(max_stack, one.parses[0])
 

@@ -1,16 +1,18 @@
-"""Hypotheses as rows of tensors, and the growing tables that they share their stacks and units in.
+"""Hypotheses as entries of tensors, and the growing tables that they share their stacks and units in.
 
 A stack is a unit and the stack below it; a unit is two units and a label. Hypotheses hold only the number of their
 stack, so thousands of them share nearly everything.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer
+from genrst.errors import GenrstError
+from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, can_wait
 
 
 class Columns:
@@ -18,50 +20,90 @@ class Columns:
 
     def __init__(self, n_columns: int, device: torch.device) -> None:
         self._values = torch.full((n_columns, 1024), -1, dtype=torch.long, device=device)
+        self.n_rows = 0
 
     def __getitem__(self, column: int) -> Tensor:
         return self._values[column]
 
-    def put(self, rows: Tensor, *columns: Tensor | int) -> None:
-        """Set rows, which may lie past the end."""
-        needed = int(rows.max()) + 1 if len(rows) else 0
-        while needed > self._values.shape[1]:
+    def append(self, *columns: Tensor) -> None:
+        """Add rows."""
+        stop = self.n_rows + len(columns[0])
+        while stop > self._values.shape[1]:
             self._values = torch.cat([self._values, torch.full_like(self._values, -1)], dim=1)
         for number, values in enumerate(columns):
-            self._values[number, rows] = values
+            self._values[number, self.n_rows : stop] = values
+        self.n_rows = stop
 
 
 @dataclass(frozen=True, slots=True)
-class Hypotheses:
-    """A row per hypothesis."""
+class Beams:
+    """Beams side by side. A place without a hypothesis has log-probability −∞."""
 
     documents: Tensor
+    """Shape: (beams)"""
     stacks: Tensor
+    """Shape of this and the following: (beams, places)"""
     sizes: Tensor
     """Units on the stack."""
     n_generated: Tensor
     action_logp: Tensor
     word_logp: Tensor
 
-    def __len__(self) -> int:
-        return len(self.documents)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Beams and places."""
+        return len(self.documents), self.stacks.shape[1]
 
-    def rows(self, index: Tensor) -> "Hypotheses":
-        """Some of them."""
-        return Hypotheses(*(getattr(self, field.name)[index] for field in fields(self)))
+    @property
+    def is_alive(self) -> Tensor:
+        """Where there are hypotheses."""
+        return self.action_logp > -torch.inf
+
+    def scores(self, word_weight: float) -> Tensor:
+        """What hypotheses are compared by."""
+        return self.action_logp + word_weight * self.word_logp
+
+    def rows(self, index: Tensor) -> "Beams":
+        """Some of the beams."""
+        return Beams(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def places(self, index: Tensor) -> "Beams":
+        """Some places of each beam, or the same ones in another order. Shape: (beams, places)"""
+        columns = (getattr(self, field.name).gather(1, index) for field in fields(self)[1:])
+        return Beams(self.documents, *columns)
+
+    def only(self, is_kept: Tensor) -> "Beams":
+        """Without the hypotheses that are not kept; their places stay."""
+        action_logp = self.action_logp.masked_fill(~is_kept, -torch.inf)
+        return Beams(self.documents, self.stacks, self.sizes, self.n_generated, action_logp, self.word_logp)
 
 
-def start(scorer: Scorer) -> Hypotheses:
-    """One hypothesis for each document: nothing generated, an empty stack."""
+def where(is_first: Tensor, first: Beams, second: Beams) -> Beams:
+    """The first beam or the second for each document, with as many places as the wider has. Shape: (beams, 1)"""
+    n_places = max(first.shape[1], second.shape[1])
+    pairs = zip(_padded(first, n_places), _padded(second, n_places), strict=True)
+    return Beams(first.documents, *(torch.where(is_first, *pair) for pair in pairs))
+
+
+def _padded(beams: Beams, n_places: int) -> list[Tensor]:
+    extra = n_places - beams.shape[1]
+    columns = [getattr(beams, field.name) for field in fields(Beams)[1:]]
+    fills = [-torch.inf if column is beams.action_logp else 0 for column in columns]
+    return [pad(column, (0, extra), value=fill) for column, fill in zip(columns, fills, strict=True)]
+
+
+def join_places(left: Beams, right: Beams) -> Beams:
+    """Beams of the same documents, the places of the second after those of the first."""
+    pairs = ((getattr(left, field.name), getattr(right, field.name)) for field in fields(Beams)[1:])
+    return Beams(left.documents, *(torch.cat(pair, dim=1) for pair in pairs))
+
+
+def start(scorer: Scorer) -> Beams:
+    """A beam of one hypothesis for each document: nothing generated, an empty stack."""
     documents = torch.arange(len(scorer.n_edus), device=scorer.device)
-    zeros = torch.zeros_like(documents)
-    logp = torch.zeros(len(documents), dtype=torch.double, device=scorer.device)
-    return Hypotheses(documents, zeros + EMPTY_STACK, zeros, zeros, logp, logp)
-
-
-def join(parts: Sequence[Hypotheses]) -> Hypotheses:
-    """Several sets of hypotheses as one."""
-    return Hypotheses(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Hypotheses)))
+    zeros = torch.zeros_like(documents)[:, None]
+    logp = torch.zeros(len(documents), 1, dtype=torch.double, device=scorer.device)
+    return Beams(documents, zeros + EMPTY_STACK, zeros, zeros, logp, logp)
 
 
 class Forest:
@@ -69,49 +111,84 @@ class Forest:
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
-        self._stacks = Columns(2, scorer.device)
-        self._units = Columns(4, scorer.device)
-        self._stacks.put(torch.tensor([EMPTY_STACK], device=scorer.device), NO_UNIT, EMPTY_STACK)
+        self.device = scorer.device
+        self.n_edus = torch.tensor(scorer.n_edus, dtype=torch.long, device=self.device)
+        self._first_leaf = torch.tensor([0, *accumulate(scorer.n_edus[:-1])], device=self.device)
+        self._stacks = Columns(2, self.device)
+        self._stacks.append(*torch.tensor([[NO_UNIT], [EMPTY_STACK]], device=self.device))
+        self._units = Columns(4, self.device)
+        edus = torch.tensor([edu for size in scorer.n_edus for edu in range(size)], dtype=torch.long)
+        nothing = torch.full_like(edus, -1)
+        self._units.append(*torch.stack([nothing, nothing, nothing, edus]).to(self.device))
+        self._known: dict[tuple[int, int, int], int] = {}
+        self._is_broken = torch.zeros((), dtype=torch.bool, device=self.device)
 
-    def tops(self, hypotheses: Hypotheses) -> tuple[Tensor, Tensor]:
+    def tops(self, stacks: Tensor) -> tuple[Tensor, Tensor]:
         """The first EDUs of the second and of the topmost unit of each stack, `NO_UNIT` where there is none."""
-        units, below = self._stacks[0], self._stacks[1]
-        top, second = units[hypotheses.stacks], units[below[hypotheses.stacks]]
-        first_edu = self._units[3]
-        is_one, is_two = hypotheses.sizes >= 1, hypotheses.sizes >= 2
-        return (
-            torch.where(is_two, first_edu[second.clamp_min(0)], NO_UNIT),
-            torch.where(is_one, first_edu[top.clamp_min(0)], NO_UNIT),
-        )
+        units, below, first_edu = self._stacks[0], self._stacks[1], self._units[3]
+        pair = units[torch.stack([below[stacks], stacks])]
+        second, top = torch.where(pair < 0, NO_UNIT, first_edu[pair.clamp_min(0)])
+        return second, top
 
-    def generate(self, hypotheses: Hypotheses) -> Tensor:
-        """The stacks after GEN."""
-        units = self.scorer.leaves(hypotheses.documents, hypotheses.n_generated)
-        self._units.put(units, -1, -1, -1, hypotheses.n_generated)
-        return self._push(hypotheses.stacks, units)
-
-    def reduce(self, hypotheses: Hypotheses, labels: Tensor) -> Tensor:
-        """The stacks after RE with these labels."""
+    def advance(self, documents: Tensor, stacks: Tensor, n_generated: Tensor, actions: Tensor) -> Tensor:
+        """The stacks after an action each."""
         units, below = self._stacks[0], self._stacks[1]
-        under = below[hypotheses.stacks]
-        left, right = units[under], units[hypotheses.stacks]
-        joined = self.scorer.compose(left, right, labels)
-        self._units.put(joined, left, right, labels, self._units[3][left])
-        return self._push(below[under], joined)
+        is_generate = actions == 0
+        under = below[stacks]
+        # Where nothing waits, places without a hypothesis come along: their numbers only have to be in range.
+        leaves = (self._first_leaf[documents] + n_generated).clamp_max(sum(self.scorer.n_edus) - 1)
+        left, right = units[under].clamp_min(0), units[stacks].clamp_min(0)
+        if can_wait(self.device):
+            rows = (~is_generate).nonzero()[:, 0]
+            leaves[rows] = self._share(left[rows], right[rows], actions[rows] - 1)
+            tops = leaves
+        else:
+            tops = torch.where(is_generate, leaves, self._compose(left, right, (actions - 1).clamp_min(0)))
+        return self._push(torch.where(is_generate, stacks, below[under]), tops)
+
+    def _share(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        """Units of which each is composed once, however many hypotheses build it."""
+        keys = list(zip(left.tolist(), right.tolist(), labels.tolist(), strict=True))
+        new = list(dict.fromkeys(key for key in keys if key not in self._known))
+        if new:
+            numbers = self._compose(*torch.tensor(new).T)
+            self._known.update(zip(new, numbers.tolist(), strict=True))
+        return torch.tensor([self._known[key] for key in keys], dtype=torch.long)
+
+    def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
+        first = self.scorer.compose(left, right, labels)
+        self._units.append(left, right, labels, self._units[3][left])
+        return torch.arange(first, first + len(left), device=self.device)
 
     def _push(self, stacks: Tensor, units: Tensor) -> Tensor:
-        pushed = self.scorer.push(stacks, units)
-        self._stacks.put(pushed, units, stacks)
-        return pushed
+        first = self.scorer.push(stacks, units)
+        self._stacks.append(units, stacks)
+        return torch.arange(first, first + len(stacks), device=self.device)
 
-    def collect(self, hypotheses: Hypotheses) -> None:
-        """Let the scorer forget what no hypothesis can reach any more."""
-        stacks = [torch.unique(hypotheses.stacks)]
-        while bool((stacks[-1] != EMPTY_STACK).any()):
-            stacks.append(torch.unique(self._stacks[1][stacks[-1]]))
-        reached = torch.unique(torch.cat(stacks))
-        units = self._stacks[0][reached]
-        self.scorer.forget(torch.unique(units[units >= 0]), reached)
+    def collect(self, stacks: Tensor, depth: int) -> None:
+        """Let the scorer forget what these stacks, of at most `depth` units, do not reach any more."""
+        is_reached = torch.zeros(self._stacks.n_rows, dtype=torch.bool, device=self.device)
+        is_reached[EMPTY_STACK] = True
+        units, below = self._stacks[0], self._stacks[1]
+        for _ in range(depth + 1):
+            is_reached[stacks] = True
+            stacks = below[stacks]
+        reached = is_reached.nonzero()[:, 0]
+        is_held = torch.zeros(self._units.n_rows, dtype=torch.bool, device=self.device)
+        is_held[units[reached[1:]]] = True
+        self.scorer.forget(is_held.nonzero()[:, 0], reached)
+        if self._known:
+            self._known = {key: unit for key, unit in self._known.items() if is_held[unit]}
+
+    def watch(self, *logp: Tensor) -> None:
+        """Remember whether a log-probability was no number: nan, or ∞."""
+        for values in logp:
+            self._is_broken |= ~(values < torch.inf).all()
+
+    def check(self) -> None:
+        """Raise an error if a log-probability was no number, as those of a broken model are."""
+        if bool(self._is_broken):
+            raise GenrstError("the log-probability of an action must be a number, was: nan or inf")
 
     def actions(self, stacks: Tensor) -> list[tuple[int, ...]]:
         """The computations that built the one tree on each stack."""

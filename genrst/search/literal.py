@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from genrst.search.parse import Parse
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer
+from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, States
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,9 @@ class Machine:
         """The states after each legal action."""
         starts = [NO_UNIT, NO_UNIT, *(start for _, start in state.units)][-2:]
         can_generate = state.n_generated < self.n_edus
-        where = [0, state.stacks[-1], *starts, state.n_generated]
-        rows = torch.tensor([where], device=self._scorer.device)
-        needs_words = torch.tensor([can_generate], device=self._scorer.device)
-        logp, words = self._scorer.score(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4], needs_words)
+        where = (0, state.stacks[-1], *starts, state.n_generated)
+        states = States(*torch.tensor(where, device=self._scorer.device)[:, None])
+        logp, words = self._scorer.score(states, n_words=int(can_generate))
         scores = logp[0].double().tolist()
         if can_generate:
             yield self._generate(state, scores[0], float(words[0]))
@@ -61,11 +60,10 @@ class Machine:
                 yield self._reduce(state, label, score)
 
     def _generate(self, state: State, action_logp: float, word_logp: float) -> State:
-        edu = torch.tensor([state.n_generated], device=self._scorer.device)
-        unit = self._scorer.leaves(torch.zeros_like(edu), edu)
+        edu = state.n_generated
         return State(
-            (*state.units, (int(unit), state.n_generated)),
-            (*state.stacks, self._push(state.stacks[-1], int(unit))),
+            (*state.units, (edu, edu)),
+            (*state.stacks, self._push(state.stacks[-1], edu)),
             state.n_generated + 1,
             (*state.actions, 0),
             state.action_logp + action_logp,
@@ -75,7 +73,7 @@ class Machine:
     def _reduce(self, state: State, label: int, action_logp: float) -> State:
         (left, start), (right, _) = state.units[-2:]
         triple = (torch.tensor([value], device=self._scorer.device) for value in (left, right, label))
-        unit = int(self._scorer.compose(*triple))
+        unit = self._scorer.compose(*triple)
         return State(
             (*state.units[:-2], (unit, start)),
             (*state.stacks[:-2], self._push(state.stacks[-3], unit)),
@@ -87,7 +85,7 @@ class Machine:
 
     def _push(self, stack: int, unit: int) -> int:
         device = self._scorer.device
-        return int(self._scorer.push(torch.tensor([stack], device=device), torch.tensor([unit], device=device)))
+        return self._scorer.push(torch.tensor([stack], device=device), torch.tensor([unit], device=device))
 
 
 def _best(states: list[State], k: int) -> list[State]:

@@ -1,11 +1,12 @@
 """The only door between search and a model.
 
-A scorer holds some documents. Units and stacks are numbers that it hands out; what is behind them (vectors, tables,
-nothing at all) only it knows. Every call takes tensors with an entry per hypothesis, so that a search is a few large
-calls a step, whatever the number of hypotheses and documents.
+A scorer holds some documents. Units and stacks are numbers; what is behind them (vectors, tables, nothing at all) only
+the scorer knows. They are numbered as they are made: units begin with all EDUs of all documents, in order, stacks with
+the empty one. Every call takes tensors with an entry per hypothesis, so that a search is a few large calls a step,
+whatever the number of hypotheses and documents, and none of them has to wait for a GPU.
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -15,6 +16,18 @@ EMPTY_STACK = 0
 
 NO_UNIT = -1
 """The first EDU of a unit that is not there."""
+
+
+class States(NamedTuple):
+    """What is scored, an entry per hypothesis."""
+
+    documents: Tensor
+    stacks: Tensor
+    second: Tensor
+    """The first EDU of the second unit on the stack, `NO_UNIT` where there is none."""
+    top: Tensor
+    """The first EDU of the topmost unit, which ends with the last generated EDU."""
+    n_generated: Tensor
 
 
 class Scorer(Protocol):
@@ -32,31 +45,29 @@ class Scorer(Protocol):
     def device(self) -> torch.device:
         """Where its tensors are."""
 
-    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
-        """The units of single EDUs."""
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+        """Make the units that join pairs of units; returns the number of the first, the others follow it."""
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        """The units that join pairs of units; equal pairs with equal labels may give the same unit."""
+    def push(self, stacks: Tensor, units: Tensor) -> int:
+        """Make the stacks with a unit more on top; returns the number of the first, the others follow it."""
 
-    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
-        """The stacks with a unit more on top."""
-
-    def score(
-        self,
-        documents: Tensor,
-        stacks: Tensor,
-        second: Tensor,
-        top: Tensor,
-        n_generated: Tensor,
-        needs_words: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of GEN and all labels (−∞ where illegal), and of the words of the next EDU.
 
-        `second` and `top` are the first EDUs of the two topmost units, `NO_UNIT` where there is none; the topmost unit
-        ends with the last generated EDU. Words are zero where not needed, and for a model without any.
+        Words are wanted of the first `n_words` states; they are zero for a model without any, and mean nothing where
+        no EDU is left. `n_alike` states at a time have the same document and number of EDUs, which a GPU makes use of.
 
-        Shape: (hypotheses, 1 + n_labels), (hypotheses)
+        Shape: (hypotheses, 1 + n_labels), (n_words)
         """
 
     def forget(self, units: Tensor, stacks: Tensor) -> None:
-        """Nothing will be asked about other units and stacks than these any more: their memory may be used again."""
+        """Of what was made, nothing but this will be asked about any more: the rest of the memory may be used again."""
+
+
+def can_wait(device: torch.device) -> bool:
+    """Whether results may be looked at in the middle of a search.
+
+    On a CPU that is free, so that only what is needed is computed. A GPU works behind the program, which would have to
+    wait for it at every look: there everything is computed, needed or not.
+    """
+    return device.type == "cpu"

@@ -8,98 +8,140 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from genrst.errors import GenrstError
-from genrst.search.hypotheses import Forest, Hypotheses, join
+from genrst.search.hypotheses import Beams, Forest
+from genrst.search.scorer import EMPTY_STACK, States, can_wait
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """Successors that are not built yet: the hypothesis they come from, the action, and what they would be."""
+class Successors:
+    """The log-probabilities of beams after one more action; −∞ where it is illegal or there is no hypothesis."""
 
-    parents: Tensor
-    actions: Tensor
-    documents: Tensor
-    sizes: Tensor
-    n_generated: Tensor
-    action_logp: Tensor
+    generate_logp: Tensor
+    """Of the actions with GEN. Shape: (beams, places)"""
     word_logp: Tensor
-    scores: Tensor
-    """What they are compared by: actions and weighted words."""
-
-    def __len__(self) -> int:
-        return len(self.parents)
+    """Of the words with those of the next EDU. Shape: (beams, places)"""
+    reduce_logp: Tensor
+    """Of the actions with each label. Shape: (beams, places, labels)"""
+    generate_scores: Tensor
+    """What successors are compared by, of the shapes of `generate_logp` and `reduce_logp`."""
+    reduce_scores: Tensor
 
 
 def expand(
-    forest: Forest, hypotheses: Hypotheses, n_edus: Tensor, word_weight: float = 1.0, max_stack: int | None = None
-) -> Candidates:
-    """All successors of hypotheses: GEN where an EDU is left and the stack has room, RE with every label."""
-    scorer = forest.scorer
-    can_generate = hypotheses.n_generated < n_edus[hypotheses.documents]
-    if max_stack is not None:
-        can_generate &= hypotheses.sizes < max_stack
-    needs_words = can_generate if word_weight else torch.zeros_like(can_generate)
-    where = (hypotheses.documents, hypotheses.stacks, *forest.tops(hypotheses), hypotheses.n_generated)
-    action_logp, word_logp = (logp.double() for logp in scorer.score(*where, needs_words))
-    _check_numbers(action_logp, word_logp)
-    generating, reducing = can_generate.nonzero()[:, 0], (hypotheses.sizes >= 2).nonzero()[:, 0]
-    labels = torch.arange(1, scorer.n_labels + 1, device=scorer.device).repeat(len(reducing))
-    parents = torch.cat([generating, reducing.repeat_interleave(scorer.n_labels)])
-    actions = torch.cat([torch.zeros_like(generating), labels])
-    is_generate = actions == 0
-    of_actions = hypotheses.action_logp[parents] + action_logp[parents, actions]
-    of_words = hypotheses.word_logp[parents] + torch.where(is_generate, word_logp[parents], 0.0)
-    return Candidates(
-        parents,
-        actions,
-        hypotheses.documents[parents],
-        hypotheses.sizes[parents] + torch.where(is_generate, 1, -1),
-        hypotheses.n_generated[parents] + is_generate,
-        of_actions,
-        of_words,
-        of_actions + word_weight * of_words,
-    )
+    forest: Forest,
+    beams: Beams,
+    word_weight: float = 1.0,
+    max_stack: int | None = None,
+    n_generating: int | None = None,
+) -> Successors:
+    """All successors of hypotheses: GEN where an EDU is left and the stack has room, RE with every label.
 
-
-def _check_numbers(action_logp: Tensor, word_logp: Tensor) -> None:
-    """A broken model gives scores that are no numbers, with which a search could go on for ever.
-
-    Neither is ∞ one, which comes from words whose scores are too large for the factorised softmax.
+    Only the first `n_generating` beams may generate, if known.
     """
-    if bool((action_logp < torch.inf).all() & (word_logp < torch.inf).all()):
-        return
-    was = "nan" if bool(torch.isnan(action_logp).any() | torch.isnan(word_logp).any()) else "inf"
-    raise GenrstError(f"the log-probability of an action must be a number, was: {was}")
+    n_beams, n_places = beams.shape
+    can_generate = beams.n_generated < forest.n_edus[beams.documents][:, None]
+    if max_stack is not None:
+        can_generate &= beams.sizes < max_stack
+    n_words = n_places * (n_beams if n_generating is None else n_generating) if word_weight else 0
+    action_logp, word_logp = _score(forest, beams, can_generate, n_words)
+    action_logp = action_logp.view(n_beams, n_places, -1) + beams.action_logp[:, :, None]
+    generate_logp = action_logp[:, :, 0].masked_fill(~can_generate, -torch.inf)
+    word_logp = word_logp.view(n_beams, n_places) + beams.word_logp
+    reduce_logp = action_logp[:, :, 1:]
+    reduce_scores = reduce_logp + word_weight * beams.word_logp[:, :, None]
+    return Successors(generate_logp, word_logp, reduce_logp, generate_logp + word_weight * word_logp, reduce_scores)
 
 
-def build(forest: Forest, hypotheses: Hypotheses, candidates: Candidates, chosen: Tensor) -> Hypotheses:
-    """The chosen successors as hypotheses."""
-    is_generate = candidates.actions[chosen] == 0
-    parts = []
-    for rows, generates in ((chosen[is_generate], True), (chosen[~is_generate], False)):
-        if not len(rows):
-            continue
-        before = hypotheses.rows(candidates.parents[rows])
-        stacks = forest.generate(before) if generates else forest.reduce(before, candidates.actions[rows] - 1)
-        columns = (candidates.sizes, candidates.n_generated, candidates.action_logp, candidates.word_logp)
-        parts.append(Hypotheses(candidates.documents[rows], stacks, *(column[rows] for column in columns)))
-    return join(parts) if parts else hypotheses.rows(chosen)
+def _score(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int) -> tuple[Tensor, Tensor]:
+    """The log-probabilities of all next actions, and of the next words.
+
+    Shape: (hypotheses, 1 + n_labels), (hypotheses)
+    """
+    n_places = beams.shape[1]
+    documents, stacks = beams.documents.repeat_interleave(n_places), beams.stacks.flatten()
+    n_generated, rows = beams.n_generated.flatten(), None
+    if can_wait(forest.device):
+        is_alive = beams.is_alive.flatten()
+        generates = can_generate.flatten() & is_alive
+        rows = torch.cat([generates.nonzero()[:, 0], (is_alive & ~generates).nonzero()[:, 0]])
+        n_words = int(generates.sum()) if n_words else 0
+        documents, stacks, n_generated = documents[rows], stacks[rows], n_generated[rows]
+    states = States(documents, stacks, *forest.tops(stacks), n_generated)
+    action_logp, some_words = forest.scorer.score(states, n_words, n_places if rows is None else 1)
+    forest.watch(action_logp, some_words)
+    word_logp = torch.zeros(can_generate.numel(), dtype=torch.double, device=forest.device)
+    if rows is None:
+        word_logp[:n_words] = some_words
+        return action_logp.double(), word_logp
+    word_logp[rows[:n_words]] = some_words.double()
+    everywhere = torch.full((len(word_logp), action_logp.shape[1]), -torch.inf, dtype=torch.double)
+    return everywhere.index_copy_(0, rows, action_logp.double()), word_logp
 
 
-def rank(groups: Tensor, scores: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """The place of each row among those of its group, the best score first.
+def choose(scores: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
+    """The columns of the k best of each row, the best first; of fewer if all rows have fewer above −∞.
 
     Equal scores keep their order, or come in a random one if a generator is given.
     """
-    order = torch.arange(len(scores), device=scores.device)
-    if generator is not None:
-        order = torch.randperm(len(order), generator=generator).to(order.device)
-    order = order[torch.argsort(scores[order], descending=True, stable=True)]
-    order = order[torch.argsort(groups[order], stable=True)]
-    sorted_groups = groups[order]
-    places = torch.arange(len(order), device=scores.device)
-    is_first = torch.ones_like(sorted_groups, dtype=torch.bool)
-    is_first[1:] = sorted_groups[1:] != sorted_groups[:-1]
-    ranks = torch.empty_like(places)
-    ranks[order] = places - torch.where(is_first, places, 0).cummax(0).values
-    return ranks
+    if generator is None:
+        best, order = scores.sort(dim=1, descending=True, stable=True)
+    else:
+        shuffled = torch.rand(scores.shape, generator=generator).argsort(dim=1).to(scores.device)
+        best, order = scores.gather(1, shuffled).sort(dim=1, descending=True, stable=True)
+        order = shuffled.gather(1, order)
+    k = min(k, scores.shape[1])
+    if can_wait(scores.device):
+        k = max(1, int((best[:, :k] > -torch.inf).sum(dim=1).max())) if len(scores) else k
+    return order[:, :k]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Successors that have entered a beam. Shape of all: (beams, places)"""
+
+    parents: Tensor
+    """The place they come from, counted over all beams one after the other."""
+    actions: Tensor
+    is_there: Tensor
+    """Whether there was one to enter."""
+
+
+def chosen_from(
+    offered: Tensor, columns: Tensor, generates_from: Tensor, reduces_from: Tensor, successors: Successors
+) -> Chosen:
+    """What columns of offered scores stand for: the places of one beam that generate, then of one that reduce.
+
+    Shape: offered (beams, successors), columns (beams, places), generates_from (beams), reduces_from (beams)
+    """
+    _, n_places, n_labels = successors.reduce_logp.shape
+    is_generate = columns < n_places
+    place = torch.where(is_generate, columns, (columns - n_places) // n_labels)
+    action = torch.where(is_generate, 0, 1 + (columns - n_places) % n_labels)
+    beam = torch.where(is_generate, generates_from[:, None], reduces_from[:, None])
+    return Chosen((beam * n_places + place).clamp_min(0), action, offered.gather(1, columns) > -torch.inf)
+
+
+def build(forest: Forest, beams: Beams, successors: Successors, documents: Tensor, chosen: Chosen) -> Beams:
+    """The chosen successors as hypotheses of new beams for these documents."""
+    parents, labels = chosen.parents.flatten(), (chosen.actions - 1).clamp_min(0).flatten()
+    is_generate = chosen.actions.flatten() == 0
+    reduced = successors.reduce_logp.flatten(0, 1)[parents, labels]
+    action_logp = torch.where(is_generate, successors.generate_logp.flatten()[parents], reduced)
+    action_logp = torch.where(chosen.is_there.flatten(), action_logp, -torch.inf)
+    words = torch.where(is_generate, successors.word_logp.flatten()[parents], beams.word_logp.flatten()[parents])
+    n_generated = beams.n_generated.flatten()[parents]
+    before = (documents.repeat_interleave(chosen.actions.shape[1]), beams.stacks.flatten()[parents], n_generated)
+    stacks = _advance(forest, (*before, chosen.actions.flatten()), chosen.is_there.flatten())
+    sizes = beams.sizes.flatten()[parents] + torch.where(is_generate, 1, -1)
+    columns = (stacks, sizes, n_generated + is_generate, action_logp, words)
+    return Beams(documents, *(column.view(chosen.actions.shape) for column in columns))
+
+
+def _advance(forest: Forest, columns: tuple[Tensor, Tensor, Tensor, Tensor], is_alive: Tensor) -> Tensor:
+    """The stacks of successors, the empty one where there is no hypothesis."""
+    if not can_wait(forest.device):
+        return torch.where(is_alive, forest.advance(*columns), EMPTY_STACK)
+    rows = is_alive.nonzero()[:, 0]
+    stacks = torch.full_like(columns[1], EMPTY_STACK)
+    stacks[rows] = forest.advance(*(column[rows] for column in columns))
+    return stacks

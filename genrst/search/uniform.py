@@ -9,6 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from genrst.search.scorer import States
+
 GENERATION_LOGP = -20.0
 """About what an EDU of three or four words has."""
 
@@ -26,42 +28,29 @@ class UninformedScorer:
         self.n_edus = n_edus
         self.kind = kind
         self._sizes = torch.tensor(n_edus)
-        self._n_units = max(n_edus)
+        self._n_units = sum(n_edus)
         self._n_stacks = 1
 
-    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
-        """Units are only numbers; those of leaves are the numbers of their EDUs."""
-        del documents
-        return edus
-
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        """A new number for each unit."""
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+        """Units are only numbers."""
         del right, labels
         self._n_units += len(left)
-        return torch.arange(self._n_units - len(left), self._n_units)
+        return self._n_units - len(left)
 
-    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
-        """A new number for each stack."""
+    def push(self, stacks: Tensor, units: Tensor) -> int:
+        """Stacks too."""
         del units
         self._n_stacks += len(stacks)
-        return torch.arange(self._n_stacks - len(stacks), self._n_stacks)
+        return self._n_stacks - len(stacks)
 
-    def score(
-        self,
-        documents: Tensor,
-        stacks: Tensor,
-        second: Tensor,
-        top: Tensor,
-        n_generated: Tensor,
-        needs_words: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """The same for every state with the same legal actions."""
-        del stacks, top
-        is_legal = torch.stack([n_generated < self._sizes[documents], second >= 0], dim=1)
-        scores = torch.zeros(len(documents), 2)
+        del n_alike
+        is_legal = torch.stack([states.n_generated < self._sizes[states.documents], states.second >= 0], dim=1)
+        scores = torch.zeros(is_legal.shape)
         if self.kind == "uniform":
             scores = scores - is_legal.sum(dim=1, keepdim=True).float().log()
-        return scores.masked_fill(~is_legal, -torch.inf), GENERATION_LOGP * needs_words.float()
+        return scores.masked_fill(~is_legal, -torch.inf), torch.full((n_words,), GENERATION_LOGP)
 
     def forget(self, units: Tensor, stacks: Tensor) -> None:
         """Nothing is kept anyway."""

@@ -9,7 +9,7 @@ Read literally, the paper's Algorithm 1 with k_w = k fills the next beam before 
 is what gives its figures.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -17,10 +17,14 @@ from torch import Tensor
 from genrst.errors import UsageError
 from genrst.search.beam import COLLECT_STEPS
 from genrst.search.completed import Completed
-from genrst.search.hypotheses import Forest, Hypotheses, join, start
+from genrst.search.hypotheses import Beams, Forest, join_places, start, where
 from genrst.search.parse import Found
-from genrst.search.scorer import Scorer
-from genrst.search.successors import build, expand, rank
+from genrst.search.scorer import Scorer, can_wait
+from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
+from genrst.search.trace import trace_places, trace_successors
+
+LOOK_STEPS = 16
+"""Steps between two looks at a GPU whether a search is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class WordOptions:
     fast_beam: int | None = None
     """k_s, fast-tracked; a tenth of `beam`, at least 1, if None."""
     word_weight: float = 1.0
+    with_trace: bool = False
+    """Whether to report what fell off the beams."""
 
     def __post_init__(self) -> None:
         beam, word_beam, fast_beam = self.sizes
@@ -49,58 +55,96 @@ class WordOptions:
 
 def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generator | None = None) -> list[Found]:
     """Parse all documents of a scorer, each at its own pace."""
-    forest = Forest(scorer)
-    n_edus = torch.tensor(scorer.n_edus, device=scorer.device)
-    completed = Completed(n_edus)
-    current = start(scorer)
-    waiting = current.rows(torch.zeros(0, dtype=torch.long, device=scorer.device))
-    step = 0
-    while len(current):
-        generated, reduced = _step(forest, current, n_edus, options, generator)
-        reduced = completed.take(reduced)
-        # A document with k complete trees is done.
-        reduced = reduced.rows((completed.counts[reduced.documents] < options.beam).nonzero()[:, 0])
-        waiting = join([waiting, completed.take(generated)])
-        current, waiting = _swap(reduced, waiting, len(n_edus), options, generator)
-        step += 1
-        if step % COLLECT_STEPS == 0 and len(current):
-            forest.collect(join([current, waiting]))
     found = [Found([]) for _ in scorer.n_edus]
-    completed.record(forest, found, options.word_weight, None)
+    if not found:
+        return found
+    search = _Search(scorer, options, generator, found)
+    while search.goes_on():
+        search.step()
+    search.forest.check()
+    search.completed.record(search.forest, found, options.word_weight, None)
     for one in found:
         del one.parses[options.beam :]
     return found
 
 
-def _step(
-    forest: Forest, current: Hypotheses, n_edus: Tensor, options: WordOptions, generator: torch.Generator | None
-) -> tuple[Hypotheses, Hypotheses]:
-    """Expand the current beams; returns what goes to the next beams and what stays in the current ones."""
-    beam, _, fast_beam = options.sizes
-    candidates = expand(forest, current, n_edus, options.word_weight)
-    is_generate = candidates.actions == 0
-    # Ranks of GEN successors among themselves: the others are put into groups of their own.
-    n_documents = len(n_edus)
-    is_fast = is_generate & (
-        rank(candidates.documents + n_documents * ~is_generate, candidates.scores, generator) < fast_beam
-    )
-    others = rank(candidates.documents + n_documents * is_fast, candidates.scores, generator)
-    is_kept = is_fast | (others < beam)
-    generated = build(forest, current, candidates, (is_kept & is_generate).nonzero()[:, 0])
-    reduced = build(forest, current, candidates, (is_kept & ~is_generate).nonzero()[:, 0])
-    return generated, reduced
+class _Search:
+    """The beams of a search: of each document the current one and the next."""
+
+    def __init__(
+        self, scorer: Scorer, options: WordOptions, generator: torch.Generator | None, found: list[Found]
+    ) -> None:
+        self.forest = Forest(scorer)
+        self.completed = Completed()
+        self._options, self._generator, self._found = options, generator, found
+        self._current = start(scorer)
+        self._next = self._current.only(torch.zeros_like(self._current.is_alive))
+        self._n_complete = torch.zeros_like(self._current.documents)
+        self._step = 0
+
+    def goes_on(self) -> bool:
+        """Whether a document has hypotheses left; on a GPU, whether one had at the last look."""
+        if can_wait(self.forest.device) or self._step % LOOK_STEPS == 0:
+            return bool(self._current.is_alive.any())
+        return True
+
+    def step(self) -> None:
+        """One action of every hypothesis in a current beam."""
+        after, is_generate = self._expand()
+        is_complete = (after.sizes == 1) & (after.n_generated == self.forest.n_edus[after.documents][:, None])
+        done, others = after.only(is_complete), after.only(~is_complete)
+        self.completed.add(done)
+        self._n_complete += done.is_alive.sum(dim=1)
+        # A document with k complete trees is done.
+        is_wanted = (self._n_complete < self._options.beam)[:, None]
+        self._swap(others.only(~is_generate & is_wanted), others.only(is_generate))
+        self._step += 1
+        if self._step % COLLECT_STEPS == 0:
+            self.forest.check()
+            stacks = torch.cat([self._current.stacks.flatten(), self._next.stacks.flatten()])
+            self.forest.collect(stacks, min(self._step, max(self.forest.scorer.n_edus)))
+
+    def _expand(self) -> tuple[Beams, Tensor]:
+        """The successors of the current beams that are kept, and which of them generate.
+
+        The fast-tracked ones come first, then the best of the others.
+        """
+        beam, _, fast_beam = self._options.sizes
+        beams = self._current
+        successors = expand(self.forest, beams, self._options.word_weight)
+        scores = torch.cat([successors.generate_scores, successors.reduce_scores.flatten(1)], dim=1)
+        fast = choose(successors.generate_scores, fast_beam, self._generator)[:, :fast_beam]
+        without_fast = scores.scatter(1, fast, -torch.inf)
+        others = choose(without_fast, beam, self._generator)
+        if self._options.with_trace:
+            every = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
+            offered = _chosen(scores, every, successors)
+            trace_successors(self._found, beams.documents, scores, torch.cat([fast, others], dim=1), beams, offered)
+        fast_chosen = _chosen(successors.generate_scores, fast, successors)
+        chosen = _side_by_side(fast_chosen, _chosen(without_fast, others, successors))
+        return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == 0
+
+    def _swap(self, reduced: Beams, generated: Beams) -> None:
+        """Documents whose next beam is full, or that have nothing left to reduce, go on to the next EDU."""
+        _, word_beam, _ = self._options.sizes
+        waiting = join_places(self._next, generated)
+        is_full = waiting.is_alive.sum(dim=1, keepdim=True) >= word_beam
+        goes_on = is_full | ~reduced.is_alive.any(dim=1, keepdim=True)
+        scores = waiting.scores(self._options.word_weight)
+        best = choose(scores, word_beam, self._generator)
+        if self._options.with_trace:
+            trace_places(self._found, waiting.documents, scores, best, waiting.n_generated, waiting.sizes)
+        waiting = waiting.places(best)
+        self._current = where(goes_on, waiting, reduced)
+        self._next = waiting.only(~goes_on)
 
 
-def _swap(
-    reduced: Hypotheses, waiting: Hypotheses, n_documents: int, options: WordOptions, generator: torch.Generator | None
-) -> tuple[Hypotheses, Hypotheses]:
-    """Documents whose next beam is full, or that have nothing left to reduce, go on to the next EDU."""
-    _, word_beam, _ = options.sizes
-    n_waiting = torch.bincount(waiting.documents, minlength=n_documents)
-    n_reduced = torch.bincount(reduced.documents, minlength=n_documents)
-    goes_on = (n_waiting >= word_beam) | ((n_reduced == 0) & (n_waiting > 0))
-    scores = waiting.action_logp + options.word_weight * waiting.word_logp
-    is_next = goes_on[waiting.documents] & (rank(waiting.documents, scores, generator) < word_beam)
-    stays = reduced.rows((~goes_on[reduced.documents]).nonzero()[:, 0])
-    still_waiting = waiting.rows((~goes_on[waiting.documents]).nonzero()[:, 0])
-    return join([stays, waiting.rows(is_next.nonzero()[:, 0])]), still_waiting
+def _chosen(scores: Tensor, columns: Tensor, successors: Successors) -> Chosen:
+    """What columns of the scores stand for: each document's beam goes on from itself."""
+    sources = torch.arange(len(columns), device=columns.device)
+    return chosen_from(scores, columns, sources, sources, successors)
+
+
+def _side_by_side(left: Chosen, right: Chosen) -> Chosen:
+    pairs = ((getattr(left, field.name), getattr(right, field.name)) for field in fields(Chosen))
+    return Chosen(*(torch.cat(pair, dim=1) for pair in pairs))

@@ -1,60 +1,58 @@
 """Syntax and entities for documents: tokens, heads, dependency relations, sentences, by spaCy.
 
 What a document already has is kept: its EDUs always (a token never crosses one), its tokens and its sentences if it
-has them. Not here: finding the EDUs.
+has them; where sentences are unknown, every paragraph starts one. Not here: finding the EDUs.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from genrst.corpora.document import Document, Span, Token
-from genrst.errors import MissingDependencyError, TreeError
+from genrst.errors import GenrstError, MissingDependencyError, TreeError
+from genrst.text.layout import ends_sentence
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
+PIECE = 10_000
+"""The most tokens that spaCy parses at once, about 50,000 characters: its memory grows with them."""
+WORD = 200
+"""The most characters without white space that its tokeniser reads at once: its time grows with their square."""
+
+# At most 1,000 whole words, so that spaCy's own limit of 1,000,000 characters is far, or a part of a longer word.
+_STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tokenised:
+    """A document, its tokens, and whether each starts a sentence, or None where the parser decides."""
+
+    document: Document
+    spans: Sequence[Span]
+    starts: Sequence[bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Those tokens of a document that spaCy parses together."""
+
+    source: _Tokenised
+    start: int
+    stop: int
+
 
 def annotate(documents: Iterable[Document], pipeline: "Language") -> Iterator[Document]:
     """The documents, in order, with tokens, sentences and entities."""
-    for doc, (document, spans) in pipeline.pipe(_make_docs(documents, pipeline), as_tuples=True):
-        yield _with_annotation(document, spans, doc)
-
-
-def _make_docs(
-    documents: Iterable[Document], pipeline: "Language"
-) -> "Iterator[tuple[Doc, tuple[Document, Sequence[Span]]]]":
-    for document in documents:
-        try:
-            spans = token_spans(document, pipeline)
-            doc = _make_doc(document, spans, pipeline)
-        except TreeError:
-            raise
-        except ValueError as error:
-            raise TreeError(f"{document.id}: spaCy cannot read the text: {error}") from error
-        yield doc, (document, spans)
-
-
-def _make_doc(document: Document, spans: Sequence[Span], pipeline: "Language") -> "Doc":
-    """A spaCy document with our tokens and, where known, our sentences, which the parser then keeps to."""
-    from spacy.tokens import Doc
-
-    assert document.text is not None
-    words = [document.text[span.start : span.end] for span in spans]
-    spaces = [left.end < right.start for left, right in pairwise(spans)] + [False] * bool(spans)
-    return Doc(pipeline.vocab, words, spaces, sent_starts=_sentence_starts(document, spans))
-
-
-def _sentence_starts(document: Document, spans: Sequence[Span]) -> list[bool | int | None] | None:
-    """Whether each token is the first one of a sentence, which may start with white space; None if nobody knows."""
-    if not document.sentences:
-        return None
-    starts = [sentence.start for sentence in document.sentences]
-    numbers = [0, *(bisect_right(starts, span.start) for span in spans)]
-    return [left != right for left, right in pairwise(numbers)]
+    pieces = (piece for document in documents for piece in _pieces(_tokenise(document, pipeline)))
+    parsed = (pair for batch in _batches(pieces) for pair in zip(batch, _parse(batch, pipeline), strict=True))
+    for source, parts in groupby(parsed, key=lambda pair: pair[0].source):
+        yield _join(source, parts)
 
 
 def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
@@ -64,25 +62,110 @@ def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
     if document.tokens:
         return [Span(token.start, token.end) for token in document.tokens]
     borders = {border for edu in document.edus for border in (edu.start, edu.end)}
-    spans = []
-    for token in pipeline.make_doc(document.text):
-        if token.is_space:
-            continue
-        end = token.idx + len(token)
-        cuts = [token.idx, *(border for border in range(token.idx + 1, end) if border in borders), end]
-        spans += [Span(start, stop) for start, stop in pairwise(cuts)]
+    spans: list[Span] = []
+    for stretch in _STRETCH.finditer(document.text):
+        for token in pipeline.make_doc(stretch[0]):
+            if token.is_space:
+                continue
+            start = stretch.start() + token.idx
+            end = start + len(token)
+            cuts = [start, *(border for border in range(start + 1, end) if border in borders), end]
+            spans += [Span(*cut) for cut in pairwise(cuts)]
     return spans
 
 
-def _with_annotation(document: Document, spans: Sequence[Span], doc: "Doc") -> Document:
-    if not doc.has_annotation("DEP"):
-        raise MissingDependencyError("the spaCy pipeline must have a parser: pip install 'genrst[text]'")
-    tokens = tuple(
-        Token(span.start, span.end, token.head.i, token.dep_, token.tag_)
-        for span, token in zip(spans, doc, strict=True)
-    )
-    entities = tuple(Span(spans[e.start].start, spans[e.end - 1].end, e.label_) for e in doc.ents)
-    sentences = document.sentences or tuple(
-        Span(spans[sentence.start].start, spans[sentence.end - 1].end) for sentence in doc.sents
-    )
-    return replace(document, tokens=tokens, entities=entities, sentences=sentences)
+def _tokenise(document: Document, pipeline: "Language") -> _Tokenised:
+    with _one_line(document.id):
+        spans = token_spans(document, pipeline)
+    return _Tokenised(document, spans, _sentence_starts(document, spans))
+
+
+@contextmanager
+def _one_line(name: str) -> Iterator[None]:
+    """Whatever spaCy cannot do with a text is one error of ours."""
+    try:
+        yield
+    except GenrstError:
+        raise
+    except Exception as error:
+        raise TreeError(f"{name}: spaCy cannot read the text: {' '.join(str(error).split())}") from error
+
+
+def _sentence_starts(document: Document, spans: Sequence[Span]) -> list[bool | None]:
+    """Whether each token is the first one of a sentence, or of a paragraph, which may start with white space."""
+    starts = [span.start for span in document.sentences or document.paragraphs]
+    numbers = [0, *(bisect_right(starts, span.start) for span in spans)]
+    otherwise = False if document.sentences else None
+    return [left != right or otherwise for left, right in pairwise(numbers)]
+
+
+def _pieces(source: _Tokenised) -> Iterator[_Piece]:
+    start = 0
+    while len(source.spans) - start > PIECE:
+        stop = _last_border(source, start)
+        yield _Piece(source, start, stop)
+        start = stop
+    yield _Piece(source, start, len(source.spans))
+
+
+def _last_border(source: _Tokenised, start: int) -> int:
+    """Where a piece had best end: before a sentence, else after what looks like one, else after white space."""
+    text, spans = source.document.text or "", source.spans
+    numbers = range(start + PIECE, start, -1)
+    gaps = [number for number in numbers if spans[number - 1].end < spans[number].start]
+    ends = (number for number in gaps if ends_sentence(text[spans[number - 1].end - 5 : spans[number - 1].end]))
+    known = (number for number in numbers if source.starts[number])
+    return next(known, None) or next(ends, None) or next(iter(gaps), numbers[0])
+
+
+def _batches(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    """Pieces that are parsed together, with no more tokens than one of the longest."""
+    batch: list[_Piece] = []
+    size = 0
+    for piece in pieces:
+        size += piece.stop - piece.start
+        if batch and size > PIECE:
+            yield batch
+            batch, size = [], piece.stop - piece.start
+        batch.append(piece)
+    if batch:
+        yield batch
+
+
+def _parse(batch: Sequence[_Piece], pipeline: "Language") -> "list[Doc]":
+    docs = []
+    for piece in batch:
+        with _one_line(piece.source.document.id):
+            docs.append(_make_doc(piece, pipeline))
+    names = dict.fromkeys(piece.source.document.id for piece in (batch[0], batch[-1]))
+    with _one_line("–".join(names)):
+        return list(pipeline.pipe(docs))
+
+
+def _make_doc(piece: _Piece, pipeline: "Language") -> "Doc":
+    """A spaCy document with our tokens and, where known, our sentences, which the parser then keeps to."""
+    from spacy.tokens import Doc
+
+    text, spans = piece.source.document.text or "", piece.source.spans[piece.start : piece.stop]
+    words = [text[span.start : span.end] for span in spans]
+    spaces = [left.end < right.start for left, right in pairwise(spans)] + [False] * bool(spans)
+    return Doc(pipeline.vocab, words, spaces, sent_starts=[*piece.source.starts[piece.start : piece.stop]])
+
+
+def _join(source: _Tokenised, parts: "Iterable[tuple[_Piece, Doc]]") -> Document:
+    """The document with what spaCy says about its pieces."""
+    tokens: list[Token] = []
+    entities: list[Span] = []
+    sentences: list[Span] = []
+    for piece, doc in parts:
+        if not doc.has_annotation("DEP"):
+            raise MissingDependencyError("the spaCy pipeline must have a parser: pip install 'genrst[text]'")
+        spans = source.spans[piece.start : piece.stop]
+        tokens += [
+            Token(span.start, span.end, piece.start + token.head.i, token.dep_, token.tag_)
+            for span, token in zip(spans, doc, strict=True)
+        ]
+        entities += [Span(spans[e.start].start, spans[e.end - 1].end, e.label_) for e in doc.ents]
+        sentences += [Span(spans[s.start].start, spans[s.end - 1].end) for s in doc.sents]
+    known = source.document.sentences
+    return replace(source.document, tokens=tuple(tokens), entities=tuple(entities), sentences=known or tuple(sentences))

@@ -4,11 +4,10 @@
 facts. Dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule): of a unit over
 several blocks the words with outside heads are some of its first block, which depend only on where the unit starts, the
 roots of the blocks between, and some of its last block, which depend only on where it ends. And a dependency between
-two units lies in the sentence at their border.
+two units crosses the border between them, which only few do.
 """
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,38 +90,33 @@ def _blocks(syntax: Syntax) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class DominanceTables:
-    """Dependencies between two units, by their EDUs in the sentence at their border."""
+    """For each EDU the dependencies of its sentence that cross the border before it, by their dependent.
 
-    sentence_start: IntArray
-    """For each EDU the first EDU of its sentence."""
-    sentence_stop: IntArray
-    offset: IntArray
-    """For each EDU where the table of its sentence begins."""
-    entries: IntArray
-    """Shape: (entries, 3): word, head, dependency relation."""
+    The one between two units that meet at the border is the first that lies inside both together. So a dependency that
+    reaches at least as far as one before it, on both sides, is never it, and is left out: few are left.
+    """
+
+    low: IntArray
+    """Shape of all: (EDUs, crossings). The first of the two EDUs; `NOTHING` where there are fewer crossings."""
+    high: IntArray
+    """The last of the two EDUs."""
+    words: IntArray
+    heads: IntArray
+    deprels: IntArray
 
 
 def dominance_tables(syntax: Syntax) -> DominanceTables:
-    """Build the tables of a document; cubic in the EDUs of a sentence, linear in the sentences."""
-    sentences = np.asarray(syntax.sentences)
-    starts = np.searchsorted(sentences, sentences, side="left")
-    stops = np.searchsorted(sentences, sentences, side="right")
-    entries: list[tuple[int, int, int]] = []
-    offsets = np.empty(len(sentences), dtype=np.int64)
-    for start, stop in sorted(set(zip(starts.tolist(), stops.tolist(), strict=True))):
-        offsets[start:stop] = len(entries)
-        for middle in range(start + 1, stop):
-            spans = product(range(start, middle), range(middle + 1, stop + 1))
-            entries += [syntax.dominance(begin, middle, end) for begin, end in spans]
-    return DominanceTables(starts, stops, offsets, np.array(entries or [(NOTHING,) * 3]))
-
-
-def dominance_place(begin: IntArray, middle: IntArray, end: IntArray, size: IntArray) -> IntArray:
-    """Where an entry stands in the table of its sentence, given EDUs counted from the sentence's start.
-
-    Entries are ordered by `middle`, then `begin`, then `end`; Σ b·(size − b) of them, for b < middle, come before.
-    """
-    before = middle - 1
-    n_before = size * before * (before + 1) // 2 - before * (before + 1) * (2 * before + 1) // 6
-    place: IntArray = n_before + begin * (size - middle) + (end - middle - 1)
-    return place
+    """Build the tables of a document."""
+    crossings: list[list[tuple[int, ...]]] = [[] for _ in syntax.sentences]
+    edu_of = np.searchsorted(syntax.edu_tokens, np.arange(len(syntax.heads)), side="right") - 1
+    edus = edu_of.tolist()
+    for token, head in enumerate(syntax.heads):
+        low, high = sorted((edus[token], edus[head]))
+        if low == high or syntax.sentences[low] != syntax.sentences[high]:
+            continue
+        for middle in range(low + 1, high + 1):
+            if not any(low <= other[0] and other[1] <= high for other in crossings[middle]):
+                crossings[middle].append((low, high, token, head, syntax.deprels[token]))
+    width = max(1, *map(len, crossings))
+    padded = [found + [(NOTHING,) * 5] * (width - len(found)) for found in crossings]
+    return DominanceTables(*np.moveaxis(np.array(padded, dtype=np.int64), 2, 0))

@@ -16,7 +16,8 @@ import torch
 from safetensors import safe_open
 
 from genrst.apps.cli import main
-from genrst.model.store import WEIGHTS, load_model
+from genrst.model.folder import WEIGHTS
+from genrst.model.store import load_model
 from genrst.training.config import load_config
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, read_log
 

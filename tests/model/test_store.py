@@ -8,7 +8,8 @@ from safetensors.torch import load_file
 
 from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError
 from genrst.model.example import follow_gold
-from genrst.model.store import CONFIG, SYMBOLS, WEIGHTS, Model, load_model, make_network, save_model
+from genrst.model.folder import CONFIG, SYMBOLS, WEIGHTS
+from genrst.model.store import Model, load_model, make_network, save_model
 from genrst.training.dev import gold_likelihood
 from tests.training.samples import SMALL, prepare_samples
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT
+from genrst.search.scorer import EMPTY_STACK, NO_UNIT, States
 
 
 class Place(NamedTuple):
@@ -52,58 +52,50 @@ class TableScorer:
         self.n_edus = tuple(n_edus)
         self.n_labels = n_labels
         self.table = table
-        self.units: dict[int, tuple[int, ...]] = {}
+        self.units: dict[int, tuple[int, ...]] = dict.fromkeys(range(sum(self.n_edus)), (0,))
         self.stacks = {EMPTY_STACK: Stack((), ())}
         self.n_forgotten = 0
-        self._n_numbers = 0
+        self._n_units, self._n_stacks = sum(self.n_edus), 1
 
-    def leaves(self, documents: Tensor, edus: Tensor) -> Tensor:
-        assert all(0 <= e < self.n_edus[d] for d, e in zip(documents.tolist(), edus.tolist(), strict=True))
-        return self._add_units([(0,)] * len(edus))
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+        first = self._n_units
+        for a, b, label in zip(left.tolist(), right.tolist(), labels.tolist(), strict=True):
+            self.units[self._n_units] = (*self.units[a], *self.units[b], label + 1)
+            self._n_units += 1
+        return first
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        rows = zip(left.tolist(), right.tolist(), labels.tolist(), strict=True)
-        return self._add_units([(*self.units[a], *self.units[b], label + 1) for a, b, label in rows])
-
-    def _add_units(self, units: Sequence[tuple[int, ...]]) -> Tensor:
-        numbers = self._new_numbers(len(units))
-        self.units.update(zip(numbers.tolist(), units, strict=True))
-        return numbers
-
-    def _new_numbers(self, count: int) -> Tensor:
-        self._n_numbers += count
-        return torch.arange(self._n_numbers - count, self._n_numbers) + 1
-
-    def push(self, stacks: Tensor, units: Tensor) -> Tensor:
-        numbers = self._new_numbers(len(stacks))
-        for number, stack, unit in zip(numbers.tolist(), stacks.tolist(), units.tolist(), strict=True):
+    def push(self, stacks: Tensor, units: Tensor) -> int:
+        first = self._n_stacks
+        for stack, unit in zip(stacks.tolist(), units.tolist(), strict=True):
             below = self.stacks[stack]
             actions = (*below.actions, *self.units[unit])
-            self.stacks[number] = Stack(actions, (*below.starts, below.actions.count(0)))
-        return numbers
+            self.stacks[self._n_stacks] = Stack(actions, (*below.starts, below.actions.count(0)))
+            self._n_stacks += 1
+        return first
 
-    def score(
-        self, documents: Tensor, stacks: Tensor, second: Tensor, top: Tensor, n_generated: Tensor, needs_words: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        columns = (documents, stacks, second, top, n_generated, needs_words)
-        rows = [self._row(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-        actions, words = zip(*rows, strict=True)
-        return torch.tensor(actions, dtype=torch.double), torch.tensor(words, dtype=torch.double)
+    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+        del n_alike
+        rows = [self._row(*row) for row in zip(*(column.tolist() for column in states), strict=True)]
+        actions, words = zip(*rows, strict=True) if rows else ((), ())
+        shape = (len(rows), 1 + self.n_labels)
+        return (
+            torch.tensor(actions, dtype=torch.double).view(shape),
+            torch.tensor(words, dtype=torch.double)[:n_words],
+        )
 
-    def _row(
-        self, document: int, number: int, second: int, top: int, n_generated: int, needs_words: bool
-    ) -> tuple[list[float], float]:
+    def _row(self, document: int, number: int, second: int, top: int, n_generated: int) -> tuple[list[float], float]:
         stack = self.stacks[number]
         assert (NO_UNIT, NO_UNIT, *stack.starts)[-2:] == (second, top)
         assert stack.actions.count(0) == n_generated
         is_legal = (n_generated < self.n_edus[document], *([second != NO_UNIT] * self.n_labels))
         actions, words = self.table(Place(document, stack.actions, is_legal))
         masked = [score if legal else -math.inf for score, legal in zip(actions, is_legal, strict=True)]
-        return masked, words if needs_words else 0.0
+        return masked, words
 
     def forget(self, units: Tensor, stacks: Tensor) -> None:
         n_before = len(self.units) + len(self.stacks)
-        self.units = {number: self.units[number] for number in units.tolist()}
+        leaves = dict.fromkeys(range(sum(self.n_edus)), (0,))
+        self.units = leaves | {number: self.units[number] for number in units.tolist()}
         self.stacks = {number: self.stacks[number] for number in stacks.tolist()}
         assert EMPTY_STACK in self.stacks
         self.n_forgotten += n_before - len(self.units) - len(self.stacks)

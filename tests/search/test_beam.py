@@ -217,15 +217,17 @@ def test_ties_are_broken_in_order_or_at_random(level, table: Table):
 
 
 @every_level
-def test_impossible_actions_come_last_and_are_no_error(level):
-    """A label that never occurs has no probability; trees with it are still trees."""
+def test_impossible_trees_are_not_found(level):
+    """A label that never occurs has no probability."""
 
     def table(place: Place) -> Scores:
         return Scores([-1.0, -2.0 - 0.1 * len(place.actions), -math.inf])
 
     found = search(TableScorer([4], table), 10**6, level)
-    assert len(found.parses) == 40
-    assert [2 in parse.actions for parse in found.parses] == [False] * 5 + [True] * 35
+    assert len(found.parses) == 5
+    assert not any(2 in parse.actions for parse in found.parses)
+    with pytest.raises(GenrstError, match="a tree must have a probability above zero"):
+        search(TableScorer([4], lambda place: Scores([-1.0, -math.inf, -math.inf])), 3, level)
 
 
 @every_level

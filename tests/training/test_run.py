@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file
 
 from genrst.errors import ConfigError, CorpusFormatError
-from genrst.model.store import WEIGHTS, load_model
+from genrst.model.folder import WEIGHTS
+from genrst.model.store import load_model
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.config import RunConfig, TrainingConfig, load_config
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1

@@ -1,0 +1,149 @@
+"""Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`) and list items (`item`).
+
+A blank line always ends a paragraph; headings, rules (`---`) and list items need none. Other line ends stay inside a
+paragraph, as in hard-wrapped text and poems, unless a line of the block is too long to have been wrapped: then a line
+that ends like a sentence ends its paragraph. Not here: sentences (`genrst.text.annotate`).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from genrst.corpora.document import Span
+
+TITLE_WORDS = 12
+"""The most words of a heading; nine in ten headings of GUM have no more than 10."""
+WRAPPED_WORDS = 30
+"""The most words of a line that was wrapped by hand: 120 columns of English hold about 20."""
+
+# A line starts with what is visible in it, so that no run of white space is read twice.
+_LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
+_HASHES = re.compile(r"#{1,6}\s+\S")
+_UNDERLINE = re.compile(r"={2,}|-{2,}")
+_RULE = re.compile(r"([-*_=])(?:\s*\1){2,}")
+_ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
+_FIRST_ITEM = re.compile(r"[^\w(]|\(?[1aAi][.)]")
+_CLOSING = "\"'”’»)]}*_"
+_FINAL = tuple(".!?…:。！？")
+_NOT_IN_TITLE = (*_FINAL, *",;—–-")
+
+
+def paragraphs(text: str) -> tuple[Span, ...]:
+    """The paragraphs of a text, in order, without white space around them; every other character is in one.
+
+    The label of a span is `p`, `head` or `item`. Markup (`#`, `-`, `1.`) is part of its paragraph.
+    """
+    found = [paragraph for block in _blocks(text) for paragraph in _split(block)]
+    for paragraph in found[:-1]:  # a short line with nothing below it is a text, or a signature
+        if paragraph.is_title:
+            paragraph.label = "head"
+    return tuple(Span(paragraph.lines[0].start, paragraph.lines[-1].end, paragraph.label) for paragraph in found)
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends in sentence-final punctuation, perhaps inside quotes or brackets."""
+    return text.rstrip(_CLOSING).endswith(_FINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that is not blank, without the white space around it."""
+
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def is_rule(self) -> bool:
+        return _RULE.fullmatch(self.text) is not None
+
+    @property
+    def is_item(self) -> bool:
+        return not self.is_rule and _ITEM.match(self.text) is not None
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it looks like a heading without markup: short, with a letter, without final punctuation."""
+        return (
+            not self.has_more_words(TITLE_WORDS)
+            and not self.text.rstrip(_CLOSING).endswith(_NOT_IN_TITLE)
+            and any(character.isalpha() for character in self.text)
+        )
+
+    def has_more_words(self, limit: int) -> bool:
+        return len(self.text.split(None, limit)) > limit
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    label: str
+    lines: list[_Line]
+    is_alone: bool
+    """Whether lines are paragraphs here, so that one can be a heading without markup."""
+
+    @property
+    def is_title(self) -> bool:
+        return self.label == "p" and self.is_alone and len(self.lines) == 1 and self.lines[0].is_title
+
+    @property
+    def is_closed(self) -> bool:
+        return self.label == "head" or self.lines[-1].is_rule
+
+
+def _blocks(text: str) -> Iterator[list[_Line]]:
+    """Runs of lines without a blank one between them."""
+    block: list[_Line] = []
+    end = 0
+    for match in _LINE.finditer(text):
+        gap = text[end : match.start()]
+        if block and ("\u2029" in gap or len(f"{gap}.".splitlines()) > 2):
+            yield block
+            block = []
+        block.append(_Line(match.start(), match[0].rstrip()))
+        end = match.end()
+    if block:
+        yield block
+
+
+def _split(block: list[_Line]) -> list[_Paragraph]:
+    """The paragraphs of a block."""
+    is_list = sum(line.is_item for line in block) > 1
+    is_unwrapped = any(line.has_more_words(WRAPPED_WORDS) for line in block)
+    found: list[_Paragraph] = []
+    for line in block:
+        above = found[-1] if found else None
+        if above is not None and _is_underline(line, above):
+            above.label = "head"
+            above.lines.append(line)
+        elif above is None or _is_start(line, above, is_list, is_unwrapped):
+            found.append(_Paragraph(_label(line), [line], is_unwrapped or len(block) == 1))
+        else:
+            above.lines.append(line)
+    return found
+
+
+def _is_underline(line: _Line, above: _Paragraph) -> bool:
+    """Whether a line makes the one above it a heading."""
+    is_heading = above.label == "p" and len(above.lines) == 1 and not above.lines[0].has_more_words(TITLE_WORDS)
+    return is_heading and not above.is_closed and _UNDERLINE.fullmatch(line.text) is not None
+
+
+def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool) -> bool:
+    """Whether a line starts a paragraph below another one without a blank line between them."""
+    if above.is_closed or line.is_rule or _HASHES.match(line.text):
+        return True
+    last = above.lines[-1]
+    if line.is_item:
+        # In prose, only the first item of a list: wrapped lines also start with a dash, or a number and a full stop.
+        is_first = _FIRST_ITEM.match(line.text) is not None and (is_list or ends_sentence(last.text))
+        return above.label == "item" or is_first
+    return is_unwrapped and (ends_sentence(last.text) or last.is_title)
+
+
+def _label(line: _Line) -> str:
+    if _HASHES.match(line.text):
+        return "head"
+    return "item" if line.is_item else "p"

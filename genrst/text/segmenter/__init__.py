@@ -1,0 +1,1 @@
+"""EDU segmentation: a small trained network over annotated tokens, and rules for where there is none. No spaCy here."""

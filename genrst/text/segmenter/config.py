@@ -1,0 +1,36 @@
+"""The sizes of a segmenter."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from genrst.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class SegmenterConfig:
+    """A BiLSTM over the tokens of a few sentences."""
+
+    word_size: int = 64
+    """Width of word embeddings."""
+    affix_size: int = 16
+    """Width of the embeddings of the first and of the last letters of a word."""
+    shape_size: int = 8
+    """Width of the embeddings of a word's shape, the gap before it, its paragraph's kind, and of each distance."""
+    syntax_size: int = 24
+    """Width of the embeddings of tags and of dependency relations."""
+    pointer_size: int = 48
+    """Width of what is seen of a token's head, and of the subtrees that start or end with it."""
+    hidden_size: int = 192
+    """Width of each direction of the BiLSTM, and of the layer above it."""
+    layers: int = 2
+    dropout: float = 0.4
+    window: int = 128
+    """The most tokens that are read together, unless a sentence has more."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int) and value < 1:
+                raise ConfigError(f"segmenter.{field.name}: the value must be 1 or more, was: {value}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"segmenter.dropout: the value must be 0 or more and less than 1, was: {self.dropout}")
