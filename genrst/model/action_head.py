@@ -3,19 +3,36 @@
 import torch
 from torch import Tensor, nn
 
+from genrst.transitions.layout import Boundary
+
 
 class ActionHead(nn.Module):
-    """Scores for GEN (column 0) and every RE(r, n)."""
+    """Scores for GEN (column 0) and every RE(r, n).
 
-    def __init__(self, state_size: int, n_actions: int) -> None:
+    With kinds, GEN with a new sentence and GEN with a new paragraph stand in two more columns at the end. The text says
+    which kind comes, so only that one is asked for.
+    """
+
+    def __init__(self, state_size: int, n_labels: int, has_kinds: bool = False) -> None:
         super().__init__()
-        self.scores = nn.Linear(state_size, n_actions)
+        self.n_labels = n_labels
+        self.scores = nn.Linear(state_size, 1 + n_labels + (len(Boundary) - 1) * has_kinds)
 
-    def forward(self, states: Tensor, can_generate: Tensor, can_reduce: Tensor) -> Tensor:
-        """Log-probabilities of the actions; illegal ones have −∞.
+    def forward(self, states: Tensor, can_generate: Tensor, can_reduce: Tensor, boundaries: Tensor) -> Tensor:
+        """Log-probabilities of the actions; illegal ones have −∞. `boundaries` are what the next EDUs begin.
 
-        Shape: states (states, state_size), can_generate (states), can_reduce (states) → (states, actions)
+        Shape: states (states, state_size), can_generate (states), can_reduce (states), boundaries (states)
+        → (states, 1 + labels)
         """
-        scores = self.scores(states)
-        is_illegal = torch.cat([~can_generate[:, None], ~can_reduce[:, None].expand(-1, scores.shape[1] - 1)], dim=1)
-        return torch.log_softmax(scores.masked_fill(is_illegal, -torch.inf), dim=1)
+        return self.normalise(self.scores(states), can_generate, can_reduce, boundaries)
+
+    def normalise(self, scores: Tensor, can_generate: Tensor, can_reduce: Tensor, boundaries: Tensor) -> Tensor:
+        """The same from scores."""
+        n_kinds = scores.shape[1] - self.n_labels
+        reduces = can_reduce[:, None].expand(-1, self.n_labels)
+        is_legal = torch.cat([can_generate[:, None], reduces, can_generate[:, None].expand(-1, n_kinds - 1)], dim=1)
+        logp = torch.log_softmax(scores.masked_fill(~is_legal, -torch.inf), dim=1)
+        if n_kinds == 1:
+            return logp
+        column = torch.where(boundaries == 0, 0, self.n_labels + boundaries)
+        return torch.cat([logp.gather(1, column[:, None]), logp[:, 1 : 1 + self.n_labels]], dim=1)

@@ -13,6 +13,7 @@ from torch import Tensor
 from genrst.model.example import Example, GoldStates, is_generate
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
 from genrst.model.vocabulary import EOS_ID
+from genrst.transitions.layout import boundaries
 
 Part = TypeVar("Part")
 
@@ -58,6 +59,11 @@ class Steps:
     feature_words: Tensor
     comparisons: Tensor
     deprels: Tensor
+    layout: Tensor
+    direct_edus: Tensor
+    """First, last and nuclear EDU of the top unit, then of the second, over all documents; their number for none."""
+    boundaries: Tensor
+    """What the next EDU begins; 0 when none is left."""
     n_read: Tensor
     """Row of the lookahead: EDUs read so far, counted over documents with m + 1 rows each."""
 
@@ -146,8 +152,7 @@ def _steps(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Steps:
     for first, example, states in zip(
         accumulate((e.n_edus + 1 for e in examples), initial=0), examples, gold, strict=False
     ):
-        is_generated = np.asarray(example.actions) == 0
-        n_read = np.cumsum(is_generated) - is_generated
+        n_read = _n_read(example)
         depth = np.concatenate([[0], states.computation.depth[:-1]])
         read.append(first + n_read)
         generate.append(n_read < example.n_edus)
@@ -160,8 +165,31 @@ def _steps(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Steps:
         _join([states.features.words for states in gold]),
         _join([states.features.comparisons for states in gold]),
         _join([states.features.deprels for states in gold]),
+        _join([states.features.layout for states in gold]),
+        torch.from_numpy(_direct_edus(examples, gold)),
+        _join([np.append(boundaries(e.syntax), 0)[_n_read(e)] for e in examples]),
         _join(read),
     )
+
+
+def _n_read(example: Example) -> IntArray:
+    """The EDUs read before each step."""
+    is_generated = np.asarray(example.actions) == 0
+    n_read: IntArray = np.cumsum(is_generated) - is_generated
+    return n_read
+
+
+def _direct_edus(examples: Sequence[Example], gold: Sequence[GoldStates]) -> IntArray:
+    n_edus = sum(example.n_edus for example in examples)
+    parts = []
+    for first, states in zip(accumulate((e.n_edus for e in examples), initial=0), gold, strict=False):
+        run = states.computation
+        of_unit = first + np.stack([run.start, run.stop - 1, run.nuclear], axis=1)
+        # The last row is for no unit: below = −1 takes it, and so does the state before the first step.
+        of_unit = np.append(of_unit, [[n_edus] * 3], axis=0)
+        after = np.concatenate([of_unit[:-1], of_unit[run.below]], axis=1)
+        parts.append(np.concatenate([np.full((1, 6), n_edus), after[:-1]]))
+    return np.concatenate(parts)
 
 
 def _trees(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Trees:

@@ -42,8 +42,21 @@ class ModelConfig:
     """Width of the embeddings that compare sentences and paragraphs."""
     deprel_size: int = 50
     """Width of dependency relation embeddings."""
+    layout_size: int | None = None
+    """Width of embeddings of the layout of units. With it GEN comes in three kinds: in a sentence, with a new sentence,
+    with a new paragraph. The paper has neither."""
+    direct_size: int | None = None
+    """Width to which the first, last and nuclear EDU of the top two units enter the state (not the paper's)."""
+    hidden_size: int | None = None
+    """Width of a hidden layer between the state and what is predicted from it (not the paper's)."""
+    output_words: int | None = None
+    """How many of the most frequent words are generated; the others are generated as `<unk>`. All if not given."""
+    dropout: float = 0.0
+    """Share of the EDU vectors and of the hidden layer that is dropped in training (the paper has none)."""
 
     def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"model.dropout: the value must be 0 or more and less than 1, was: {self.dropout}")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, int) and value < 1:

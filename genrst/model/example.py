@@ -9,6 +9,7 @@ import numpy as np
 from genrst.model.schedule import GENERATE, Computation, IntArray, run
 from genrst.model.vocabulary import NONE_ID, PAD_ID
 from genrst.transitions.features import NOTHING, Features, Syntax
+from genrst.transitions.layout import boundaries, unit_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class StateFeatures(NamedTuple):
     """Shape: (states, 2): sentences, paragraphs."""
     deprels: IntArray
     """Shape: (states)"""
+    layout: IntArray
+    """Shape: (states, 6): three numbers of the top unit, three of the second."""
 
 
 class GoldStates(NamedTuple):
@@ -53,7 +56,18 @@ def follow_gold(example: Example, nucleus_is_right: Sequence[bool]) -> GoldState
     computation = run(example.actions, nucleus_is_right)
     rows = [encode_features(example, _features_before(example, computation, step)) for step in range(len(computation))]
     words, comparisons, deprels = zip(*rows, strict=True)
-    return GoldStates(computation, StateFeatures(np.array(words), np.array(comparisons), np.array(deprels)))
+    layout = _layouts(boundaries(example.syntax), computation)
+    return GoldStates(computation, StateFeatures(np.array(words), np.array(comparisons), np.array(deprels), layout))
+
+
+def _layouts(found: Sequence[int], computation: Computation) -> IntArray:
+    """The layout of the top two units before each step."""
+    spans = list(zip(computation.start.tolist(), computation.stop.tolist(), strict=True))
+    of_unit = [unit_layout(found, *span) for span in spans]
+    nothing = unit_layout(found, -1, -1)
+    below = [of_unit[second] if second >= 0 else nothing for second in computation.below.tolist()]
+    after = [(*top, *second) for top, second in zip(of_unit, below, strict=True)]
+    return np.array([(*nothing, *nothing), *after[:-1]])
 
 
 def _features_before(example: Example, computation: Computation, step: int) -> Features:

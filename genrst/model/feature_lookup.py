@@ -16,14 +16,21 @@ from genrst.model.schedule import IntArray
 from genrst.model.vocabulary import NONE_ID, PAD_ID
 from genrst.transitions.feature_tables import dominance_tables, head_word_tables
 from genrst.transitions.features import NOTHING, Comparison, Syntax
+from genrst.transitions.layout import SIZES, boundaries
 
 
 class LookedUp(NamedTuple):
-    """What the network embeds: words (states, 8), comparisons (states, 2), dependency relations (states)."""
+    """What the network embeds.
+
+    Shape: words (states, 8), comparisons (states, 2), deprels (states), layout (states, 6), boundaries (states)
+    """
 
     words: Tensor
     comparisons: Tensor
     deprels: Tensor
+    layout: Tensor
+    boundaries: Tensor
+    """What the next EDU begins."""
 
 
 def join_syntax(parts: Sequence[Syntax]) -> Syntax:
@@ -41,6 +48,22 @@ def join_syntax(parts: Sequence[Syntax]) -> Syntax:
         shifted([part.sentences for part in parts], [part.sentences[-1] + 1 for part in parts]),
         shifted([part.paragraphs for part in parts], [part.paragraphs[-1] + 1 for part in parts]),
     )
+
+
+def _boundaries(examples: Sequence[Example]) -> IntArray:
+    """What each EDU begins, and one more for the end."""
+    return np.array([boundary for example in examples for boundary in boundaries(example.syntax)] + [0])
+
+
+def _next_boundaries(found: IntArray) -> IntArray:
+    """For each EDU the next one that begins a sentence or a paragraph, and the next that begins a paragraph.
+
+    Shape: (EDUs + 1) → (EDUs + 1, 2)
+    """
+    following = np.full((len(found), 2), len(found))
+    for edu in range(len(found) - 2, -1, -1):
+        following[edu] = np.where(found[edu + 1] >= [1, 2], edu + 1, following[edu + 1])
+    return following
 
 
 class FeatureLookup:
@@ -63,6 +86,8 @@ class FeatureLookup:
         self._block_size = moved(heads.block_size)
         self._low, self._high = moved(dominance.low), moved(dominance.high)
         self._dominance = moved(np.stack([dominance.words, dominance.heads, dominance.deprels], axis=2))
+        self._boundaries, self._next = moved(_boundaries(examples)), moved(_next_boundaries(_boundaries(examples)))
+        self._sizes = moved(SIZES)
         self._three = torch.arange(3, device=device)
 
     def features(self, second: Tensor, top: Tensor, stop: Tensor) -> LookedUp:
@@ -78,7 +103,19 @@ class FeatureLookup:
         heads = self._unit_words(starts, torch.maximum(stops, starts + 1), is_there)
         dominance, deprels = self._dominant(second, top, stop, is_two)
         comparisons = [self._compare(groups, second, top, stop, is_two) for groups in self._groups]
-        return LookedUp(torch.cat([*heads, dominance], dim=1), torch.stack(comparisons, dim=1), deprels)
+        layout = self._layout(starts, stops, is_there)
+        words = torch.cat([*heads, dominance], dim=1)
+        return LookedUp(words, torch.stack(comparisons, dim=1), deprels, layout, self._boundaries[stop])
+
+    def _layout(self, start: Tensor, stop: Tensor, is_there: Tensor) -> Tensor:
+        """As `genrst.transitions.layout.unit_layout` has it.
+
+        Shape: (2, states) → (states, 6)
+        """
+        inside = (self._next[start] < stop[..., None]).sum(dim=2)
+        size = torch.bucketize(stop - start, self._sizes, right=True)
+        numbers = torch.stack([self._boundaries[start], inside, size], dim=2) + 1
+        return torch.cat([*torch.where(is_there[..., None], numbers, 0)], dim=1)
 
     def _unit_words(self, start: Tensor, stop: Tensor, is_there: Tensor) -> Tensor:
         """The words with outside heads of units.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from genrst.model.vocabulary import FIRST_OUTPUT_ID
+from genrst.model.vocabulary import FIRST_OUTPUT_ID, UNK_ID
 
 
 class LanguageModel(nn.Module):
@@ -22,6 +22,15 @@ class LanguageModel(nn.Module):
         self.from_stack = nn.Linear(state_size, word_size)
         self.from_decoder = nn.Linear(decoder_size, word_size, bias=False)
         self.bias = nn.Parameter(torch.zeros(n_words - FIRST_OUTPUT_ID))
+
+    @property
+    def outputs(self) -> slice:
+        """The words that can be generated; all others are generated as `<unk>`."""
+        return slice(FIRST_OUTPUT_ID, FIRST_OUTPUT_ID + len(self.bias))
+
+    def targets(self, words: Tensor) -> Tensor:
+        """The number of each word among those that can be generated."""
+        return torch.where(words < self.outputs.stop, words, UNK_ID) - FIRST_OUTPUT_ID
 
     def decode(self, words: PackedSequence) -> Tensor:
         """The decoder state after each word, in packed order, after one row for the state before any word.
@@ -40,9 +49,9 @@ class LanguageModel(nn.Module):
         (blank noise).
 
         Shape: queries (words, word_size), embeddings (vocabulary, word_size), is_blank (words, vocabulary),
-        unknown (word_size) → (words, vocabulary − 2)
+        unknown (word_size) → (words, outputs)
         """
-        scores = queries @ embeddings[FIRST_OUTPUT_ID:].T
+        scores = queries @ embeddings[self.outputs].T
         if is_blank is not None:
-            scores = torch.where(is_blank[:, FIRST_OUTPUT_ID:], (queries @ unknown)[:, None], scores)
+            scores = torch.where(is_blank[:, self.outputs], (queries @ unknown)[:, None], scores)
         return torch.log_softmax(scores + self.bias, dim=1)

@@ -19,8 +19,9 @@ from genrst.model.feature_embeddings import FeatureEmbeddings
 from genrst.model.language_model import LanguageModel
 from genrst.model.lookahead import Lookahead
 from genrst.model.stack import StackLSTM
+from genrst.model.state import StateLayer
 from genrst.model.states import stack_rows
-from genrst.model.vocabulary import FIRST_OUTPUT_ID, UNK_ID
+from genrst.model.vocabulary import SPECIALS, UNK_ID
 
 
 class LogProbabilities(NamedTuple):
@@ -44,15 +45,18 @@ class Network(nn.Module):
         self.composition = Composition(edu_size, config.relation_size, config.unit_size, n_labels)
         self.stack = StackLSTM(config.unit_size, config.stack_size)
         self.features = FeatureEmbeddings(config.word_size, config.boundary_size, config.deprel_size, n_deprels)
-        state_size = config.stack_size + self.features.size
         self.lookahead = Lookahead(edu_size, config.lookahead_size) if config.kind == "discriminative" else None
+        self.state = StateLayer(config, self.features.size, config.lookahead_size if self.lookahead else 0)
         self.language_model = (
-            LanguageModel(config.word_size, state_size, config.decoder_size, n_words)
+            LanguageModel(config.word_size, self.state.size, config.decoder_size, self._n_outputs(n_words))
             if config.kind == "generative"
             else None
         )
-        seen_size = state_size + (config.lookahead_size if self.lookahead else 0)
-        self.action_head = ActionHead(seen_size, 1 + n_labels)
+        self.action_head = ActionHead(self.state.size, n_labels, has_kinds=config.layout_size is not None)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def _n_outputs(self, n_words: int) -> int:
+        return min(n_words, len(SPECIALS) + (self.config.output_words or n_words))
 
     def forward(self, batch: Batch, is_blank: Tensor | None = None) -> LogProbabilities:
         """Score the gold computations of a batch.
@@ -60,9 +64,9 @@ class Network(nn.Module):
         `is_blank` (documents, vocabulary) marks words whose embeddings are replaced by that of `<unk>`, in and out.
         """
         packed = self.embed_packed(batch.words, is_blank)
-        edus = self.edu_encoder(packed)
+        edus = self.dropout(self.edu_encoder(packed))
         states = self.state_vectors(batch, edus, is_blank)
-        action_logp = self._action_logp(batch, states, edus)
+        action_logp = self._action_logp(batch, states)
         if self.language_model is None:
             return LogProbabilities(action_logp, action_logp.new_zeros(0))
         return LogProbabilities(action_logp, self._word_logp(batch, states, packed, is_blank))
@@ -75,7 +79,7 @@ class Network(nn.Module):
     def state_vectors(self, batch: Batch, edus: Tensor, is_blank: Tensor | None = None) -> Tensor:
         """h_S before every step (equation 8).
 
-        Shape: (steps, stack_size + features.size)
+        Shape: (steps, state.size)
         """
         units = self._compose_all(batch.trees, edus)
         stacks = self._push_all(batch.trees, units)
@@ -83,7 +87,12 @@ class Network(nn.Module):
         documents = steps.documents[:, None].expand_as(steps.feature_words)
         words = self.embeddings(_blank(steps.feature_words, documents, is_blank))
         features = self.features(words, steps.comparisons, steps.deprels)
-        return torch.cat([stacks.index_select(0, batch.trees.state_rows), features], dim=1)
+        ahead = None
+        if self.lookahead is not None:
+            ahead = self.lookahead(edus, list(batch.n_edus)).index_select(0, steps.n_read)
+        stacks = stacks.index_select(0, batch.trees.state_rows)
+        states: Tensor = self.state(stacks, features, steps.layout, edus, steps.direct_edus, ahead)
+        return states
 
     def _compose_all(self, trees: Trees, edus: Tensor) -> Tensor:
         """The hidden states of all units, in the order of their steps."""
@@ -107,12 +116,9 @@ class Network(nn.Module):
             done.append(level.hidden)
         return torch.cat(done)
 
-    def _action_logp(self, batch: Batch, states: Tensor, edus: Tensor) -> Tensor:
+    def _action_logp(self, batch: Batch, states: Tensor) -> Tensor:
         steps = batch.steps
-        if self.lookahead is not None:
-            ahead = self.lookahead(edus, list(batch.n_edus))
-            states = torch.cat([states, ahead.index_select(0, steps.n_read)], dim=1)
-        logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce)
+        logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce, steps.boundaries)
         return logp.gather(1, steps.actions[:, None])[:, 0]
 
     def _word_logp(self, batch: Batch, states: Tensor, packed: PackedSequence, is_blank: Tensor | None) -> Tensor:
@@ -123,7 +129,7 @@ class Network(nn.Module):
         queries = from_stack.index_select(0, targets.steps) + decoded.index_select(0, targets.decoder_rows)
         blank = None if is_blank is None else is_blank.index_select(0, targets.documents)
         logp: Tensor = self.language_model(queries, self.embeddings.weight, blank, self.embeddings.weight[UNK_ID])
-        return logp.gather(1, targets.words[:, None] - FIRST_OUTPUT_ID)[:, 0]
+        return logp.gather(1, self.language_model.targets(targets.words)[:, None])[:, 0]
 
 
 def _blank(words: Tensor, documents: Tensor, is_blank: Tensor | None) -> Tensor:

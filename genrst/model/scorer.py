@@ -15,7 +15,7 @@ from genrst.model.batch import pack_words
 from genrst.model.example import Example
 from genrst.model.feature_lookup import FeatureLookup
 from genrst.model.network import Network
-from genrst.model.state_scores import StateScores
+from genrst.model.state_scores import Shown, StateScores
 from genrst.model.states import HiddenCell
 from genrst.model.table import Table
 from genrst.model.word_scores import WordScores
@@ -37,9 +37,9 @@ class NetworkScorer:
         self._first_edu = torch.tensor([*accumulate(self.n_edus[:-1], initial=0)], device=self.device)
         self._is_right = torch.tensor(nucleus_is_right[1:], device=self.device)
         edus = network.edu_encoder(network.embed_packed(pack_words(examples).to(self.device)))
-        self._ahead = network.lookahead(edus, list(self.n_edus)) if network.lookahead is not None else None
+        ahead = network.lookahead(edus, list(self.n_edus)) if network.lookahead is not None else None
         self._features = FeatureLookup(examples, self.device)
-        self._state_scores = StateScores(network, examples)
+        self._state_scores = StateScores(network, examples, edus, ahead)
         self._word_scores = WordScores(network, examples) if network.language_model is not None else None
         self._split_inputs(edus)
         self._start_tables(edus)
@@ -55,8 +55,9 @@ class NetworkScorer:
     def _start_tables(self, edus: Tensor) -> None:
         leaves = self._network.composition.leaves(edus)
         nuclear = torch.arange(len(edus), device=self.device)
+        nothing = torch.full((1,), len(edus), device=self.device)
         self._units = Table([*leaves, self._network.stack.inputs(leaves.hidden), nuclear])
-        self._stacks = Table(list(self._network.stack.empty()))
+        self._stacks = Table([*self._network.stack.empty(), nothing, nothing])
 
     @torch.inference_mode()
     def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
@@ -73,23 +74,23 @@ class NetworkScorer:
     @torch.inference_mode()
     def push(self, stacks: Tensor, units: Tensor) -> int:
         """Make the stacks with a unit more on top."""
-        (inputs,) = self._units.rows(units, columns=[2])
-        return self._stacks.append(list(self._network.stack(inputs, HiddenCell(*self._stacks.rows(stacks)))))
+        inputs, nuclear = self._units.rows(units, columns=[2, 3])
+        hidden, cell, nuclear_below, _ = self._stacks.rows(stacks)
+        return self._stacks.append([*self._network.stack(inputs, HiddenCell(hidden, cell)), nuclear, nuclear_below])
 
     @torch.inference_mode()
     def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the next action, and of the words of the next EDU of the first `n_words` states."""
         documents, stacks, second, top, n_generated = states
-        (hidden,) = self._stacks.rows(stacks, columns=[0])
+        hidden, nuclear, nuclear_below = self._stacks.rows(stacks, columns=[0, 2, 3])
         first = self._first_edu[documents]
-        is_pair = second >= 0
-        numbered = (torch.where(is_pair, second + first, -1), torch.where(top >= 0, top + first, -1))
-        ahead = self._ahead[first + documents + n_generated] if self._ahead is not None else None
-        features = self._features.features(*numbered, n_generated + first)
-        actions, queries = self._state_scores(hidden, features, ahead)
+        is_one, is_pair, read = top >= 0, second >= 0, n_generated + first
+        start, start_below = torch.where(is_one, top + first, -1), torch.where(is_pair, second + first, -1)
+        features = self._features.features(start_below, start, read)
+        shown = Shown(start, read - 1, nuclear, start_below, start - 1, nuclear_below, read + documents)
+        actions, queries = self._state_scores(hidden, features, shown)
         can_generate = n_generated < self._sizes[documents]
-        is_legal = torch.cat([can_generate[:, None], is_pair[:, None].expand(-1, self.n_labels)], dim=1)
-        action_logp = torch.log_softmax(actions.masked_fill(~is_legal, -torch.inf), dim=1)
+        action_logp = self._network.action_head.normalise(actions, can_generate, is_pair, features.boundaries)
         if self._word_scores is None or not n_words:
             return action_logp, actions.new_zeros(n_words)
         # Where no EDU is left any will do: its words count for nothing.

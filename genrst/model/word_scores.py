@@ -14,7 +14,7 @@ from torch import Tensor
 from genrst.model.batch import pack_words
 from genrst.model.example import Example
 from genrst.model.network import Network
-from genrst.model.vocabulary import EOS_ID, FIRST_OUTPUT_ID
+from genrst.model.vocabulary import EOS_ID
 
 MOST_ENTRIES = 2**28
 """Numbers that are worked on at once on a GPU: one GiB."""
@@ -26,7 +26,7 @@ class WordScores:
     def __init__(self, network: Network, examples: Sequence[Example]) -> None:
         model = network.language_model
         assert model is not None
-        self._embeddings = network.embeddings.weight[FIRST_OUTPUT_ID:].T.contiguous()
+        self._embeddings = network.embeddings.weight[model.outputs].T.contiguous()
         device = self._embeddings.device
         words = pack_words(examples)
         lengths = np.concatenate([example.edu_lengths for example in examples])
@@ -37,7 +37,7 @@ class WordScores:
         starts = stops - lengths - 1
         self._starts, self._stops = starts.tolist(), stops.tolist()
         self._borders = torch.from_numpy(starts).to(device), torch.from_numpy(stops).to(device)
-        self._targets = torch.from_numpy(text - FIRST_OUTPUT_ID).to(device)
+        self._targets = model.targets(torch.from_numpy(text)).to(device)
         self._decoded = model.from_decoder(model.decode(network.embed_packed(words.to(device))))[
             torch.from_numpy(rows).to(device)
         ]

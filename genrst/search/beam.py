@@ -49,6 +49,7 @@ class BeamOptions:
             raise UsageError(f"a stack must have room for two units or more, was: {self.max_stack}")
 
 
+@torch.inference_mode()
 def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generator | None = None) -> list[Found]:
     """Parse all documents of a scorer. Ties at the end of a beam are broken at random if a generator is given."""
     found = [Found([]) for _ in scorer.n_edus]
@@ -57,7 +58,9 @@ def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generato
     forest, completed, beams = Forest(scorer), Completed(), start(scorer)
     n_generating = len(found)
     for step, diagonal in enumerate(_diagonals(scorer, options), start=1):
-        successors = expand(forest, beams, options.word_weight, options.max_stack, n_generating)
+        successors = expand(
+            forest, beams, options.word_weight, options.max_stack, n_generating, is_level=options.level == "bag"
+        )
         scores = _offered(successors, diagonal)
         best = choose(scores, options.beam, generator)
         if options.with_trace:

@@ -33,17 +33,19 @@ def expand(
     word_weight: float = 1.0,
     max_stack: int | None = None,
     n_generating: int | None = None,
+    is_level: bool = True,
 ) -> Successors:
     """All successors of hypotheses: GEN where an EDU is left and the stack has room, RE with every label.
 
-    Only the first `n_generating` beams may generate, if known.
+    Only the first `n_generating` beams may generate, if known. With `is_level` all hypotheses of a beam have come
+    to the same EDU.
     """
     n_beams, n_places = beams.shape
     can_generate = beams.n_generated < forest.n_edus[beams.documents][:, None]
     if max_stack is not None:
         can_generate &= beams.sizes < max_stack
     n_words = n_places * (n_beams if n_generating is None else n_generating) if word_weight else 0
-    action_logp, word_logp = _score(forest, beams, can_generate, n_words)
+    action_logp, word_logp = _score(forest, beams, can_generate, n_words, is_level)
     action_logp = action_logp.view(n_beams, n_places, -1) + beams.action_logp[:, :, None]
     generate_logp = action_logp[:, :, 0].masked_fill(~can_generate, -torch.inf)
     word_logp = word_logp.view(n_beams, n_places) + beams.word_logp
@@ -52,30 +54,51 @@ def expand(
     return Successors(generate_logp, word_logp, reduce_logp, generate_logp + word_weight * word_logp, reduce_scores)
 
 
-def _score(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int) -> tuple[Tensor, Tensor]:
-    """The log-probabilities of all next actions, and of the next words.
+def _score(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int, is_level: bool) -> tuple[Tensor, Tensor]:
+    """The log-probabilities of all next actions, −∞ where there is no hypothesis, and of the next words.
 
     Shape: (hypotheses, 1 + n_labels), (hypotheses)
     """
-    n_places = beams.shape[1]
-    documents, stacks = beams.documents.repeat_interleave(n_places), beams.stacks.flatten()
-    n_generated, rows = beams.n_generated.flatten(), None
-    if can_wait(forest.device):
-        is_alive = beams.is_alive.flatten()
-        generates = can_generate.flatten() & is_alive
-        rows = torch.cat([generates.nonzero()[:, 0], (is_alive & ~generates).nonzero()[:, 0]])
-        n_words = int(generates.sum()) if n_words else 0
-        documents, stacks, n_generated = documents[rows], stacks[rows], n_generated[rows]
+    is_alive, generates = beams.is_alive.flatten(), can_generate.flatten()
+    states = beams.documents.repeat_interleave(beams.shape[1]), beams.stacks.flatten(), beams.n_generated.flatten()
+    ask = _ask_some if can_wait(forest.device) else _ask_all
+    action_logp, word_logp = ask(forest, states, is_alive, generates, n_words, beams.shape[1] if is_level else 1)
+    forest.watch(action_logp, word_logp)
+    return action_logp, word_logp
+
+
+Columns = tuple[Tensor, Tensor, Tensor]
+
+
+def _ask_some(
+    forest: Forest, columns: Columns, is_alive: Tensor, generates: Tensor, n_words: int, n_alike: int
+) -> tuple[Tensor, Tensor]:
+    """Score what is needed and nothing else."""
+    del n_alike
+    generating, others = (is_alive & generates).nonzero()[:, 0], (is_alive & ~generates).nonzero()[:, 0]
+    rows = torch.cat([generating, others])
+    documents, stacks, n_generated = (column[rows] for column in columns)
     states = States(documents, stacks, *forest.tops(stacks), n_generated)
-    action_logp, some_words = forest.scorer.score(states, n_words, n_places if rows is None else 1)
-    forest.watch(action_logp, some_words)
-    word_logp = torch.zeros(can_generate.numel(), dtype=torch.double, device=forest.device)
-    if rows is None:
-        word_logp[:n_words] = some_words
-        return action_logp.double(), word_logp
-    word_logp[rows[:n_words]] = some_words.double()
-    everywhere = torch.full((len(word_logp), action_logp.shape[1]), -torch.inf, dtype=torch.double)
-    return everywhere.index_copy_(0, rows, action_logp.double()), word_logp
+    some_actions, some_words = forest.scorer.score(states, len(generating) if n_words else 0)
+    action_logp = torch.full((len(is_alive), some_actions.shape[1]), -torch.inf, dtype=torch.double)
+    word_logp = torch.zeros(len(is_alive), dtype=torch.double)
+    word_logp[generating[: len(some_words)]] = some_words.double()
+    return action_logp.index_copy_(0, rows, some_actions.double()), word_logp
+
+
+def _ask_all(
+    forest: Forest, columns: Columns, is_alive: Tensor, generates: Tensor, n_words: int, n_alike: int
+) -> tuple[Tensor, Tensor]:
+    """Score every place, and drop what is said about those without a hypothesis."""
+    documents, stacks, n_generated = columns
+    n_generated = torch.where(is_alive, n_generated, 0)
+    if n_alike > 1:
+        n_generated = n_generated.view(-1, n_alike).amax(dim=1).repeat_interleave(n_alike)
+    states = States(documents, stacks, *forest.tops(stacks), n_generated)
+    all_actions, some_words = forest.scorer.score(states, n_words, n_alike)
+    word_logp = torch.zeros(len(is_alive), dtype=torch.double, device=forest.device)
+    word_logp[:n_words] = torch.where((is_alive & generates)[:n_words], some_words.double(), 0.0)
+    return torch.where(is_alive[:, None], all_actions.double(), -torch.inf), word_logp
 
 
 def choose(scores: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:

@@ -53,6 +53,7 @@ class WordOptions:
         return self.beam, self.beam if self.word_beam is None else self.word_beam, fast
 
 
+@torch.inference_mode()
 def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generator | None = None) -> list[Found]:
     """Parse all documents of a scorer, each at its own pace."""
     found = [Found([]) for _ in scorer.n_edus]

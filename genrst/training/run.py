@@ -95,13 +95,19 @@ class Run:
 
 
 def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
-    """Start from word vectors where there are any; other words keep their random start at the same scale."""
+    """Start from word vectors where there are any; other words keep their random start at the same scale.
+
+    Vectors that are wider than the embeddings are projected to their principal axes.
+    """
     weight = network.embeddings.weight
-    if vectors.shape != weight.shape:
+    if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
         raise ConfigError(
-            f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, was: {weight.shape[1]}"
+            f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, or less, was: {weight.shape[1]}"
         )
     is_known = vectors.any(dim=1)
+    if vectors.shape[1] > weight.shape[1]:
+        _, _, axes = torch.linalg.svd(vectors[is_known], full_matrices=False)
+        vectors = vectors @ axes[: weight.shape[1]].T
     with torch.no_grad():
         if is_known.any():
             weight.mul_(vectors[is_known].std() / weight.std())

@@ -110,6 +110,8 @@ class Trainer:
             group["lr"] = self._learning_rate()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=device)
+        if self.network.config.dropout:
+            torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
         if mine := self.processes.share(documents):
             batch = self._make_batch(mine).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):

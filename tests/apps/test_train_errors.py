@@ -155,7 +155,7 @@ def test_vectors_of_another_width(here: Workspace):
     Path("vectors.txt").write_text("the 1 2 3\n")
     found = here.train("--set", "data.vectors=vectors.txt")
     assert found.status == 1
-    assert found.messages[-1] == "genrst: model.word_size: must be the width of the vectors, 3, was: 8"
+    assert found.messages[-1] == "genrst: model.word_size: must be the width of the vectors, 3, or less, was: 8"
     assert len(found.messages) == 3, "after what was said about vectors and features"
 
 

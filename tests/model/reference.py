@@ -122,13 +122,48 @@ class Reference:
 
     def action_logp(self, state: Tensor, n_read: int, size: int) -> Tensor:
         """Equation 9 over the legal actions of Table 1; the others are −∞."""
-        if self.network.lookahead is not None:
-            state = torch.cat([state, self.look_ahead(n_read)])
-        head = self.network.action_head.scores
-        scores = head.weight @ state + head.bias
-        legal = torch.tensor([n_read < self.example.n_edus] + [size >= 2] * (len(scores) - 1))
+        layer = self.network.action_head
+        scores = layer.scores.weight @ state + layer.scores.bias
+        is_left = n_read < self.example.n_edus
+        n_more = len(scores) - 1 - layer.n_labels
+        legal = torch.tensor([is_left] + [size >= 2] * layer.n_labels + [is_left] * n_more)
         total = torch.logsumexp(scores[legal], dim=0)
-        return torch.where(legal, scores - total, -torch.inf)
+        logp = torch.where(legal, scores - total, -torch.inf)
+        kind = self.boundary(n_read) if n_more and is_left else 0
+        return torch.cat([logp[[0, 1 + layer.n_labels, 2 + layer.n_labels][kind]][None], logp[1 : 1 + layer.n_labels]])
+
+    def boundary(self, edu: int) -> int:
+        """2 if the EDU begins a paragraph, 1 if only a sentence."""
+        syntax = self.example.syntax
+        if edu == 0 or syntax.paragraphs[edu] != syntax.paragraphs[edu - 1]:
+            return 2
+        return int(syntax.sentences[edu] != syntax.sentences[edu - 1])
+
+    def state(
+        self, units: Sequence[Tensor], spans: Sequence[tuple[int, int]], nuclear: Sequence[int], n_read: int
+    ) -> Tensor:
+        """Equation 8, and what is added to it."""
+        layer, nothing = self.network.state, torch.zeros_like(self.edus[0])
+        parts = [self.embed_stack(units), self.embed_features(spans)]
+        shown = []
+        tables = list(layer.layout)
+        for place in (-1, -2):
+            is_there = len(spans) >= -place
+            start, stop = spans[place] if is_there else (0, 0)
+            numbers = [0, 0, 0]
+            if is_there:
+                inside = max([self.boundary(edu) for edu in range(start + 1, stop)], default=0)
+                sizes = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
+                numbers = [1 + self.boundary(start), 1 + inside, sum(stop - start >= size for size in sizes)]
+            parts += [tables.pop(0).weight[number] for number in numbers if tables]  # type: ignore[union-attr, index]
+            shown += [self.edus[start], self.edus[stop - 1], self.edus[nuclear[place]]] if is_there else [nothing] * 3
+        if layer.direct is not None:
+            weights = layer.direct.weight.chunk(6)
+            parts += [weight @ edu for weight, edu in zip(weights, shown, strict=True)]
+        if self.network.lookahead is not None:
+            parts.append(self.look_ahead(n_read))
+        state = torch.cat(parts)
+        return state if layer.hidden is None else torch.relu(layer.hidden.weight @ state + layer.hidden.bias)
 
     def look_ahead(self, n_read: int) -> Tensor:
         layer = self.network.lookahead
@@ -147,7 +182,7 @@ class Reference:
         distributions = []
         for hidden in decoded:
             query = projection @ torch.cat([state, hidden]) + layer.from_stack.bias
-            scores = self.table[FIRST_OUTPUT_ID:] @ query + layer.bias
+            scores = self.table[FIRST_OUTPUT_ID : FIRST_OUTPUT_ID + len(layer.bias)] @ query + layer.bias
             distributions.append(scores - torch.logsumexp(scores, dim=0))
         return distributions
 
@@ -159,12 +194,14 @@ class Reference:
         n_read = 0
         actions, words = [], []
         for action in self.example.actions:
-            state = torch.cat([self.embed_stack([unit[0] for unit in units]), self.embed_features(spans)])
+            state = self.state([unit[0] for unit in units], spans, nuclear, n_read)
             actions.append(self.action_logp(state, n_read, len(units))[action])
             if action == 0:
                 if self.network.language_model is not None:
                     targets = [*self.edu_words[n_read], EOS_ID]
                     distributions = self.word_distributions(state, n_read)
+                    n_outputs = FIRST_OUTPUT_ID + len(distributions[0])
+                    targets = [word if word < n_outputs else UNK_ID for word in targets]
                     words += [d[t - FIRST_OUTPUT_ID] for d, t in zip(distributions, targets, strict=True)]
                 units.append(self.leaf(n_read))
                 spans.append((n_read, n_read + 1))

@@ -99,10 +99,8 @@ def test_legal_actions_sum_to_one_in_every_state(kind):
     batch = batch_of([random_example(8, 3), random_example(2, 4)])
     edus = network.edu_encoder(network.embed_packed(batch.words))
     states = network.state_vectors(batch, edus)
-    if network.lookahead is not None:
-        ahead = network.lookahead(edus, list(batch.n_edus))
-        states = torch.cat([states, ahead[batch.steps.n_read]], dim=1)
-    probabilities = network.action_head(states, batch.steps.can_generate, batch.steps.can_reduce).exp()
+    steps = batch.steps
+    probabilities = network.action_head(states, steps.can_generate, steps.can_reduce, steps.boundaries).exp()
     torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(len(states)).double())
     assert (probabilities[~batch.steps.can_generate, 0] == 0).all()
     assert (probabilities[~batch.steps.can_reduce, 1:] == 0).all()

@@ -146,7 +146,7 @@ def test_vectors_without_any_known_word_change_nothing(tmp_path: Path):
 
 
 def test_vectors_of_another_width(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"model.word_size: must be the width of the vectors, 5, was: 16"):
+    with pytest.raises(ConfigError, match=r"model.word_size: must be the width of the vectors, 5, or less, was: 16"):
         next(make_run(tmp_path).records(with_vectors(np.ones((len(PREPARED.symbols.words), 5)))))
 
 

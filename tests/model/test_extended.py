@@ -1,0 +1,111 @@
+"""What we add to the paper's state: the batched network and the scorer against the plain equations."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from genrst.model.network import Network
+from genrst.model.scorer import NetworkScorer
+from genrst.search.beam import BeamOptions, search_beams
+from genrst.transitions.features import Syntax
+from genrst.transitions.layout import N_CLASSES, boundaries, unit_layout
+from tests.model.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
+from tests.model.reference import Reference
+from tests.model.test_network import KINDS, batch_of, small_config
+
+torch.set_num_threads(1)
+
+EXTENSIONS = {
+    "layout": {"layout_size": 3},
+    "direct": {"direct_size": 4},
+    "hidden": {"hidden_size": 9},
+    "shortlist": {"output_words": 5},
+    "all": {"layout_size": 3, "direct_size": 4, "hidden_size": 9, "output_words": 5, "dropout": 0.5},
+}
+every_extension = pytest.mark.parametrize("extension", EXTENSIONS)
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def extended(kind: str, extension: str) -> Network:
+    torch.manual_seed(7)
+    config = replace(small_config(kind), **EXTENSIONS[extension])
+    network = Network(config, N_WORDS, N_DEPRELS, N_LABELS).double().eval()
+    for parameter in network.parameters():
+        torch.nn.init.uniform_(parameter, -0.7, 0.7)
+    return network
+
+
+@every_kind
+@every_extension
+def test_the_batched_network_is_the_plain_one(kind, extension):
+    network = extended(kind, extension)
+    examples = [random_example(n_edus, n_edus) for n_edus in (1, 2, 5, 14)]
+    found = network(batch_of(examples))
+    scored = [Reference(network, example).score(NUCLEUS_IS_RIGHT) for example in examples]
+    torch.testing.assert_close(found.actions, torch.stack([a for actions, _ in scored for a in actions]))
+    if kind == "generative":
+        torch.testing.assert_close(found.words, torch.stack([w for _, words in scored for w in words]))
+
+
+@every_kind
+@every_extension
+def test_single_actions_score_as_the_batch_does(kind, extension):
+    """Hundreds of trees of a search, each with the network's own score."""
+    network = extended(kind, extension)
+    examples = [random_example(n_edus, n_edus) for n_edus in (1, 9, 20)]
+    scorer = NetworkScorer(network, examples, NUCLEUS_IS_RIGHT)
+    for example, found in zip(examples, search_beams(scorer, BeamOptions(40)), strict=True):
+        trees = [replace(example, actions=parse.actions) for parse in found.parses]
+        own = network(batch_of(trees))
+        n_actions = 2 * example.n_edus - 1
+        assert [parse.action_logp for parse in found.parses] == pytest.approx(
+            own.actions.view(-1, n_actions).sum(dim=1).tolist(), abs=1e-9
+        )
+        if kind == "generative":
+            words = own.words.view(len(trees), -1).sum(dim=1).tolist()
+            assert [parse.word_logp for parse in found.parses] == pytest.approx(words, abs=1e-9)
+    assert len(trees) == 40
+
+
+def test_a_shortlist_leaves_probabilities_that_sum_to_one():
+    """Words that are not on it are all generated as the unknown one."""
+    network = extended("generative", "shortlist")
+    assert network.language_model is not None
+    queries = torch.randn(3, network.config.word_size, dtype=torch.double)
+    logp = network.language_model(queries, network.embeddings.weight, None, network.embeddings.weight[2])
+    assert logp.shape == (3, 2 + 5)
+    torch.testing.assert_close(logp.exp().sum(dim=1), torch.ones(3, dtype=torch.double))
+    assert network.language_model.targets(torch.tensor([2, 3, 4, 8, 9, 22])).tolist() == [0, 1, 2, 6, 0, 0]
+
+
+def test_kinds_of_gen_share_the_probability_of_gen():
+    """Over the three kinds and all labels, probabilities sum to one."""
+    head = extended("generative", "layout").action_head
+    states = torch.randn(5, head.scores.in_features, dtype=torch.double)
+    yes = torch.ones(5, dtype=torch.bool)
+    found = [head(states, yes, yes, torch.full((5,), kind)) for kind in range(3)]
+    total = sum(logp[:, 0].exp() for logp in found) + found[0][:, 1:].exp().sum(dim=1)
+    torch.testing.assert_close(total, torch.ones(5, dtype=torch.double))
+
+
+def test_dropout_is_only_for_training():
+    network = extended("generative", "all")
+    batch = batch_of([random_example(9, 9)])
+    quiet = network(batch).actions
+    assert torch.equal(network(batch).actions, quiet)
+    network.train()
+    assert not torch.equal(network(batch).actions, quiet)
+
+
+def test_layout_by_hand():
+    syntax = Syntax([0] * 5, [1] * 5, [0, 1, 2, 3, 4, 5], [0, 0, 1, 2, 2], [0, 0, 0, 1, 1])
+    found = boundaries(syntax)
+    assert found == [2, 0, 1, 2, 0]
+    assert unit_layout(found, 0, 1) == (3, 1, 1)
+    assert unit_layout(found, 0, 2) == (3, 1, 2)
+    assert unit_layout(found, 1, 3) == (1, 2, 2)
+    assert unit_layout(found, 2, 5) == (2, 3, 3)
+    assert unit_layout(found, -1, -1) == (0, 0, 0)
+    huge = unit_layout([0] * 999, 0, 999)
+    assert all(number < n for number, n in zip(huge, N_CLASSES, strict=True))
