@@ -10,14 +10,17 @@ PACKAGE = Path(__file__).parent.parent / "genrst"
 ROOT_MODULES = {"errors", "version"}
 """Modules beside the layers that every layer may import."""
 
+PARSER = {"items", "model_folder", "parser", "tree_search"}
+"""Modules beside the layers that stand above all of them but the apps."""
+
 ALLOWED: dict[str, set[str]] = {
     "trees": set(),
     "corpora": {"trees"},
-    "text": {"trees", "corpora"},
+    "text": {"model", "trees", "corpora"},
     "transitions": {"trees"},
     "model": {"transitions", "corpora", "trees"},
     "search": {"transitions", "trees"},
-    "training": {"model", "search", "evaluation", "transitions", "corpora", "trees"},
+    "training": {"text", "model", "search", "evaluation", "transitions", "corpora", "trees"},
     "evaluation": {"trees"},
     "rendering": {"trees"},
     "outputs": {"trees"},
@@ -32,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
         "evaluation",
         "rendering",
         "outputs",
-        "parser",
+        *PARSER,
     },
 }
 TORCH_FREE = {"trees", "corpora", "transitions", "evaluation", "rendering", "outputs"}
@@ -65,6 +68,21 @@ def test_imports_point_down(layer: str, path: Path):
     assert used <= ALLOWED[layer] | {layer} | ROOT_MODULES, f"{path} imports {sorted(used)}"
     if layer in TORCH_FREE:
         assert not {name.split(".")[0] for name in imports(path)} & {"torch", "spacy", "transformers"}
+
+
+def test_training_needs_no_spacy():
+    """Of the text layer it uses the segmenter alone, which takes of the model layer what knows no parser."""
+    segmenter = [path for _, path in layer_files() if path.parent == PACKAGE / "text" / "segmenter"]
+    training = [path for layer, path in layer_files() if layer == "training"]
+    for path in [*segmenter, *training]:
+        used = imports(path)
+        assert not {name for name in used if name.split(".")[0] == "spacy"}
+        assert all(name.startswith("genrst.text.segmenter.") for name in used if name.startswith("genrst.text"))
+    for _, path in layer_files():
+        if path.is_relative_to(PACKAGE / "text"):
+            used = {".".join(name.split(".")[:3]) for name in imports(path) if name.startswith("genrst.model")}
+            allowed = {"config", "folder", "vocabulary"} if path in segmenter else set()
+            assert used <= {f"genrst.model.{name}" for name in allowed}
 
 
 def test_no_import_cycles():

@@ -1,9 +1,10 @@
-"""Train a parser.
+"""Train a parser, or the EDU segmenter.
 
   genrst train configs/paper.toml --set data.path=GUM
   genrst train configs/paper.toml --set training.seeds=[1,2,3] --output runs/paper
   genrst train configs/paper.toml --resume auto
   torchrun --nproc-per-node 2 -m genrst.apps.cli train configs/paper.toml
+  genrst train configs/segmenter.toml --set data.path=GUM --set data.silver=AMALGUM
 
 The run's folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
 model. Features are prepared once and cached; `--prepare-only` stops there, and `--prepared FILE` trains from such a
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from genrst.training.run import Run
     from genrst.training.trainer import Record
 
-HELP = "train a parser"
+HELP = "train a parser or a segmenter"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prepare, then train every seed."""
-    from genrst.training.config import load_config
+    from genrst.training.config import RunConfig, read_tables, resolve
 
-    config = load_config(Path(arguments.config), arguments.changes)
+    path = Path(arguments.config)
+    tables = read_tables(path, arguments.changes)
+    if "segmenter" in tables:
+        from genrst.apps.train_segmenter import train_segmenter
+
+        return train_segmenter(tables, arguments)
+    config = resolve(RunConfig, tables, path)
     if arguments.prepare_only:
         from genrst.apps.preparation import prepare_data
 

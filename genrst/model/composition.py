@@ -43,10 +43,8 @@ class Composition(nn.Module):
         Shape: (units, 5 · unit_size), 2 × (units, unit_size) twice → 2 × (units, unit_size)
         """
         gates = inputs + self.from_children(torch.cat([left.hidden, right.hidden], dim=-1))
-        enter, keep_left, keep_right, leave, candidate = gates.chunk(5, dim=-1)
-        cell = (
-            torch.sigmoid(enter) * torch.tanh(candidate)
-            + torch.sigmoid(keep_left) * left.cell
-            + torch.sigmoid(keep_right) * right.cell
-        )
-        return HiddenCell(torch.sigmoid(leave) * torch.tanh(cell), cell)
+        size = left.hidden.shape[1]
+        enter, keep_left, keep_right, leave = torch.sigmoid(gates[:, : 4 * size]).chunk(4, dim=1)
+        cell = torch.addcmul(keep_left * left.cell, keep_right, right.cell)
+        cell = torch.addcmul(cell, enter, torch.tanh(gates[:, 4 * size :]))
+        return HiddenCell(leave * torch.tanh(cell), cell)

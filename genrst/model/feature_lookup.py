@@ -14,7 +14,7 @@ from torch import Tensor
 from genrst.model.example import Example
 from genrst.model.schedule import IntArray
 from genrst.model.vocabulary import NONE_ID, PAD_ID
-from genrst.transitions.feature_tables import dominance_tables, head_word_tables
+from genrst.transitions.feature_tables import HeadWordTables, dominance_tables, head_word_tables
 from genrst.transitions.features import NOTHING, Comparison, Syntax
 from genrst.transitions.layout import SIZES, boundaries
 
@@ -50,117 +50,136 @@ def join_syntax(parts: Sequence[Syntax]) -> Syntax:
     )
 
 
-def _boundaries(examples: Sequence[Example]) -> IntArray:
-    """What each EDU begins, and one more for the end."""
-    return np.array([boundary for example in examples for boundary in boundaries(example.syntax)] + [0])
-
-
-def _next_boundaries(found: IntArray) -> IntArray:
-    """For each EDU the next one that begins a sentence or a paragraph, and the next that begins a paragraph.
-
-    Shape: (EDUs + 1) → (EDUs + 1, 2)
-    """
-    following = np.full((len(found), 2), len(found))
-    for edu in range(len(found) - 2, -1, -1):
-        following[edu] = np.where(found[edu + 1] >= [1, 2], edu + 1, following[edu + 1])
-    return following
-
-
 class FeatureLookup:
-    """The tables of some documents."""
+    """The tables of some documents, packed: what is known about where units start and stop is one look-up each."""
 
     def __init__(self, examples: Sequence[Example], device: torch.device) -> None:
         syntax = join_syntax([example.syntax for example in examples])
-        heads, dominance = head_word_tables(syntax), dominance_tables(syntax)
+        found = [boundary for example in examples for boundary in boundaries(example.syntax)]
+        words = np.concatenate([*(example.token_words for example in examples), [PAD_ID]])
+        heads = head_word_tables(syntax)
 
-        def moved(values: Sequence[int] | IntArray) -> Tensor:
-            return torch.from_numpy(np.asarray(values, dtype=np.int64)).to(device)
+        def moved(values: IntArray) -> Tensor:
+            return torch.from_numpy(values).to(device)
 
-        self._groups = moved([*syntax.sentences]), moved([*syntax.paragraphs])
-        self._words = moved(np.concatenate([example.token_words for example in examples]))
-        self._blocks, self._block_start = moved(heads.blocks), moved(heads.block_start)
-        self._first, self._n_first, self._last = moved(heads.first), moved(heads.n_first), moved(heads.last)
+        self._starts = moved(np.column_stack([_of_starts(heads, words), _ends(syntax), _layout(found)]))
+        self._stops = moved(_of_stops(heads, words))
+        self._inside = moved(words[heads.inside])
         # One more, so that there is always something to look up.
-        self._roots, self._first_root = moved(np.append(heads.roots, 0)), moved(heads.first_root)
-        self._inside, self._inside_offset = moved(heads.inside), moved(heads.inside_offset)
-        self._block_size = moved(heads.block_size)
-        self._low, self._high = moved(dominance.low), moved(dominance.high)
-        self._dominance = moved(np.stack([dominance.words, dominance.heads, dominance.deprels], axis=2))
-        self._boundaries, self._next = moved(_boundaries(examples)), moved(_next_boundaries(_boundaries(examples)))
-        self._sizes = moved(SIZES)
-        self._three = torch.arange(3, device=device)
+        self._roots = moved(words[np.append(heads.roots, NOTHING)])
+        self._dominance = moved(_dominance(syntax, words))
+        self._boundaries = moved(np.append(found, 0))
+        self._sizes, self._three = moved(np.array(SIZES)), torch.arange(3, device=device)
 
     def features(self, second: Tensor, top: Tensor, stop: Tensor) -> LookedUp:
         """The features of states whose topmost unit is [top, stop) and whose second is [second, top).
 
         A unit that is not there starts at −1.
         """
-        is_there = torch.stack([top, second]) >= 0
-        is_two = is_there[1]
-        top, second = top.clamp_min(0), second.clamp_min(0)
         # Both units in one look-up: a step of a search is many small operations, and they cost more than their size.
-        starts, stops = torch.stack([top, second]), torch.stack([stop, top])
-        heads = self._unit_words(starts, torch.maximum(stops, starts + 1), is_there)
-        dominance, deprels = self._dominant(second, top, stop, is_two)
-        comparisons = [self._compare(groups, second, top, stop, is_two) for groups in self._groups]
-        layout = self._layout(starts, stops, is_there)
-        words = torch.cat([*heads, dominance], dim=1)
-        return LookedUp(words, torch.stack(comparisons, dim=1), deprels, layout, self._boundaries[stop])
+        start = torch.stack([top, second])
+        is_there = (start >= 0)[..., None]
+        start = start.clamp_min(0)
+        stops = torch.maximum(torch.stack([stop, start[0]]), start + 1)
+        of_start = self._starts[start]
+        heads, ends, layout = of_start[..., :7], of_start[..., 7:9], of_start[..., 9:]
+        unit_words = torch.where(is_there, self._unit_words(heads, stops), NONE_ID)
+        dominance, deprels = self._dominant(start[1], start[0], stop, is_there[1, :, 0])
+        return LookedUp(
+            torch.cat([*unit_words, dominance], dim=1),
+            torch.where(is_there[1], _compare(ends, start[0, :, None], stop[:, None]), int(Comparison.NO_PAIR)),
+            deprels,
+            torch.cat([*torch.where(is_there, self._unit_layout(layout, start, stops), 0)], dim=1),
+            self._boundaries[stop],
+        )
 
-    def _layout(self, start: Tensor, stop: Tensor, is_there: Tensor) -> Tensor:
-        """As `genrst.transitions.layout.unit_layout` has it.
+    def _unit_words(self, of_start: Tensor, stop: Tensor) -> Tensor:
+        """The words with outside heads of units: inside one block by table; over several, those of their first block,
+        the roots between, then those of their last block.
 
-        Shape: (2, states) → (states, 6)
+        Shape: (2, states, 7), (2, states) → (2, states, 3)
         """
-        inside = (self._next[start] < stop[..., None]).sum(dim=2)
-        size = torch.bucketize(stop - start, self._sizes, right=True)
-        numbers = torch.stack([self._boundaries[start], inside, size], dim=2) + 1
-        return torch.cat([*torch.where(is_there[..., None], numbers, 0)], dim=1)
-
-    def _unit_words(self, start: Tensor, stop: Tensor, is_there: Tensor) -> Tensor:
-        """The words with outside heads of units.
-
-        Shape: (2, states) → (2, states, 3)
-        """
-        first_block, last_block = self._blocks[start], self._blocks[stop - 1]
-        is_inside = first_block == last_block
-        begin = self._block_start[start]
-        # An index that is only right inside one block is kept in range elsewhere; `where` below drops its value.
-        end = torch.where(is_inside, stop - 1, start)
-        place = self._inside_offset[first_block] + (start - begin) * self._block_size[first_block] + (end - begin)
-        across = self._across(start, stop, first_block, last_block)
-        tokens = torch.where(is_inside[..., None], self._inside[place], across)
-        words = torch.where(tokens == NOTHING, PAD_ID, self._words[tokens.clamp_min(0)])
-        return torch.where(is_there[..., None], words, NONE_ID)
-
-    def _across(self, start: Tensor, stop: Tensor, first_block: Tensor, last_block: Tensor) -> Tensor:
-        """The words of units over several blocks: of their first block, the roots between, then of their last block.
-
-        Shape: (2, states) → (2, states, 3)
-        """
-        first_root = self._first_root[first_block + 1]
-        n_middle = (self._first_root[last_block] - first_root).clamp_min(0)
-        past_first = self._three - self._n_first[start][..., None]
-        past_middle = past_first - n_middle[..., None]
-        roots = self._roots[(first_root[..., None] + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
-        last = self._last[stop].gather(2, past_middle.clamp_min(0))
-        return torch.where(past_first < 0, self._first[start], torch.where(past_middle < 0, roots, last))
+        block_stop, place, n_first, next_root, first = torch.split(of_start, [1, 1, 1, 1, 3], dim=2)
+        last_root, last = torch.split(self._stops[stop], [1, 3], dim=2)
+        stop = stop[..., None]
+        is_inside = stop <= block_stop
+        past_first = self._three - n_first
+        past_middle = past_first - (last_root - next_root).clamp_min(0)
+        roots = self._roots[(next_root + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
+        last = last.gather(2, past_middle.clamp_min(0))
+        across = torch.where(past_first < 0, first, torch.where(past_middle < 0, roots, last))
+        # An index that is only right inside one block is kept in range elsewhere.
+        inside = self._inside[torch.where(is_inside, place + stop, 0)[..., 0]]
+        return torch.where(is_inside, inside, across)
 
     def _dominant(self, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> tuple[Tensor, Tensor]:
         """The words and the relation of the first dependency between both units.
 
         Shape: (states) → (states, 2), (states)
         """
-        is_between = (self._low[top] >= second[:, None]) & (self._high[top] < stop[:, None])
+        crossings = self._dominance[top]
+        is_between = (crossings[:, :, 0] >= second[:, None]) & (crossings[:, :, 1] < stop[:, None])
         is_known = is_two & is_between.any(dim=1)
-        entry = self._dominance[top, is_between.to(torch.uint8).argmax(dim=1)]
-        words = self._words[entry[:, :2].clamp_min(0)]
-        return torch.where(is_known[:, None], words, NONE_ID), torch.where(is_known, entry[:, 2], 0)
+        entry = crossings[self._rows(len(top)), is_between.to(torch.uint8).argmax(dim=1)]
+        return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
 
-    @staticmethod
-    def _compare(groups: Tensor, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> Tensor:
-        left, right = groups[second], groups[top]
-        is_one_each = (left == groups[(top - 1).clamp_min(0)]) & (right == groups[(stop - 1).clamp_min(0)])
-        compared = torch.where(left == right, int(Comparison.SAME), int(Comparison.DIFFERENT))
-        compared = torch.where(is_one_each, compared, int(Comparison.INCOMPARABLE))
-        return torch.where(is_two, compared, int(Comparison.NO_PAIR))
+    def _rows(self, count: int) -> Tensor:
+        return torch.arange(count, device=self._three.device)
+
+    def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+        """As `genrst.transitions.layout.unit_layout` has it.
+
+        Shape: (2, states, 3), (2, states), (2, states) → (2, states, 3)
+        """
+        inside = (of_start[..., 1:] < stop[..., None]).sum(dim=2)
+        size = torch.bucketize(stop - start, self._sizes, right=True)
+        return torch.stack([of_start[..., 0], inside, size], dim=2) + 1
+
+
+def _of_starts(heads: HeadWordTables, words: IntArray) -> IntArray:
+    """Where a unit's first block ends; what plus its end is its place inside that block; of its first block the number
+    of words, the next block's first root, and the three words.
+    """
+    block = heads.blocks[:-1]
+    block_stop = heads.block_start + heads.block_size[block]
+    edus = np.arange(len(block))
+    place = heads.inside_offset[block] + (edus - heads.block_start) * heads.block_size[block] - heads.block_start - 1
+    return np.column_stack([block_stop, place, heads.n_first, heads.first_root[block + 1], words[heads.first]])
+
+
+def _of_stops(heads: HeadWordTables, words: IntArray) -> IntArray:
+    """The first root of a unit's last block, and the three words of that block. A unit that ends at 0 is none."""
+    return np.column_stack([heads.first_root[np.append(0, heads.blocks[:-1])], words[heads.last]])
+
+
+def _ends(syntax: Syntax) -> IntArray:
+    """Where the sentence and the paragraph of each EDU end."""
+    return np.column_stack(
+        [np.searchsorted(groups, groups, side="right") for groups in (syntax.sentences, syntax.paragraphs)]
+    )
+
+
+def _layout(found: Sequence[int]) -> IntArray:
+    """What each EDU begins, the next that begins a sentence or a paragraph, the next that begins a paragraph."""
+    rows, following = [], (len(found), len(found))
+    for edu in range(len(found) - 1, -1, -1):
+        rows.append((found[edu], *following))
+        following = (edu if found[edu] >= 1 else following[0], edu if found[edu] == 2 else following[1])
+    return np.array(rows[::-1])
+
+
+def _dominance(syntax: Syntax, words: IntArray) -> IntArray:
+    """The crossings before each EDU, with words instead of tokens. Shape: (EDUs, crossings, 5)"""
+    tables = dominance_tables(syntax)
+    return np.stack([tables.low, tables.high, words[tables.words], words[tables.heads], tables.deprels], axis=2)
+
+
+def _compare(ends: Tensor, top: Tensor, stop: Tensor) -> Tensor:
+    """How two units lie with respect to sentences and paragraphs, by where those of their first EDUs end.
+
+    Shape: ends (2, states, 2), of the top unit and of the second, top (states, 1), stop (states, 1) → (states, 2)
+    """
+    top_end, second_end = ends
+    is_one_each = (top <= second_end) & (stop <= top_end)
+    compared = torch.where(second_end == top_end, int(Comparison.SAME), int(Comparison.DIFFERENT))
+    return torch.where(is_one_each, compared, int(Comparison.INCOMPARABLE))

@@ -33,6 +33,8 @@ class StackLSTM(nn.Module):
 
         Shape: (stacks, 4 · stack_size), 2 × (stacks, stack_size) → 2 × (stacks, stack_size)
         """
-        enter, keep, leave, candidate = (inputs + self.from_below(below.hidden)).chunk(4, dim=-1)
-        cell = torch.sigmoid(enter) * torch.tanh(candidate) + torch.sigmoid(keep) * below.cell
-        return HiddenCell(torch.sigmoid(leave) * torch.tanh(cell), cell)
+        gates = inputs + self.from_below(below.hidden)
+        size = below.hidden.shape[1]
+        enter, keep, leave = torch.sigmoid(gates[:, : 3 * size]).chunk(3, dim=1)
+        cell = torch.addcmul(keep * below.cell, enter, torch.tanh(gates[:, 3 * size :]))
+        return HiddenCell(leave * torch.tanh(cell), cell)

@@ -10,7 +10,8 @@ class Table:
     """Several columns of equal height; a row's number stays when rows before it are given up."""
 
     def __init__(self, first: Sequence[Tensor]) -> None:
-        self._columns = list(first)
+        # A copy, as they may be parameters of a network.
+        self._columns = [column.clone() for column in first]
         self._n_rows = len(first[0])
         self._places = torch.arange(self._n_rows, device=first[0].device)
         self.n_numbers = self._n_rows
@@ -38,8 +39,9 @@ class Table:
         return first
 
     def keep(self, numbers: Tensor) -> None:
-        """Give up all rows but these."""
-        self._columns = self.rows(numbers)
+        """Give up all rows but these. Their room stays, for rows to come."""
+        for column, kept in zip(self._columns, self.rows(numbers), strict=True):
+            column[: len(numbers)] = kept
         self._n_rows = len(numbers)
         self._places = torch.full_like(self._places, -1)
         self._places[numbers] = torch.arange(self._n_rows, device=self._places.device)

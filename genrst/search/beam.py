@@ -24,9 +24,6 @@ from genrst.search.scorer import Scorer
 from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
 from genrst.search.trace import trace_successors
 
-COLLECT_STEPS = 64
-"""Steps between two collections of what no hypothesis reaches any more."""
-
 
 @dataclass(frozen=True, slots=True)
 class BeamOptions:
@@ -71,8 +68,7 @@ def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generato
         beams = build(forest, beams, successors, diagonal.documents, chosen)
         completed.add(beams.rows(diagonal.complete))
         beams, n_generating = beams.rows(diagonal.going_on), diagonal.n_generating
-        if step % COLLECT_STEPS == 0:
-            forest.check()
+        if forest.is_full:
             forest.collect(beams.stacks.flatten(), min(step, options.max_stack or step))
     forest.check()
     completed.record(forest, found, options.word_weight, options.max_stack)

@@ -44,7 +44,7 @@ def bag_diagonals(n_edus: Sequence[int], max_stack: int | None, device: torch.de
         largest = np.minimum(np.minimum(t, 2 * sizes - t), n_sizes - 2)
         is_there = (units >= 1) & (units % 2 == t % 2) & (units <= largest[:, None])
         documents, size = is_there.nonzero()
-        may_generate = ((t + size) // 2 < sizes[documents]) & (size < n_sizes - 2 + (max_stack is None))
+        may_generate = ((t + size) // 2 < sizes[documents]) & (size < n_sizes - 2)
         order = np.argsort(~may_generate, kind="stable")
         documents, size = documents[order], size[order]
         sources = numbers[documents, size - 1], numbers[documents, size + 1]
@@ -78,6 +78,6 @@ def _diagonal(
 ) -> Diagonal:
     parts = (documents, generates_from, reduces_from, is_complete.nonzero()[0], (~is_complete).nonzero()[0])
     # One transfer for all.
-    moved = torch.from_numpy(np.concatenate(parts)).to(device)
+    moved = torch.from_numpy(np.concatenate(parts)).to(device, non_blocking=True)
     columns = torch.split(moved, [len(part) for part in parts])
     return Diagonal(columns[0], columns[1], columns[2], columns[3], columns[4], n_generating)

@@ -14,6 +14,9 @@ from torch.nn.functional import pad
 from genrst.errors import GenrstError
 from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, can_wait
 
+COLLECT_STACKS = {"cpu": 2**14, "cuda": 2**19}
+"""Stacks that are made between two collections of those that no hypothesis reaches any more."""
+
 
 class Columns:
     """Columns of integers that grow together, doubling their room when it is full."""
@@ -121,6 +124,7 @@ class Forest:
         nothing = torch.full_like(edus, -1)
         self._units.append(*torch.stack([nothing, nothing, nothing, edus]).to(self.device))
         self._known: dict[tuple[int, int, int], int] = {}
+        self._n_collected = 0
         self._is_broken = torch.zeros((), dtype=torch.bool, device=self.device)
 
     def tops(self, stacks: Tensor) -> tuple[Tensor, Tensor]:
@@ -165,8 +169,15 @@ class Forest:
         self._stacks.append(units, stacks)
         return torch.arange(first, first + len(stacks), device=self.device)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so many stacks were made since the last collection that it is worth another."""
+        return self._stacks.n_rows - self._n_collected > COLLECT_STACKS[self.device.type]
+
     def collect(self, stacks: Tensor, depth: int) -> None:
         """Let the scorer forget what these stacks, of at most `depth` units, do not reach any more."""
+        self.check()
+        self._n_collected = self._stacks.n_rows
         is_reached = torch.zeros(self._stacks.n_rows, dtype=torch.bool, device=self.device)
         is_reached[EMPTY_STACK] = True
         units, below = self._stacks[0], self._stacks[1]

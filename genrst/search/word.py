@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.search.beam import COLLECT_STEPS
 from genrst.search.completed import Completed
 from genrst.search.hypotheses import Beams, Forest, join_places, start, where
 from genrst.search.parse import Found
@@ -100,8 +99,7 @@ class _Search:
         is_wanted = (self._n_complete < self._options.beam)[:, None]
         self._swap(others.only(~is_generate & is_wanted), others.only(is_generate))
         self._step += 1
-        if self._step % COLLECT_STEPS == 0:
-            self.forest.check()
+        if self.forest.is_full:
             stacks = torch.cat([self._current.stacks.flatten(), self._next.stacks.flatten()])
             self.forest.collect(stacks, min(self._step, max(self.forest.scorer.n_edus)))
 

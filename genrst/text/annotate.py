@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from genrst.corpora.document import Document, Span, Token
 from genrst.errors import GenrstError, MissingDependencyError, TreeError
-from genrst.text.layout import ends_sentence
+from genrst.text.layout import ITEM, ends_sentence
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,6 +27,7 @@ WORD = 200
 
 # At most 1,000 whole words, so that spaCy's own limit of 1,000,000 characters is far, or a part of a longer word.
 _STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
+_NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +93,43 @@ def _one_line(name: str) -> Iterator[None]:
 
 
 def _sentence_starts(document: Document, spans: Sequence[Span]) -> list[bool | None]:
-    """Whether each token is the first one of a sentence, or of a paragraph, which may start with white space."""
+    """Whether each token is the first one of a sentence, which may start with white space; None: the parser decides."""
     starts = [span.start for span in document.sentences or document.paragraphs]
-    numbers = [0, *(bisect_right(starts, span.start) for span in spans)]
-    otherwise = False if document.sentences else None
-    return [left != right or otherwise for left, right in pairwise(numbers)]
+    numbers = [bisect_right(starts, span.start) for span in spans]
+    is_first = [left != right for left, right in pairwise([0, *numbers])]
+    if document.sentences:
+        return [*is_first]
+    if not document.paragraphs:
+        return [None] * len(spans)
+    text = document.text or ""
+    rules = [_Paragraph.of(text, span) for span in (Span(0, 0), *document.paragraphs)]
+    return [
+        first or (None if rules[number].allows_start(text, span.start) else False)
+        for first, number, span in zip(is_first, numbers, spans, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """What a paragraph says about its sentences."""
+
+    free: int
+    """Where the first sentence may end: a heading is one sentence, the mark of a list item (`1.`) is none."""
+    is_lower: bool
+    """Whether it starts with a lower-case letter, so that others may after a full stop, too."""
+
+    @classmethod
+    def of(cls, text: str, span: Span) -> "_Paragraph":
+        mark = ITEM.match(text, span.start) if span.label == "item" else None
+        free = span.end if span.label == "head" else mark.end() if mark else span.start
+        return cls(free, text[span.start : span.start + 1].islower())
+
+    def allows_start(self, text: str, offset: int) -> bool:
+        """Whether the parser may start a sentence here: never with a footnote (`[1]`), seldom in lower case."""
+        if offset < self.free or _NOTE.match(text, offset):
+            return False
+        before = text[max(offset - 5, 0) : offset].rstrip()
+        return not text[offset : offset + 1].islower() or (self.is_lower and ends_sentence(before))
 
 
 def _pieces(source: _Tokenised) -> Iterator[_Piece]:
@@ -113,7 +146,7 @@ def _last_border(source: _Tokenised, start: int) -> int:
     text, spans = source.document.text or "", source.spans
     numbers = range(start + PIECE, start, -1)
     gaps = [number for number in numbers if spans[number - 1].end < spans[number].start]
-    ends = (number for number in gaps if ends_sentence(text[spans[number - 1].end - 5 : spans[number - 1].end]))
+    ends = (number for number in gaps if ends_sentence(text[spans[max(number - 2, 0)].start : spans[number - 1].end]))
     known = (number for number in numbers if source.starts[number])
     return next(known, None) or next(ends, None) or next(iter(gaps), numbers[0])
 

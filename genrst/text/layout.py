@@ -15,13 +15,14 @@ TITLE_WORDS = 12
 """The most words of a heading; nine in ten headings of GUM have no more than 10."""
 WRAPPED_WORDS = 30
 """The most words of a line that was wrapped by hand: 120 columns of English hold about 20."""
+ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
+"""The mark of a list item and the first character after it."""
 
 # A line starts with what is visible in it, so that no run of white space is read twice.
 _LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
 _HASHES = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"={2,}|-{2,}")
 _RULE = re.compile(r"([-*_=])(?:\s*\1){2,}")
-_ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 _FIRST_ITEM = re.compile(r"[^\w(]|\(?[1aAi][.)]")
 _CLOSING = "\"'”’»)]}*_"
 _FINAL = tuple(".!?…:。！？")
@@ -62,7 +63,12 @@ class _Line:
 
     @property
     def is_item(self) -> bool:
-        return not self.is_rule and _ITEM.match(self.text) is not None
+        return not self.is_rule and ITEM.match(self.text) is not None
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is a heading by Markdown's `#`."""
+        return _HASHES.match(self.text) is not None and not self.has_more_words(WRAPPED_WORDS)
 
     @property
     def is_title(self) -> bool:
@@ -133,7 +139,7 @@ def _is_underline(line: _Line, above: _Paragraph) -> bool:
 
 def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool) -> bool:
     """Whether a line starts a paragraph below another one without a blank line between them."""
-    if above.is_closed or line.is_rule or _HASHES.match(line.text):
+    if above.is_closed or line.is_rule or line.is_marked:
         return True
     last = above.lines[-1]
     if line.is_item:
@@ -144,6 +150,4 @@ def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool)
 
 
 def _label(line: _Line) -> str:
-    if _HASHES.match(line.text):
-        return "head"
-    return "item" if line.is_item else "p"
+    return "head" if line.is_marked else "item" if line.is_item else "p"

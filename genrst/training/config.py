@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from genrst.errors import ConfigError
-from genrst.model.config import ModelConfig, from_mapping
+from genrst.model.config import Config, ModelConfig, from_mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,11 @@ class RunConfig:
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
+    """Read the configuration of a parser, and apply changes to it."""
+    return resolve(RunConfig, read_tables(path, changes), path)
+
+
+def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     """Read a TOML file and apply changes of the form `training.clip=1.0`, whose values are TOML too."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -98,8 +103,13 @@ def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
         raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
     for change in changes:
         _apply(data, change)
+    return data
+
+
+def resolve(config_type: type[Config], tables: Mapping[str, Any], path: Path) -> Config:
+    """The configuration of a type from the tables of a file."""
     try:
-        return from_mapping(RunConfig, data)
+        return from_mapping(config_type, tables)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

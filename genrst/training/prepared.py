@@ -25,7 +25,7 @@ from genrst.transitions.features import Syntax
 FORMAT = 1
 """Counts up when the meaning of a prepared file changes, so that old ones are made again."""
 
-_DAMAGE = (OSError, EOFError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
+DAMAGE = (OSError, EOFError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 """What NumPy, zip and JSON raise when an archive was cut or changed."""
 
 _COLUMNS = (
@@ -102,7 +102,7 @@ def load_prepared(path: Path) -> Prepared:
                 arrays["vectors"].astype(np.float32) if "vectors" in arrays else None,
                 header["notes"],
             )
-    except _DAMAGE as error:
+    except DAMAGE as error:
         if isinstance(error, CorpusFormatError):
             raise
         raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error

@@ -155,7 +155,7 @@ class Reference:
                 inside = max([self.boundary(edu) for edu in range(start + 1, stop)], default=0)
                 sizes = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
                 numbers = [1 + self.boundary(start), 1 + inside, sum(stop - start >= size for size in sizes)]
-            parts += [tables.pop(0).weight[number] for number in numbers if tables]  # type: ignore[union-attr, index]
+            parts += [tables.pop(0).weight[number] for number in numbers if tables]  # type: ignore[index]
             shown += [self.edus[start], self.edus[stop - 1], self.edus[nuclear[place]]] if is_there else [nothing] * 3
         if layer.direct is not None:
             weights = layer.direct.weight.chunk(6)

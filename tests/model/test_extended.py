@@ -1,6 +1,7 @@
 """What we add to the paper's state: the batched network and the scorer against the plain equations."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from tests.model.test_network import KINDS, batch_of, small_config
 
 torch.set_num_threads(1)
 
-EXTENSIONS = {
+EXTENSIONS: dict[str, dict[str, Any]] = {
     "layout": {"layout_size": 3},
     "direct": {"direct_size": 4},
     "hidden": {"hidden_size": 9},

@@ -1,6 +1,7 @@
 """One action at a time against whole batches: both must be the same network."""
 
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 import torch
@@ -8,8 +9,9 @@ from torch import Tensor
 
 from genrst.model.example import Example
 from genrst.model.scorer import NetworkScorer
+from genrst.model.word_scores import WordScores
 from genrst.search.beam import search_greedily
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer
+from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, States
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.oracle import tree_of
 from tests.model.random_examples import N_LABELS, NUCLEUS_IS_RIGHT, random_example
@@ -21,56 +23,60 @@ torch.set_num_threads(1)
 class Follower:
     """The state of one document that does given actions."""
 
-    def __init__(self, example: Example) -> None:
+    def __init__(self, example: Example, first_leaf: int) -> None:
         self.actions = list(example.actions)
-        self.n_generated = 0
+        self.first_leaf = first_leaf
+        self.n_done = self.n_generated = 0
         self.units: list[int] = []
         self.starts: list[int] = []
         self.stacks = [EMPTY_STACK]
 
-    def start(self, place: int) -> int:
-        return self.starts[place] if len(self.starts) >= -place else NO_UNIT
+    @property
+    def next_action(self) -> int | None:
+        return self.actions[self.n_done] if self.n_done < len(self.actions) else None
+
+    @property
+    def state(self) -> tuple[int, int, int, int]:
+        """All that a scorer is told, besides the document."""
+        second, top = [NO_UNIT, NO_UNIT, *self.starts][-2:]
+        return self.stacks[-1], second, top, self.n_generated
+
+    def act(self, scorer: Scorer) -> None:
+        """Do the next action."""
+        action = self.actions[self.n_done]
+        if action == 0:
+            self.units.append(self.first_leaf + self.n_generated)
+            self.starts.append(self.n_generated)
+            self.n_generated += 1
+        else:
+            right, left = self.units.pop(), self.units.pop()
+            self.units.append(scorer.compose(*torch.tensor([[left], [right], [action - 1]])))
+            del self.starts[-1], self.stacks[-2:]
+        self.stacks.append(scorer.push(*torch.tensor([self.stacks[-1:], self.units[-1:]])))
+        self.n_done += 1
 
 
 def follow(scorer: Scorer, examples: list[Example]) -> tuple[list[list[float]], list[list[float]]]:
     """The log-probabilities of the actions and EDUs of each document, all in step, so that calls take several."""
-    followers = [Follower(example) for example in examples]
+    firsts = accumulate((example.n_edus for example in examples), initial=0)
+    followers = [Follower(example, first) for example, first in zip(examples, firsts, strict=False)]
     actions: list[list[float]] = [[] for _ in examples]
     words: list[list[float]] = [[] for _ in examples]
-    while active := [number for number, one in enumerate(followers) if len(actions[number]) < len(one.actions)]:
-        now = [followers[number] for number in active]
-        generates = [one.actions[len(actions[number])] == 0 for number, one in zip(active, now, strict=True)]
-        logp, word_logp = scorer.score(
-            torch.tensor(active),
-            torch.tensor([one.stacks[-1] for one in now]),
-            torch.tensor([one.start(-2) for one in now]),
-            torch.tensor([one.start(-1) for one in now]),
-            torch.tensor([one.n_generated for one in now]),
-            torch.tensor(generates),
-        )
+    while active := [number for number, one in enumerate(followers) if one.next_action is not None]:
+        active.sort(key=lambda number: followers[number].next_action != 0)
+        n_words = sum(followers[number].next_action == 0 for number in active)
+        states = States(*torch.tensor([(number, *followers[number].state) for number in active]).T)
+        logp, word_logp = scorer.score(states, n_words)
         assert torch.allclose(logp.exp().sum(dim=1), torch.ones(len(active)).to(logp), atol=1e-5)
-        assert (word_logp[~torch.tensor(generates)] == 0).all(), "words that are not needed"
-        for number, one, row, of_words in zip(active, now, logp, word_logp, strict=True):
+        assert len(word_logp) == n_words
+        for place, (number, row) in enumerate(zip(active, logp, strict=True)):
+            one = followers[number]
             assert bool(row[0].isinf()) == (one.n_generated == examples[number].n_edus)
             assert (row[1:].isinf() == (len(one.units) < 2)).all()
-            action = one.actions[len(actions[number])]
-            actions[number].append(float(row[action]))
-            words[number] += [float(of_words)] * (action == 0)
-            act(scorer, number, one, action)
+            actions[number].append(float(row[one.actions[one.n_done]]))
+            words[number] += word_logp[place : place + 1].tolist()
+            one.act(scorer)
     return actions, words
-
-
-def act(scorer: Scorer, document: int, one: Follower, action: int) -> None:
-    if action == 0:
-        units = scorer.leaves(torch.tensor([document]), torch.tensor([one.n_generated]))
-        one.starts.append(one.n_generated)
-        one.n_generated += 1
-    else:
-        right, left = one.units.pop(), one.units.pop()
-        units = scorer.compose(torch.tensor([left]), torch.tensor([right]), torch.tensor([action - 1]))
-        del one.starts[-1], one.stacks[-2:]
-    one.units.append(int(units[0]))
-    one.stacks.append(int(scorer.push(torch.tensor([one.stacks[-1]]), units)[0]))
 
 
 def own_words(network_words: Tensor, examples: list[Example]) -> list[float]:
@@ -81,7 +87,11 @@ def own_words(network_words: Tensor, examples: list[Example]) -> list[float]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("seed", "is_double"), [(0, True), (1, False), (2, False), (3, False)])
-def test_single_actions_score_as_the_batch_does(kind: str, seed: int, is_double: bool):
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_single_actions_score_as_the_batch_does(kind, seed, is_double, is_padded, monkeypatch):
+    """Also with words as on a GPU."""
+    if is_padded:
+        monkeypatch.setattr(WordScores, "logp", WordScores._padded)
     network = make_network(kind, seed)
     if not is_double:
         network.float()
@@ -123,82 +133,103 @@ class Pair:
     def __init__(self) -> None:
         self.network = make_network("generative", 3).float()
         self.scorer = NetworkScorer(self.network, [random_example(3, 1)], NUCLEUS_IS_RIGHT)
-        self.leaves = self.scorer.leaves(torch.tensor([0, 0]), torch.tensor([0, 1]))
-        self.one = self.scorer.push(torch.tensor([EMPTY_STACK]), self.leaves[:1])
-        self.both = self.scorer.push(self.one, self.leaves[1:])
+        self.one = self.push(EMPTY_STACK, 0)
+        self.both = self.push(self.one, 1)
+
+    def push(self, stack: int, unit: int) -> int:
+        return self.scorer.push(torch.tensor([stack]), torch.tensor([unit]))
 
     def score(self) -> list[float]:
         """With both EDUs on the stack."""
         return self._score(self.both, second=0, top=1)
 
-    def score_joined(self, unit: Tensor) -> list[float]:
+    def score_joined(self, unit: int) -> list[float]:
         """With nothing but one unit of both."""
-        return self._score(self.scorer.push(torch.tensor([EMPTY_STACK]), unit), second=NO_UNIT, top=0)
+        return self._score(self.push(EMPTY_STACK, unit), second=NO_UNIT, top=0)
 
-    def _score(self, stack: Tensor, second: int, top: int) -> list[float]:
-        document, below, above, n_generated = (torch.tensor([number]) for number in (0, second, top, 2))
-        actions, words = self.scorer.score(document, stack, below, above, n_generated, torch.tensor([True]))
+    def _score(self, stack: int, second: int, top: int) -> list[float]:
+        states = States(*torch.tensor([0, stack, second, top, 2])[:, None])
+        actions, words = self.scorer.score(states, n_words=1)
         return [*actions[0].tolist(), *words.tolist()]
 
-    def parts(self, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self.leaves[:1].repeat(len(labels)), self.leaves[1:].repeat(len(labels)), labels
+    def join(self, labels: Tensor) -> int:
+        return self.scorer.compose(torch.zeros_like(labels), torch.ones_like(labels), labels)
 
-    def join(self, labels: Tensor) -> Tensor:
-        return self.scorer.compose(*self.parts(labels))
+
+def test_numbers_follow_each_other():
+    """Units after all EDUs, stacks after the empty one, whatever is forgotten in between."""
+    pair = Pair()
+    assert (pair.one, pair.both) == (1, 2)
+    assert pair.join(torch.tensor([0, 1, 2])) == 3
+    assert pair.join(torch.tensor([1])) == 6
+    pair.scorer.forget(torch.tensor([0, 6]), torch.tensor([EMPTY_STACK, pair.both]))
+    assert pair.join(torch.tensor([4, 5])) == 7
+    assert pair.scorer.push(torch.tensor([EMPTY_STACK] * 3), torch.tensor([2, 6, 8])) == 3
+    assert pair.push(EMPTY_STACK, 7) == 6
 
 
 def test_tables_grow_and_keep_what_they_hold():
     """Hundreds of stacks more than there was room for; the first ones stay, and so does the network."""
     pair = Pair()
     weights = {name: tensor.clone() for name, tensor in pair.network.state_dict().items()}
-    before = pair.score()
-    stacks = {EMPTY_STACK, int(pair.one), int(pair.both)}
+    before, n_stacks = pair.score(), 3
     for size in (1, 3, 200):
-        new = pair.join(torch.arange(size) % N_LABELS)
-        pushed = pair.scorer.push(torch.full((size,), EMPTY_STACK), new)
-        assert len(stacks & set(pushed.tolist())) == 0, "numbers are handed out once"
-        stacks |= set(pushed.tolist())
+        units = torch.arange(size) + pair.join(torch.arange(size) % N_LABELS)
+        assert pair.scorer.push(torch.full((size,), EMPTY_STACK), units) == n_stacks, "numbers are handed out once"
+        n_stacks += size
         assert pair.score() == before
-    assert len(stacks) == 207
     for name, tensor in pair.network.state_dict().items():
         assert torch.equal(tensor, weights[name]), name
 
 
-def test_a_unit_is_computed_once():
-    """However often it is built, in one call or in several; other labels and other parts make other units."""
+def test_a_unit_is_the_same_however_it_is_composed():
+    """Alone or with others; other labels make other units, and so do the same parts the other way round."""
     pair = Pair()
     first = pair.join(torch.tensor([2, 0, 2]))
-    assert first[0] == first[2] != first[1]
-    assert pair.join(torch.tensor([0, 2])).tolist() == [int(first[1]), int(first[0])]
-    swapped = pair.scorer.compose(pair.leaves[1:], pair.leaves[:1], torch.tensor([2]))
-    assert int(swapped) not in {*first.tolist(), *pair.leaves.tolist()}
-
-
-def test_units_shared_within_a_step_are_the_same():
-    """The way of a GPU, which works anywhere."""
-    one, other = Pair(), Pair()
-    labels = torch.tensor([3, 0, 3, 5, 0])
-    with torch.inference_mode():
-        found = one.scorer._compose_distinct(*one.parts(labels))
-    expected = other.join(labels)
-    assert len(set(found.tolist())) == 3
-    for unit, same in zip(found, expected, strict=True):
-        assert one.score_joined(unit[None]) == pytest.approx(other.score_joined(same[None]), abs=1e-6)
+    scores = [pair.score_joined(first + number) for number in range(3)]
+    assert scores[0] == pytest.approx(scores[2], abs=1e-6)
+    assert scores[0] != pytest.approx(scores[1], abs=1e-3)
+    assert pair.score_joined(pair.join(torch.tensor([2]))) == pytest.approx(scores[0], abs=1e-6)
+    swapped = pair.scorer.compose(torch.tensor([1]), torch.tensor([0]), torch.tensor([2]))
+    assert pair.score_joined(swapped) != pytest.approx(scores[0], abs=1e-3)
 
 
 def test_what_is_forgotten_can_be_built_again():
     pair = Pair()
     before, unit = pair.score(), pair.join(torch.tensor([1]))
     scores = pair.score_joined(unit)
-    pair.scorer.forget(pair.leaves, torch.cat([torch.tensor([EMPTY_STACK]), pair.one, pair.both]))
+    pair.scorer.forget(torch.tensor([0, 1]), torch.tensor([EMPTY_STACK, pair.one, pair.both]))
     assert pair.score() == before
     again = pair.join(torch.tensor([1]))
     assert again != unit, "numbers are handed out once"
     assert pair.score_joined(again) == scores
-    third = pair.scorer.leaves(torch.tensor([0]), torch.tensor([2]))
-    assert len(pair.scorer.push(pair.both, third)) == 1, "leaves are never forgotten"
+    assert pair.push(pair.both, 2) > pair.both, "leaves are never forgotten"
     with pytest.raises((IndexError, RuntimeError)):
-        pair.scorer.push(torch.tensor([EMPTY_STACK]), unit)
+        pair.push(EMPTY_STACK, unit)
+
+
+def test_what_is_not_forgotten_stays():
+    pair = Pair()
+    unit = pair.join(torch.tensor([4]))
+    scores = pair.score_joined(unit)
+    pair.join(torch.arange(5))
+    pair.scorer.forget(torch.tensor([unit]), torch.tensor([EMPTY_STACK]))
+    assert pair.score_joined(unit) == scores
+    with pytest.raises((IndexError, RuntimeError)):
+        pair.push(pair.both, 2)
+
+
+def test_words_are_scored_of_as_many_states_as_are_wanted():
+    """The first ones; actions do not depend on it."""
+    pair = Pair()
+    states = States(*torch.tensor([[0, EMPTY_STACK, NO_UNIT, NO_UNIT, 0], [0, pair.one, NO_UNIT, 0, 1],
+                                   [0, pair.both, 0, 1, 2]]).T)  # fmt: skip
+    actions, words = pair.scorer.score(states, 3)
+    assert (words < 0).all()
+    for n_words in range(3):
+        same_actions, some = pair.scorer.score(states, n_words)
+        assert torch.equal(same_actions, actions)
+        torch.testing.assert_close(some, words[:n_words])
 
 
 def test_what_a_scorer_says_of_itself():
@@ -206,4 +237,5 @@ def test_what_a_scorer_says_of_itself():
     assert scorer.n_edus == (3, 5)
     assert scorer.n_labels == N_LABELS
     assert scorer.device == torch.device("cpu")
-    assert scorer.leaves(torch.tensor([0, 1, 1]), torch.tensor([2, 0, 4])).tolist() == [2, 3, 7]
+    same: Scorer = scorer
+    assert same.compose(torch.tensor([7]), torch.tensor([7]), torch.tensor([0])) == 8, "after the EDUs of both"

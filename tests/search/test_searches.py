@@ -7,15 +7,18 @@ from itertools import pairwise
 import pytest
 import torch
 
-from genrst.search import beam, word
+from genrst.errors import GenrstError
+from genrst.search import word
 from genrst.search.beam import BeamOptions, search_beams
+from genrst.search.hypotheses import COLLECT_STACKS
 from genrst.search.literal import enumerate_all
 from genrst.search.parse import Found, Parse
 from genrst.search.scorer import Scorer
 from genrst.search.word import WordOptions, search_words
 from tests.model.test_network import KINDS
+from tests.search.gpu_way import DenseScorer, Waits, take_gpu_way
 from tests.search.networks import random_model
-from tests.search.tables import Table, TableScorer, wild
+from tests.search.tables import Place, Scores, Table, TableScorer, wild
 
 torch.set_num_threads(1)
 
@@ -128,9 +131,8 @@ def test_nothing_that_is_still_needed_is_given_up(search, monkeypatch):
     """The table scorer raises an error when it is asked about what it was told to forget."""
     sizes = [30, 3, 17]
     expected = search(TableScorer(sizes, wild(seed=1)), 6)
-    for steps in (1, 7):
-        for module in (beam, word):
-            monkeypatch.setattr(module, "COLLECT_STEPS", steps)
+    for n_stacks in (0, 60):
+        monkeypatch.setitem(COLLECT_STACKS, "cpu", n_stacks)
         scorer = TableScorer(sizes, wild(seed=1))
         for found, before in zip(search(scorer, 6), expected, strict=True):
             assert found.parses == before.parses
@@ -138,12 +140,11 @@ def test_nothing_that_is_still_needed_is_given_up(search, monkeypatch):
 
 
 @every_search
-def test_a_network_s_memory_shrinks_when_collected(search, monkeypatch):
+def test_a_network_s_memory_is_used_again_when_collected(search, monkeypatch):
     model = random_model("generative", [25, 9], seed=2, n_labels=3)
     scorers = [model.scorer(), model.scorer()]
     expected = search(scorers[0], 5)
-    for module in (beam, word):
-        monkeypatch.setattr(module, "COLLECT_STEPS", 4)
+    monkeypatch.setitem(COLLECT_STACKS, "cpu", 20)
     for found, before in zip(search(scorers[1], 5), expected, strict=True):
         assert_same(found.parses, before.parses)
     for name in ("_units", "_stacks"):
@@ -160,3 +161,98 @@ def test_a_gpu_finds_the_same(search, kind):
     model.network.cuda()
     for found, before in zip(search(model.scorer(), 6), expected, strict=True):
         assert_same(found.parses, before.parses)
+
+
+VARIANTS: dict[str, Search] = SEARCHES | {
+    "tight": lambda scorer, k: search_beams(scorer, BeamOptions(k, "bag", max_stack=3)),
+    "tight action": lambda scorer, k: search_beams(scorer, BeamOptions(k, "action", max_stack=3)),
+    "weighted": lambda scorer, k: search_beams(scorer, BeamOptions(k, word_weight=0.5)),
+    "wordless": lambda scorer, k: search_beams(scorer, BeamOptions(k, "action", word_weight=0.0)),
+    "slow words": lambda scorer, k: search_words(scorer, WordOptions(k, fast_beam=0)),
+    "wide words": lambda scorer, k: search_words(scorer, WordOptions(k, word_beam=2 * k + 1, fast_beam=k)),
+}
+every_variant = pytest.mark.parametrize("search", VARIANTS.values(), ids=VARIANTS.keys())
+
+
+def assert_same_everywhere(found: list[Found], expected: list[Found]) -> None:
+    for one, before in zip(found, expected, strict=True):
+        assert_same(one.parses, before.parses)
+        assert one.is_bounded == before.is_bounded
+
+
+@every_variant
+@pytest.mark.parametrize(("k", "collect_stacks"), [(1, 9), (1, 10**6), (2, 0), (7, 99), (7, 10**6), (40, 0)])
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_the_way_of_a_gpu_finds_the_same_with_tables(search, k, n_labels, collect_stacks, monkeypatch):
+    """Documents that are over before others, and beams with places that nothing fills."""
+    sizes = [4, 1, 13, 2, 7]
+    expected = search(TableScorer(sizes, wild(seed=k), n_labels), k)
+    take_gpu_way(monkeypatch)
+    monkeypatch.setitem(COLLECT_STACKS, "cpu", collect_stacks)
+    scorer = DenseScorer(sizes, wild(seed=k), n_labels)
+    assert_same_everywhere(search(scorer, k), expected)
+    assert (scorer.n_forgotten > 0) == (collect_stacks < 10**6)
+
+
+@every_variant
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("k", "n_labels", "collect_stacks"), [(1, 3, 10**6), (6, 1, 70), (9, 3, 10**6), (30, 2, 500)])
+def test_the_way_of_a_gpu_finds_the_same_with_networks(search, kind, k, n_labels, collect_stacks, monkeypatch):
+    model = random_model(kind, [12, 1, 5, 20, 3], seed=k, n_labels=n_labels)
+    expected = search(model.scorer(), k)
+    take_gpu_way(monkeypatch)
+    monkeypatch.setitem(COLLECT_STACKS, "cpu", collect_stacks)
+    assert_same_everywhere(search(model.scorer(), k), expected)
+
+
+@every_search
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@pytest.mark.parametrize("is_word", [True, False])
+@pytest.mark.parametrize("n_edus", [2, 40])
+def test_the_way_of_a_gpu_finds_out_about_what_is_no_number(search, number, is_word, n_edus, monkeypatch):
+    """At the latest at its end, which comes in any case."""
+
+    def table(place: Place) -> Scores:
+        actions, words = wild()(place)
+        if place.actions != (0,):
+            return Scores(actions, words)
+        return Scores(actions, number) if is_word else Scores([number, *actions[1:]], words)
+
+    take_gpu_way(monkeypatch)
+    with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan or inf"):
+        search(DenseScorer([n_edus, 3], table), 4)
+
+
+@every_search
+def test_words_too_far_apart_for_the_way_of_a_gpu_are_an_error(search, monkeypatch):
+    """And no trouble for a CPU."""
+    model = random_model("generative", [6, 2], seed=4)
+    language_model = model.network.float().language_model
+    assert language_model is not None
+    for layer in (language_model.from_stack, language_model.from_decoder):
+        layer.weight.data *= 200
+    for document, found in enumerate(search(model.scorer(), 3)):
+        for parse in found.parses:
+            own = model.own_logp(document, parse.actions)
+            assert (parse.action_logp, parse.word_logp) == pytest.approx(own, rel=1e-4)
+            assert parse.word_logp < -150
+    take_gpu_way(monkeypatch)
+    with pytest.raises(GenrstError, match="must be a number, was: nan or inf"):
+        search(model.scorer(), 3)
+
+
+@every_search
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_way_of_a_gpu_hardly_ever_waits(search, kind, monkeypatch):
+    """No more for long documents than for short ones, but for the looks of word-level search whether it is over."""
+    take_gpu_way(monkeypatch)
+    monkeypatch.setitem(COLLECT_STACKS, "cpu", 10**6)
+    counts = []
+    for n_edus in (4, 60):
+        scorer = random_model(kind, [n_edus, 3], n_labels=3).scorer()
+        with monkeypatch.context() as patch, Waits(patch) as waits:
+            search(scorer, 4)
+        counts.append(waits.count)
+    assert counts[0] > 0
+    n_looks = 4 * 60 // word.LOOK_STEPS if search is SEARCHES["word"] else 0
+    assert counts[1] <= counts[0] + n_looks

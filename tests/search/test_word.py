@@ -6,11 +6,13 @@ import pytest
 import torch
 
 from genrst.errors import GenrstError, UsageError
+from genrst.search import word
 from genrst.search.literal import enumerate_all, search_words_literally
 from genrst.search.word import WordOptions, search_words
 from tests.model.test_network import KINDS
+from tests.search.gpu_way import DenseScorer, take_gpu_way
 from tests.search.networks import random_model
-from tests.search.tables import Scores, TableScorer, constant, fixed, wild
+from tests.search.tables import Place, Scores, TableScorer, constant, fixed, wild
 from tests.search.test_searches import assert_same
 
 torch.set_num_threads(1)
@@ -26,6 +28,22 @@ def test_word_beams_are_the_literal_ones_with_tables(k, k_w, k_s, n_edus, n_labe
     (found,) = search_words(TableScorer([n_edus], table, n_labels), WordOptions(k, k_w, k_s))
     assert_same(found.parses, expected)
     assert found.parses
+
+
+@pytest.mark.parametrize(("k", "k_w", "k_s"), SIZES)
+@pytest.mark.parametrize("look_steps", [1, 3, 16])
+def test_word_beams_are_the_literal_ones_the_way_of_a_gpu(k, k_w, k_s, look_steps, monkeypatch):
+    """Documents that are over stay quiet until the last one is, and until somebody looks."""
+    sizes = [5, 1, 12, 2]
+    take_gpu_way(monkeypatch)
+    monkeypatch.setattr(word, "LOOK_STEPS", look_steps)
+    together = search_words(DenseScorer(sizes, wild()), WordOptions(k, k_w, k_s))
+    for document, (size, found) in enumerate(zip(sizes, together, strict=True)):
+
+        def table(place: Place, document: int = document) -> Scores:
+            return wild()(place._replace(document=document))
+
+        assert_same(found.parses, search_words_literally(TableScorer([size], table), k, k_w, k_s))
 
 
 @pytest.mark.parametrize(("seed", "n_edus", "k", "n_labels"), [(3, 6, 3, 2), (6, 8, 5, 2), (1, 8, 10, 3)])

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from genrst.errors import ConfigError
 from genrst.model.config import ModelConfig, from_mapping
-from genrst.training.config import DataConfig, RunConfig, TrainingConfig, load_config, to_toml
+from genrst.training.config import DataConfig, RunConfig, TrainingConfig, load_config, read_tables, resolve, to_toml
+from genrst.training.segmenter.config import SegmenterRunConfig
 from tests.conftest import REPOSITORY
 
 SHIPPED = sorted((REPOSITORY / "configs").glob("*.toml"))
@@ -22,13 +23,15 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_files_are_shipped():
-    assert {path.name for path in SHIPPED} >= {"paper.toml", "paper-discriminative.toml"}
+    assert {path.name for path in SHIPPED} >= {"paper.toml", "paper-discriminative.toml", "segmenter.toml"}
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_every_shipped_file_loads(path: Path):
-    config = load_config(path)
-    assert load_config(path, ["training.seeds=[1, 2, 3]"]).training.seeds == (1, 2, 3)
+    tables = read_tables(path, ["training.seeds=[1, 2, 3]"])
+    is_parser = "segmenter" not in tables
+    config = resolve(RunConfig, tables, path) if is_parser else resolve(SegmenterRunConfig, tables, path)
+    assert config.training.seeds == (1, 2, 3)
     assert config.data.path
 
 

@@ -20,9 +20,11 @@ class SegmenterConfig:
     """Width of the embeddings of tags and of dependency relations."""
     pointer_size: int = 48
     """Width of what is seen of a token's head, and of the subtrees that start or end with it."""
-    hidden_size: int = 192
+    hidden_size: int = 224
     """Width of each direction of the BiLSTM, and of the layer above it."""
     layers: int = 2
+    pointed_layers: int = 2
+    """How many of them, from below, see what a token points to."""
     dropout: float = 0.4
     window: int = 128
     """The most tokens that are read together, unless a sentence has more."""

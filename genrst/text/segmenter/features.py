@@ -6,21 +6,17 @@ distances and sizes are counted in powers of two.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genrst.corpora.document import Document, Span
-from genrst.errors import ConfigError, TreeError
-from genrst.model.vocabulary import SPECIALS, Vocabulary
+from genrst.errors import TreeError
+from genrst.text.segmenter.symbols import Numbering
 from genrst.text.segmenter.syntax import IntArray, largest_at, subtree_spans
-
-COLUMNS = ("word", "prefix", "suffix", "shape", "tag", "deprel", "gap", "kind")
-"""The symbols of a token: four of its letters, two of its syntax, what stands before it, and its paragraph's kind."""
 
 POINTERS = ("head", "opened", "closed")
 """Other tokens that matter to a token: its head, and those of the largest subtrees that start or end with it."""
@@ -37,41 +33,11 @@ N_BUCKETS = 2 * _LARGEST + 1
 """Distances have a sign and are known up to a power of two."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
-    """A vocabulary per column, in the order of `COLUMNS`."""
-
-    vocabularies: tuple[Vocabulary, ...]
-
-    @classmethod
-    def count(cls, rows: Iterable[tuple[str, ...]], max_words: int, min_count: int) -> "Symbols":
-        """The symbols seen at least `min_count` times, and no more than the `max_words` most frequent of a column."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
-        found = (Vocabulary.from_words(column, min_count).symbols for column in columns)
-        return cls(tuple(Vocabulary(symbols[: max_words + len(SPECIALS)]) for symbols in found))
-
-    def as_dict(self) -> dict[str, list[str]]:
-        """Plain data for JSON."""
-        return {name: list(v.symbols) for name, v in zip(COLUMNS, self.vocabularies, strict=True)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Symbols":
-        """The inverse of `as_dict`."""
-        try:
-            columns = [tuple(map(str, data[name])) for name in COLUMNS]
-        except (KeyError, TypeError) as error:
-            raise ConfigError(f"symbols must have a list for each of {', '.join(COLUMNS)}, was: {error!r}") from error
-        for name, symbols in zip(COLUMNS, columns, strict=True):
-            if symbols[: len(SPECIALS)] != SPECIALS:
-                raise ConfigError(f"symbols: {name} must start with {' '.join(SPECIALS)}, was: {symbols[:4]}")
-        return cls(tuple(map(Vocabulary, columns)))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
     """The tokens of some text as numbers."""
 
-    symbols: NDArray[np.uint16]
+    symbols: NDArray[np.int32]
     """*Shape:* (tokens, columns)"""
     heads: IntArray
     """*Shape:* (tokens)"""
@@ -82,14 +48,10 @@ class Tokens:
         return len(self.heads)
 
 
-def read_tokens(document: Document, symbols: Symbols) -> Tokens:
+def read_tokens(document: Document, symbols: Numbering) -> Tokens:
     """The tokens of an annotated document."""
-    numbers = [
-        vocabulary.numbers(column)
-        for vocabulary, column in zip(symbols.vocabularies, zip(*rows(document), strict=True), strict=True)
-    ]
     return Tokens(
-        np.array(numbers, dtype=np.uint16).T,
+        symbols.number(rows(document)),
         np.array([token.head for token in document.tokens], dtype=np.int64),
         np.array(sentence_starts(document), dtype=np.bool_),
     )
@@ -106,7 +68,13 @@ def rows(document: Document) -> Iterator[tuple[str, ...]]:
         now = bisect_right(starts, token.start) - 1
         gap = "paragraph" if now != paragraph else _gap(document.text[end : token.start], starts_sentence)
         kind = document.paragraphs[now].label if now >= 0 else PROSE
-        yield *letters(document.text[token.start : token.end]), token.tag, token.deprel, gap, kind if kind in KINDS else PROSE
+        yield (
+            *letters(document.text[token.start : token.end]),
+            token.tag,
+            token.deprel,
+            gap,
+            kind if kind in KINDS else PROSE,
+        )
         end, paragraph = token.end, now
 
 
@@ -144,29 +112,22 @@ def edu_starts(document: Document) -> NDArray[np.bool_]:
     return np.array(_first_in(document, document.edus), dtype=np.bool_)
 
 
-def pointers(tokens: Tokens) -> IntArray:
-    """Numbers of other tokens. *Shape:* (tokens, pointers)"""
-    first, last = subtree_spans(tokens.heads)
-    sizes = last - first
-    return np.stack([tokens.heads, largest_at(first, sizes), largest_at(last, sizes)], axis=1)
-
-
-def measures(tokens: Tokens, places: IntArray) -> IntArray:
-    """Distances in powers of two. *Shape:* (tokens, measures)"""
+def structure(tokens: Tokens) -> tuple[IntArray, IntArray]:
+    """Pointers to other tokens, and measures. *Shapes:* (tokens, pointers), (tokens, measures)"""
     first, last = subtree_spans(tokens.heads)
     here = np.arange(len(tokens))
-    head, opened, closed = places.T
+    opened, closed = (largest_at(edges, last - first) for edges in (first, last))
     starts = np.flatnonzero(tokens.starts_sentence)
-    sentence = np.cumsum(tokens.starts_sentence) - 1
     stops = np.append(starts[1:], len(tokens))
+    sentence = np.cumsum(tokens.starts_sentence) - 1
     distances = [
-        head - here,
+        tokens.heads - here,
         np.where(first[opened] == here, last[opened] + 1 - here, 0),
         np.where(last[closed] == here, here + 1 - first[closed], 0),
         here - starts[sentence],
         stops[sentence] - 1 - here,
     ]
-    return bucket(np.stack(distances, axis=1))
+    return np.stack([tokens.heads, opened, closed], axis=1), bucket(np.stack(distances, axis=1))
 
 
 def bucket(distances: IntArray) -> IntArray:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from genrst.corpora.document import Document
 from genrst.text.segmenter.boundaries import with_edus
-from genrst.text.segmenter.features import Symbols, read_tokens
+from genrst.text.segmenter.features import read_tokens
 from genrst.text.segmenter.network import SegmenterNetwork
+from genrst.text.segmenter.symbols import Symbols
 from genrst.text.segmenter.windows import Text
 
 BATCH_WINDOWS = 64

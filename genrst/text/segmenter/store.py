@@ -6,9 +6,9 @@ import torch
 
 from genrst.model.folder import load_folder, save_folder
 from genrst.text.segmenter.config import SegmenterConfig
-from genrst.text.segmenter.features import Symbols
 from genrst.text.segmenter.network import SegmenterNetwork
 from genrst.text.segmenter.segment import Segmenter
+from genrst.text.segmenter.symbols import Symbols
 
 
 def make_network(config: SegmenterConfig, symbols: Symbols) -> SegmenterNetwork:

@@ -39,10 +39,9 @@ def _by_depth(heads: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def largest_at(edges: IntArray, sizes: IntArray) -> IntArray:
-    """For every token the one with the largest subtree among those whose edge it is; its own number if there is none."""
-    tokens = np.arange(len(edges))
+    """For every token the one with the largest subtree among those whose edge it is; itself if there is none."""
     by_size = np.argsort(sizes, kind="stable")
-    largest = tokens.copy()
+    largest = np.arange(len(edges))
     # The last assignment wins: that of the largest.
     largest[edges[by_size]] = by_size
     return largest

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genrst.text.segmenter.features import Tokens, measures, pointers
+from genrst.text.segmenter.features import Tokens, structure
 from genrst.text.segmenter.syntax import IntArray
 
 
@@ -23,41 +23,30 @@ class Batch:
     measures: Tensor
     """*Shape:* (windows, tokens, measures)"""
     pointers: Tensor
-    """Numbers of tokens of the window; what lies outside is its first or last one. *Shape:* (windows, tokens, pointers)"""
+    """Tokens of the window; for one outside, its first or last. *Shape:* (windows, tokens, pointers)"""
     lengths: Tensor
     """On the CPU, where PyTorch wants them. *Shape:* (windows)"""
     is_token: Tensor
     """*Shape:* (windows, tokens)"""
     places: Tensor
-    """Where the tokens that are none but padding come from, in reading order. *Shape:* (tokens of all windows)"""
+    """The numbers of all tokens in their text. *Shape:* (tokens of all windows)"""
 
 
 class Text:
     """The tokens of some documents, one after the other, on a device."""
 
     def __init__(self, documents: Sequence[Tokens], window: int, device: torch.device | str = "cpu") -> None:
-        offsets = np.cumsum([0, *map(len, documents)])
-        places = [pointers(tokens) for tokens in documents]
-        distances = [measures(tokens, place) for tokens, place in zip(documents, places, strict=True)]
-        self.windows = np.concatenate(
-            [cut(tokens, window) + offset for tokens, offset in zip(documents, offsets, strict=False)]
-        )
+        offsets = np.cumsum([0, *map(len, documents)])[:-1]
+        pointers, measures = zip(*map(structure, documents), strict=True)
+        windows = [cut(tokens, window) for tokens in documents]
+        self.windows = np.concatenate(_shifted(windows, offsets))
         """The first token of every window and the one after its last. *Shape:* (windows, 2)"""
-        self._symbols = torch.from_numpy(np.concatenate([tokens.symbols.astype(np.int32) for tokens in documents]))
-        self._measures = torch.from_numpy(np.concatenate(distances).astype(np.uint8))
-        self._pointers = torch.from_numpy(
-            np.concatenate([place + offset for place, offset in zip(places, offsets, strict=False)]).astype(np.int32)
-        )
-        self.to(device)
+        self._symbols = torch.from_numpy(np.concatenate([tokens.symbols for tokens in documents])).to(device)
+        self._measures = torch.from_numpy(np.concatenate(measures).astype(np.uint8)).to(device)
+        self._pointers = torch.from_numpy(np.concatenate(_shifted(pointers, offsets)).astype(np.int32)).to(device)
 
     def __len__(self) -> int:
         return len(self._symbols)
-
-    def to(self, device: torch.device | str) -> None:
-        """Move everything to a device."""
-        self._symbols = self._symbols.to(device)
-        self._measures = self._measures.to(device)
-        self._pointers = self._pointers.to(device)
 
     def batch(self, windows: IntArray) -> Batch:
         """Some rows of `windows` as tensors."""
@@ -84,6 +73,10 @@ class Text:
         by_length = self.windows[np.argsort(self.windows[:, 0] - self.windows[:, 1], kind="stable")]
         for first in range(0, len(by_length), size):
             yield self.batch(by_length[first : first + size])
+
+
+def _shifted(parts: Sequence[IntArray], offsets: IntArray) -> list[IntArray]:
+    return [part + offset for part, offset in zip(parts, offsets, strict=True)]
 
 
 def cut(tokens: Tokens, window: int) -> IntArray:

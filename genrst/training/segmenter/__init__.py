@@ -1,0 +1,1 @@
+"""Training of the EDU segmenter. Runs without spaCy once features exist."""
