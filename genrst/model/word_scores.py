@@ -2,7 +2,8 @@
 
 A word's score is A[stack, word] + B[position, word], so the normalisers of all stacks at all positions of an EDU are
 one matrix product, Z = exp(A)·exp(B)ᵀ. The largest scores are taken out first, and numerators stay logarithms; in
-float32 this is exact to 2e-5 while scores stay within ±45.
+float32 this is exact to 2e-5 while scores stay within ±34. Beyond, a product can be too small for a number: on a CPU it
+is then worked out in another way; on a GPU the search reports it.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,9 @@ from genrst.model.vocabulary import EOS_ID
 
 MOST_ENTRIES = 2**28
 """Numbers that are worked on at once on a GPU: one GiB."""
+
+EXACT_ROWS = 1024
+"""Normalisers that are worked out at once in the exact way."""
 
 
 class WordScores:
@@ -63,31 +67,37 @@ class WordScores:
         return torch.empty_like(found).index_copy_(0, order, found)
 
     def _one_by_one(self, queries: Tensor, edus: Tensor) -> Tensor:
-        """A product for each EDU: nothing is copied, which is what costs on a CPU."""
+        """A product for each EDU: nothing is copied, which is what costs on a CPU. The rest is done for all at once."""
         scores = queries @ self._embeddings
         largest = scores.amax(dim=1)
         exponentials = (scores - largest[:, None]).exp_()
-        found = scores.new_empty(len(scores))
-        first = 0
+        starts, stops = self._borders
+        lengths = (stops - starts)[edus]
+        rows = torch.arange(len(edus)).repeat_interleave(lengths)
+        words = torch.arange(len(rows)) + (starts[edus] - lengths.cumsum(0) + lengths).repeat_interleave(lengths)
+        z = scores.new_empty(len(rows))
         wanted, counts = torch.unique_consecutive(edus, return_counts=True)
+        row = place = 0
         for edu, count in zip(wanted.tolist(), counts.tolist(), strict=True):
-            rows, words = slice(first, first + count), slice(self._starts[edu], self._stops[edu])
-            z = exponentials[rows] @ self._exponentials[words].T
-            if z.min() < self._tiny:
-                log_z = self._exact_log_z(scores[rows], words) - largest[rows, None]
-            else:
-                log_z = z.log_() + self._largest[words]
-            numerators = scores[rows][:, self._targets[words]] + self._numerators[words]
-            found[rows] = (numerators - log_z).sum(dim=1) - (words.stop - words.start) * largest[rows]
-            first += count
-        return found
+            start, stop = self._starts[edu], self._stops[edu]
+            block = z[place : place + count * (stop - start)].view(count, stop - start)
+            torch.mm(exponentials[row : row + count], self._exponentials[start:stop].T, out=block)
+            row, place = row + count, place + block.numel()
+        log_z = z.log() + self._largest[words] + largest[rows]
+        is_lost = z < self._tiny
+        if is_lost.any():
+            log_z[is_lost] = self._exact_log_z(scores, rows[is_lost], words[is_lost])
+        numerators = scores[rows, self._targets[words]] + self._numerators[words]
+        return torch.zeros_like(largest).index_add_(0, rows, numerators - log_z)
 
-    def _exact_log_z(self, scores: Tensor, words: slice) -> Tensor:
+    def _exact_log_z(self, scores: Tensor, rows: Tensor, words: Tensor) -> Tensor:
         """Normalisers without factors, for scores so far apart that their product is too small for a number."""
-        rows = [
-            torch.addmm(self._bias, self._decoded[[word]], self._embeddings) for word in range(*words.indices(2**62))
+        parts = zip(torch.split(rows, EXACT_ROWS), torch.split(words, EXACT_ROWS), strict=True)
+        found = [
+            torch.logsumexp(scores[row] + torch.addmm(self._bias, self._decoded[word], self._embeddings), dim=1)
+            for row, word in parts
         ]
-        return torch.stack([torch.logsumexp(scores + row, dim=1) for row in rows], dim=1)
+        return torch.cat(found)
 
     def _padded(self, queries: Tensor, edus: Tensor, n_alike: int) -> Tensor:
         """Few products for all EDUs, padded to the same length: few kernels and no waiting, as a GPU likes it."""
