@@ -10,7 +10,7 @@ DEMO := runs/demo
 
 $(VENV)/.user: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[model,text]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt
@@ -18,15 +18,13 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 	$(INSTALL) -e '.[dev]'
 	touch $@ $(VENV)/.user
 
-# A tree in the terminal, as a picture, in another format, and scored against another analysis.
+# From raw text to a tree, in the terminal and as a picture.
 demo: $(VENV)/.user
-	$(BIN)/genrst render examples/ferry.rs3 - --to txt
-	$(BIN)/genrst render examples/ferry.rs3 $(DEMO)/ferry.html
-	$(BIN)/genrst render examples/ferry.rs3 $(DEMO)/difference.html --against examples/predicted/ferry.json
-	$(BIN)/genrst convert examples/ferry.rs3 $(DEMO)/ferry.json
-	$(BIN)/genrst evaluate examples/ferry.rs3 examples/predicted/ferry.json
+	$(BIN)/genrst parse examples/library.txt
+	$(BIN)/genrst parse examples/library.txt --format html --output $(DEMO)/library.html
+	$(BIN)/genrst parse examples/library.txt --summary 20%
 	@echo
-	@echo "Open $(DEMO)/ferry.html in a browser: the tree beside its text. $(DEMO)/difference.html: two analyses compared."
+	@echo "Open $(DEMO)/library.html in a browser: the tree beside its text."
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
