@@ -68,7 +68,10 @@ class CountingScorer(NetworkScorer):
 
 def needed_flops(model: Model, example: Example, counts: Counter[str]) -> float:
     """Multiplications and additions of the matrix products that the search cannot do without."""
-    c, n_words = model.network.config, len(model.symbols.words)
+    c, lm = model.network.config, model.network.language_model
+    n_words = len(lm.bias) if lm is not None else 0
+    predicted = len(model.network.action_head.scores.bias) + c.word_size
+    hidden = c.hidden_size or predicted
     n_positions = len(example.edu_words) + example.n_edus
     encoder = 2 * 4 * c.edu_size * ((c.word_size + c.edu_size) + (c.edu_layers - 1) * 3 * c.edu_size)
     decoder = 4 * c.decoder_size * (c.word_size + c.decoder_size) + c.word_size * (c.decoder_size + n_words)
@@ -78,7 +81,7 @@ def needed_flops(model: Model, example: Example, counts: Counter[str]) -> float:
         + n_positions * decoder
         + counts["units"] * (10 * c.unit_size**2 + 4 * c.unit_size * c.stack_size)
         + counts["pushes"] * 4 * c.stack_size**2
-        + counts["states"] * c.stack_size * (len(model.symbols.actions) + c.word_size)
+        + counts["states"] * hidden * (c.stack_size + (predicted if c.hidden_size else 0))
         + counts["generating"] * n_words * (c.word_size + mean_length)
     )
 

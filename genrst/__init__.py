@@ -1,8 +1,9 @@
 """Rhetorical structure trees: read, convert, score, draw and parse them.
 
     >>> import genrst
-    >>> document = genrst.read("article.rs3")          # doctest: +SKIP
-    >>> genrst.write(document, "article.json")         # doctest: +SKIP
+    >>> document = genrst.load()("It rained, so we stayed in.")   # doctest: +SKIP
+    >>> document = genrst.read("article.rs3")                     # doctest: +SKIP
+    >>> genrst.write(document, "article.json")                    # doctest: +SKIP
 
 Names are loaded when they are first used, so that `import genrst` costs nothing.
 """
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from genrst.corpora.files import read, read_documents, write, write_documents
     from genrst.errors import CorpusFormatError, GenrstError, TreeError
     from genrst.evaluation.evaluate import evaluate
+    from genrst.items import Failure
+    from genrst.parser import Parser, load
     from genrst.trees.binarise import binarise, flatten
     from genrst.trees.node import Leaf, Tree, Unit
     from genrst.version import VERSION as __version__  # noqa: N811
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CorpusFormatError",
     "Document",
+    "Failure",
     "GenrstError",
     "Leaf",
+    "Parser",
     "Span",
     "Token",
     "Tree",
@@ -36,6 +41,7 @@ __all__ = [
     "binarise",
     "evaluate",
     "flatten",
+    "load",
     "load_corpus",
     "read",
     "read_documents",
@@ -49,6 +55,8 @@ _HOMES = {
     "genrst.corpora.files": ("read", "read_documents", "write", "write_documents"),
     "genrst.errors": ("CorpusFormatError", "GenrstError", "TreeError"),
     "genrst.evaluation.evaluate": ("evaluate",),
+    "genrst.items": ("Failure",),
+    "genrst.parser": ("Parser", "load"),
     "genrst.trees.binarise": ("binarise", "flatten"),
     "genrst.trees.node": ("Leaf", "Tree", "Unit"),
 }

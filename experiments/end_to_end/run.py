@@ -2,8 +2,8 @@
 
     python -m experiments.end_to_end.run corpora/gum --split dev --model en
 
-Parseval, micro-averaged, coarse relations. Gold documents keep their EDUs, tokens and sentences; syntax and entities are
-spaCy's in either case. Raw documents keep nothing but their text, so EDUs, sentences and paragraphs are found too.
+Parseval, micro-averaged, coarse relations. Gold documents keep their EDUs, tokens and sentences; syntax and entities
+are spaCy's in either case. Raw documents keep nothing but their text, so EDUs, sentences and paragraphs are found too.
 """
 
 import argparse

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from genrst.apps import convert, evaluate, export, info, render, train
+from genrst.apps import convert, evaluate, export, info, parse, render, segment, train
 from genrst.apps.messages import complain
 from genrst.errors import GenrstError, UsageError
 from genrst.version import VERSION
@@ -20,7 +20,9 @@ VERBS = {
     "evaluate": evaluate,
     "export": export,
     "info": info,
+    "parse": parse,
     "render": render,
+    "segment": segment,
     "train": train,
 }
 
@@ -39,7 +41,9 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    description = "Rhetorical structure trees: read, convert, draw, compare, score and learn them."
+    description = (
+        "Rhetorical structure trees: parse texts into them; read, convert, draw, compare, score and learn them."
+    )
     parser = _Parser(prog="genrst", description=description)
     parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)

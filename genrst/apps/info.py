@@ -1,30 +1,40 @@
-"""Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees."""
+"""Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
+
+genrst info GUM --split dev
+genrst info en
+genrst info runs/paper/model
+"""
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genrst.apps.corpus_arguments import add_corpus_arguments, open_corpus
+from genrst.apps.info_model import format_model, model_folder
 from genrst.apps.messages import show
 from genrst.apps.progress import progress
 
 if TYPE_CHECKING:
     from genrst.corpora.statistics import Statistics
 
-HELP = "describe a corpus"
+HELP = "describe a corpus or a model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst info`."""
     parser.add_argument(
-        "path", metavar="CORPUS", help="a file, a folder of files, or the folder of gum, rstdt or amalgum"
+        "path", metavar="CORPUS|MODEL", help="a file or folder with trees, the folder of a corpus, or a model"
     )
     add_corpus_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Count and print."""
+    """Count and print, or print what is known of a model."""
+    folder = model_folder(arguments.path)
+    if folder is not None:
+        return _describe(folder, arguments.json)
     from genrst.corpora.statistics import count
 
     corpus = open_corpus(arguments.path, arguments)
@@ -33,6 +43,14 @@ def run(arguments: argparse.Namespace) -> int:
         show(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
     else:
         show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
+    return 0
+
+
+def _describe(folder: Path, as_json: bool) -> int:
+    from genrst.model_folder import describe_model
+
+    facts = describe_model(folder)
+    show(json.dumps(facts, ensure_ascii=False) if as_json else format_model(facts))
     return 0
 
 

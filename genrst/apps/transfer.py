@@ -103,7 +103,7 @@ class Transfer:
         options = ReadOptions(self.arguments.roots)
         if self.arguments.source == "-":
             path = Path(f"stdin{_source_suffix(self.arguments)}")
-            yield from ((path, document) for document in read_content(_standard_input(), path, options))
+            yield from ((path, document) for document in read_content(standard_input(), path, options))
         for file in progress(files, f"{self.verb}ing", len(files)):
             try:
                 documents = read_file(file, options)
@@ -151,7 +151,7 @@ class Transfer:
     def _place(self, file: Path, document: "Document") -> Path:
         source = Path(self.arguments.source)
         below = file.parent.relative_to(source) if file.resolve() in self.inputs and source.is_dir() else Path()
-        return Path(self.arguments.target) / below / f"{_file_name(document.id)}{self.suffix}"
+        return Path(self.arguments.target) / below / f"{file_name(document.id)}{self.suffix}"
 
     def _protect(self, path: Path) -> None:
         if path.resolve() in self.inputs:
@@ -162,13 +162,14 @@ class Transfer:
         self.n_failures += 1
 
 
-def _standard_input() -> bytes:
+def standard_input() -> bytes:
+    """All bytes of standard input."""
     if sys.stdin is None:
         raise GenrstError("standard input must be open, was: closed")
     return sys.stdin.buffer.read()
 
 
-def _file_name(document_id: str) -> str:
+def file_name(document_id: str) -> str:
     """The id, or what a file system takes of it: an id from a `.json` file may have any characters."""
     name = document_id.replace("/", "_").replace("\0", "_")
     return name.encode("utf-8", "replace").decode("utf-8") or "document"

@@ -1,0 +1,182 @@
+"""How long it takes from raw text to a tree, and what takes how long.
+
+    python -m benchmarks.end_to_end [--model NAME|DIR] [--text FILE] [--words 500] [--runs 3] [--random]
+
+Prints one JSON object: the seconds of `genrst parse` as a user waits for it (a new process, median of the runs), of a
+parser that is loaded already, and of each stage. `--random` measures a model of the paper's sizes with random weights.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from benchmarks.search import peak_memory
+from benchmarks.train import random_prepared
+from genrst.corpora.document import Document
+from genrst.model.config import ModelConfig
+from genrst.model.example import Example
+from genrst.model.store import Model, make_network, save_model
+from genrst.parser import Parser, load
+from genrst.search.parse import Found
+from genrst.text.pipeline import load_pipeline
+from genrst.tree_search import TreeSearch
+
+TEXT = Path(__file__).parent.parent / "examples" / "library.txt"
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = parse_arguments()
+    text = repeat(arguments.text.read_text(encoding="utf-8"), arguments.words)
+    with tempfile.TemporaryDirectory() as folder:
+        model = random_model(Path(folder) / "random") if arguments.random else arguments.model
+        cold = [cold_seconds(text, model) for _ in range(arguments.runs)]
+        print(
+            json.dumps(describe(text, arguments) | {"cold_seconds": median(cold)} | warm(text, model, arguments.runs))
+        )
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="an installed model or a folder (default: en)")
+    parser.add_argument("--random", action="store_true", help="random weights instead, at the paper's sizes")
+    parser.add_argument("--text", type=Path, default=TEXT, help="what to parse")
+    parser.add_argument("--words", type=int, default=500, help="how much of it; it is repeated if it is shorter")
+    parser.add_argument("--runs", type=int, default=3)
+    return parser.parse_args()
+
+
+def repeat(text: str, n_words: int) -> str:
+    """A text of so many words, in whole paragraphs but for the last."""
+    words = text.replace("\n\n", " \n\n ").split(" ")
+    while sum(word.strip() != "" for word in words) < n_words:
+        words += ["\n\n", *words]
+    kept, n_kept = [], 0
+    for word in words:
+        n_kept += word.strip() != ""
+        if n_kept > n_words:
+            break
+        kept.append(word)
+    return " ".join(kept).replace(" \n\n ", "\n\n")
+
+
+def random_model(folder: Path) -> Path:
+    """A model of the paper's sizes that knows nothing."""
+    symbols = random_prepared().symbols
+    save_model(Model(make_network(ModelConfig(), symbols), symbols), folder)
+    return folder
+
+
+def cold_seconds(text: str, model: str | Path | None) -> float:
+    """What a user of the command line waits for."""
+    command = [sys.executable, "-W", "ignore", "-m", "genrst.apps.cli", "parse", "-", "--device", "cpu"]
+    command += ["--model", str(model)] if model else []
+    started = time.perf_counter()
+    subprocess.run(command, input=text.encode(), capture_output=True, check=True)
+    return time.perf_counter() - started
+
+
+class Clock:
+    """Adds up the seconds of stages."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time of a block."""
+        started = time.perf_counter()
+        yield
+        self.seconds[name] += time.perf_counter() - started
+
+
+class TimedSearch(TreeSearch):
+    """A search that looks at the clock."""
+
+    clock: Clock
+
+    def prepare(self, document: Document) -> Example:
+        """As always."""
+        with self.clock.stage("prepare"):
+            return super().prepare(document)
+
+    def find(self, examples: list[Example], beam: int) -> list[Found]:
+        """As always."""
+        with self.clock.stage("search"):
+            return super().find(examples, beam)
+
+
+def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
+    """Seconds of a parser that is loaded, in all and by stage; the median of the runs after the first."""
+    clock = Clock()
+    with clock.stage("load model"):
+        parser = load(model, device="cpu")
+    with clock.stage("load spaCy"):
+        load_pipeline(parser.config.pipeline)
+    loading = dict(clock.seconds)
+    totals, stages = [], []
+    for _ in range(runs + 1):
+        clock.seconds.clear()
+        watch(parser, clock)
+        started = time.perf_counter()
+        document = parser(text)
+        totals.append(time.perf_counter() - started)
+        stages.append(dict(clock.seconds))
+    seconds = {name: median(stage[name] for stage in stages[1:]) for name in stages[0]}
+    total = median(totals[1:])
+    return {
+        "edus": len(document.edus),
+        "first_seconds": totals[0],
+        "warm_seconds": total,
+        "loading_seconds": loading,
+        "stage_seconds": seconds,
+        "stage_shares": {name: round(value / total, 3) for name, value in seconds.items()},
+        "peak_memory_mib": peak_memory(torch.device("cpu")),
+    }
+
+
+def watch(parser: Parser, clock: Clock) -> None:
+    """Let the stages of a parser be timed."""
+    search = TimedSearch(parser.search.model, parser.config, parser.search.max_stack)
+    search.clock = clock
+    parser.search = search
+    for name in ("_annotate", "_segment"):
+        setattr(parser, name, timed(getattr(Parser, name).__get__(parser), clock, name.removeprefix("_")))
+
+
+def timed(method: Callable[..., Any], clock: Clock, name: str) -> Callable[..., Any]:
+    """The method with an eye on the clock."""
+
+    def run(documents: list[Document]) -> Any:  # noqa: ANN401
+        with clock.stage(name):
+            return method(documents)
+
+    return run
+
+
+def describe(text: str, arguments: argparse.Namespace) -> dict[str, object]:
+    """The machine and the text."""
+    return {
+        "machine": platform.processor() or platform.machine(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "model": "random weights, the paper's sizes" if arguments.random else arguments.model or "en",
+        "words": len(text.split()),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Split texts into elementary discourse units: one a line, with a blank line between paragraphs.
+
+  genrst segment article.txt
+  genrst segment texts/ --output edus/
+  genrst segment article.txt --format json
+  echo "It rained, so we stayed in." | genrst segment -
+
+Of files that have EDUs already (.dis, .rs3, .rs4, .json, .jsonl, .edus) only the text is read. `--format tok` is the
+tokenised format of the DISRPT shared tasks.
+"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from genrst.apps.text_results import Format, Result
+from genrst.apps.text_run import TextRun, add_run_arguments
+from genrst.errors import GenrstError, TreeError
+
+if TYPE_CHECKING:
+    from genrst.apps.text_run import Outcomes
+    from genrst.apps.text_sources import Named
+    from genrst.corpora.document import Document
+    from genrst.parser import Parser
+
+HELP = "split a text into EDUs"
+
+FORMATS = ("edus", "json", "tok")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst segment`."""
+    add_run_arguments(parser, FORMATS, "edus")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Segment all texts; 1 if one of them could not be."""
+    suffix = Path(arguments.output).suffix.lower().removeprefix(".")
+    job = TextRun.of(arguments, _make_format(arguments.format or (suffix if suffix in FORMATS else "edus")))
+    from genrst.parser import load
+
+    parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)
+    return job.deliver(_segment(parser, job))
+
+
+def _make_format(name: str) -> Format:
+    from genrst.corpora.json_format import write_json
+    from genrst.corpora.plain import write_edus
+
+    if name == "json":
+        return Format(".json", write_json, "list")
+    if name == "tok":
+        return Format(".tok", write_tok, "lines")
+    return Format(".edus", write_edus, "on screen")
+
+
+def write_tok(document: "Document") -> str:
+    """A token a line, in the ten columns of CoNLL-U; the last one says whether an EDU starts with it."""
+    text = document.text or ""
+    starts = {edu.start for edu in document.edus}
+    lines = [f"# newdoc id = {' '.join(document.id.split())}"]
+    for number, token in enumerate(document.tokens, start=1):
+        form = text[token.start : token.end]
+        label = "Seg=B-seg" if token.start in starts else "Seg=O"
+        lines.append("\t".join([str(number), form, *["_"] * 7, label]))
+    return "\n".join(lines) + "\n\n"
+
+
+def _segment(parser: "Parser", job: TextRun) -> "Outcomes":
+    from genrst.rendering.characters import inert
+
+    for source, item in job.read("segmenting"):
+        try:
+            document = parser.segment(_text_of(item), id=item.id)
+        except GenrstError as error:
+            yield source, error
+        else:
+            yield source, [Result(inert(document.id), document)]
+
+
+def _text_of(item: "Named") -> str:
+    if item.text is None:
+        raise TreeError(f"{item.id}: a document must have its text to be segmented")
+    return item.text

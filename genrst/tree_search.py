@@ -1,0 +1,109 @@
+"""From documents with EDUs to documents with trees: numbers, scores, search, in groups of bounded size."""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import torch
+
+from genrst.corpora.document import Document
+from genrst.errors import GenrstError
+from genrst.items import ParserWarning
+from genrst.model.example import Example
+from genrst.model.prepare import prepare
+from genrst.model.scorer import NetworkScorer
+from genrst.model.store import Model
+from genrst.model_folder import ParserConfig
+from genrst.search.beam import BeamOptions, search_beams
+from genrst.search.parse import Found, Parse
+from genrst.search.word import WordOptions, search_words
+from genrst.transitions.oracle import tree_of
+
+MOST_EDUS = 2000
+"""How many EDUs are searched at once, unless a document has more: memory grows with them."""
+
+
+class TreeSearch:
+    """Finds the best trees of annotated documents under a model."""
+
+    def __init__(self, model: Model, config: ParserConfig, max_stack: int | None = 40) -> None:
+        self.model = model
+        self.config = config
+        self.max_stack = max_stack
+        # Wrong options are an error before the first document.
+        self._options(config.beam)
+
+    def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
+        """Each document with its n best trees, the best first."""
+        return [trees for group in _groups(documents) for trees in self._group(group, n)]
+
+    def _group(self, documents: list[Document], n: int) -> list[list[Document]]:
+        found = self.find([self.prepare(document) for document in documents], max(n, self.config.beam))
+        for document, one in zip(documents, found, strict=True):
+            if one.is_bounded:
+                _warn_of_bound(document, self.max_stack)
+        return [
+            [self._with_tree(document, parse) for parse in one.parses[:n]]
+            for document, one in zip(documents, found, strict=True)
+        ]
+
+    def prepare(self, document: Document) -> Example:
+        """A document as numbers."""
+        return prepare(document, self.model.symbols, None, self.config.lowercase)
+
+    def find(self, examples: list[Example], beam: int) -> list[Found]:
+        """The best computations of documents."""
+        options = self._options(beam)
+        try:
+            scorer = NetworkScorer(self.model.network, examples, self.model.symbols.nucleus_is_right)
+            if isinstance(options, WordOptions):
+                return search_words(scorer, options)
+            return search_beams(scorer, options)
+        except (MemoryError, torch.OutOfMemoryError) as error:
+            n_edus = sum(example.n_edus for example in examples)
+            raise GenrstError(f"{examples[0].id}: {n_edus} EDUs at once need more memory than there is") from error
+
+    def _options(self, beam: int) -> BeamOptions | WordOptions:
+        config = self.config
+        if config.search == "word":
+            return WordOptions(beam, word_weight=config.word_weight)
+        if config.search == "greedy":
+            return BeamOptions(1, "action", self.max_stack, word_weight=0.0)
+        return BeamOptions(beam, config.search, self.max_stack, config.word_weight)
+
+    def _with_tree(self, document: Document, parse: Parse) -> Document:
+        actions = self.model.symbols.actions
+        return replace(
+            document,
+            tree=tree_of(actions[action] for action in parse.actions),
+            log_probability=parse.logp if self._scores_words() else None,
+            model=self.config.name,
+            signals=(),
+            secondary_edges=(),
+        )
+
+    def _scores_words(self) -> bool:
+        """Whether log-probabilities are complete: a search that gives words no weight does not score them either."""
+        is_weighted = self.config.search != "greedy" and self.config.word_weight > 0
+        return is_weighted or self.model.network.config.kind == "discriminative"
+
+
+def _warn_of_bound(document: Document, max_stack: int | None) -> None:
+    message = (
+        f"{document.id}: the best tree needs all {max_stack} places of the stack; with more there may be a better one"
+    )
+    warnings.warn(ParserWarning(message), stacklevel=2)
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents that are searched together."""
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        size += len(document.edus)
+        if group and size > MOST_EDUS:
+            yield group
+            group, size = [], len(document.edus)
+        group.append(document)
+    if group:
+        yield group
