@@ -41,7 +41,7 @@ bench: $(VENV)/.dev
 
 # The pictures of the README and the docs.
 pictures: $(VENV)/.dev
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python -m docs.make_pictures
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.make_pictures import main as make_pictures
+from docs import make_pictures
+from docs.make_pictures import draw_parsed, draw_trees
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,13 +25,28 @@ def test_every_page_is_in_the_index():
     assert [page for page in pages if f"({page})" not in index] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_page_has_a_picture(page: Path):
+    assert page.name == "CONTRIBUTING.md" or re.search(r"!\[[^\]]+\]\([^)]+\.svg\)", page.read_text(encoding="utf-8"))
+
+
 def test_pictures_are_up_to_date():
-    """Drawing them again changes nothing."""
-    images = sorted((ROOT / "docs" / "images").glob("ferry-*.svg"))
+    """Drawing the trees again changes nothing."""
+    trees = ("ferry-classic", "ferry-compact", "ferry-difference", "nary", "parsed")
+    images = [ROOT / "docs" / "images" / f"{name}.svg" for name in trees]
     before = [image.read_bytes() for image in images]
-    make_pictures()
+    draw_trees()
+    draw_parsed()
     assert [image.read_bytes() for image in images] == before
-    assert len(images) == 3
+
+
+def test_charts_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """How matplotlib writes them depends on its version, so they are only drawn."""
+    monkeypatch.setattr(make_pictures, "IMAGES", tmp_path)
+    make_pictures.draw_charts()
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"{name}.svg" for name in ("cells", "importance", "layers", "model", "relations", "scores")}
+    assert names < {path.name for path in (ROOT / "docs" / "images").iterdir()}
 
 
 def test_the_changelog_has_the_version():

@@ -1,0 +1,126 @@
+"""The charts and diagrams of the docs, with matplotlib; called by `docs/make_pictures.py`."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Rectangle
+
+from genrst.corpora.document import Document
+from genrst.trees.importance import importance
+from genrst.trees.node import units
+
+BLUE, GREY, ORANGE = "#3b76af", "#c8ccd2", "#d9822b"
+
+Box = tuple[float, float, str]
+"""Where the middle of a box is, and what stands in it."""
+
+MODEL: dict[str, Box] = {
+    "words": (0, 0, "words of an EDU"),
+    "edu": (0, 1, "EDU vector\nBiLSTM, eq. 2–3"),
+    "unit": (0, 2, "unit vector\nTreeLSTM, eq. 4–5"),
+    "stack": (0, 3, "stack\nLSTM, eq. 6"),
+    "features": (1.6, 3, "features\nsyntax, layout, eq. 7"),
+    "state": (0.8, 4, "state, eq. 8"),
+    "actions": (0, 5, "next action\np_trans, eq. 9"),
+    "generated": (1.6, 5, "next EDU's words\np_gen, eq. 10–14"),
+}
+MODEL_ARROWS = (
+    ("words", "edu"), ("edu", "unit"), ("unit", "stack"), ("stack", "state"), ("features", "state"),
+    ("state", "actions"), ("state", "generated"),
+)  # fmt: skip
+
+LAYERS: dict[str, Box] = {
+    "trees": (1.6, 0, "trees"),
+    "corpora": (0, 1, "corpora"),
+    "transitions": (1.6, 1, "transitions"),
+    "evaluation": (3.2, 1, "evaluation, rendering, outputs"),
+    "text": (0, 2, "text"),
+    "model": (1.6, 2, "model"),
+    "search": (3.2, 2, "search"),
+    "training": (1.6, 3, "training"),
+    "parser": (0, 3, "parser"),
+    "apps": (0.8, 4, "apps"),
+}
+LAYER_ARROWS = (
+    ("trees", "corpora"), ("trees", "transitions"), ("trees", "evaluation"), ("corpora", "text"), ("corpora", "model"),
+    ("transitions", "model"), ("transitions", "search"), ("text", "parser"), ("model", "parser"), ("model", "training"),
+    ("search", "training"), ("evaluation", "training"), ("parser", "apps"), ("training", "apps"),
+)  # fmt: skip
+
+
+def draw_diagram(boxes: Mapping[str, Box], arrows: Sequence[tuple[str, str]], path: Path) -> None:
+    """Boxes, and an arrow from each to what is made of it."""
+    xs, ys = [x for x, _, _ in boxes.values()], [y for _, y, _ in boxes.values()]
+    figure, axes = _figure(2.4 + 1.7 * max(xs), 0.8 + 0.75 * max(ys))
+    for source, target in arrows:
+        (x, y, _), (to_x, to_y, _) = boxes[source], boxes[target]
+        style = {"arrowstyle": "-|>", "color": "#5b6470", "shrinkA": 1, "shrinkB": 1}
+        axes.annotate("", (to_x, to_y - 0.3), (x, y + 0.3), arrowprops=style)
+    for x, y, text in boxes.values():
+        axes.add_patch(
+            FancyBboxPatch((x - 0.62, y - 0.26), 1.24, 0.52, "round,pad=0.04", facecolor="#eef3f8", edgecolor=BLUE)
+        )
+        axes.text(x, y, text, ha="center", va="center", fontsize=8)
+    axes.set_xlim(min(xs) - 0.8, max(xs) + 0.8)
+    axes.set_ylim(min(ys) - 0.5, max(ys) + 0.5)
+    axes.axis("off")
+    _save(figure, path)
+
+
+def draw_cells(path: Path, n_edus: int = 12, bound: int = 6, step: int = 11) -> None:
+    """The cells of bag-level search: those of one step, those that the bound on the stack leaves out."""
+    figure, axes = _figure(4.6, 4.2)
+    for i in range(n_edus + 1):
+        for j in range(max(i, 1)):
+            colour = ORANGE if i + j == step and i - j <= bound else GREY if i - j > bound else "#dfe9f3"
+            axes.add_patch(Rectangle((i - 0.45, j - 0.45), 0.9, 0.9, facecolor=colour))
+    axes.annotate("GEN", (5, -0.9), (3.4, -0.9), arrowprops={"arrowstyle": "-|>"}, va="center", annotation_clip=False)
+    axes.annotate("RE", (-0.9, 4.6), (-0.9, 3), arrowprops={"arrowstyle": "-|>"}, ha="center", annotation_clip=False)
+    axes.set_xlim(-1.2, n_edus + 0.6)
+    axes.set_ylim(-1.2, n_edus - 0.4)
+    axes.set_xlabel("i, EDUs generated")
+    axes.set_ylabel("j, reductions")
+    axes.set_title("orange: one step; grey: beyond the bound on the stack", fontsize=9)
+    _save(figure, path)
+
+
+def draw_importance(document: Document, path: Path) -> None:
+    """How important each EDU of a document is."""
+    assert document.tree is not None
+    scores = importance(document.tree)
+    texts = [f"{edu[:58]}…" if len(edu) > 60 else edu for edu in document.edu_texts]
+    _draw_bars(texts, scores, "importance", path)
+
+
+def draw_relations(documents: Sequence[Document], path: Path) -> None:
+    """How often each relation stands in some trees."""
+    trees = [document.tree for document in documents if document.tree is not None]
+    counts = Counter(unit.relation for tree in trees for unit in units(tree))
+    names, heights = zip(*counts.most_common(), strict=True)
+    _draw_bars(names, heights, "units", path)
+
+
+def _draw_bars(names: Sequence[str], values: Sequence[int], label: str, path: Path) -> None:
+    figure, axes = _figure(7, 0.9 + 0.26 * len(names))
+    bars = axes.barh(range(len(names)), values, color=BLUE)
+    axes.bar_label(bars, padding=3, fontsize=8)
+    axes.set_yticks(range(len(names)), list(names), fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _save(figure: Figure, path: Path) -> None:
+    # Without the salt and with a date no two files would be the same.
+    with rc_context({"svg.hashsalt": "genrst", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None})
