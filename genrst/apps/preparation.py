@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 def prepare_data(config: DataConfig, cache: Path) -> tuple[Prepared, Path]:
     """The prepared features of a configuration and their file: from the cache, or made and put there."""
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
-    path = cache / f"{content_key([*train, *dev], _settings(config))}.npz"
+    silver = _read_silver(config)
+    path = cache / f"{content_key([*train, *dev, *silver], _settings(config))}.npz"
     is_new = not path.is_file()
     if is_new:
-        save_prepared(_prepare(config, train, dev), path)
+        save_prepared(_prepare(config, train, dev, silver), path)
     tell(f"prepared features: {path}{' (new)' if is_new else ''}")
     # Read back even if new: the file rounds word vectors, and the first run must be like all later ones.
     return load_prepared(path), path
@@ -57,14 +58,24 @@ def _read(config: DataConfig, split: str) -> list[Document]:
     return documents
 
 
-def _prepare(config: DataConfig, train: list[Document], dev: list[Document]) -> Prepared:
+def _read_silver(config: DataConfig) -> list[Document]:
+    if not config.silver:
+        return []
+    corpus = load_corpus(config.silver)
+    return [document for document in progress(corpus, "reading silver", len(corpus)) if document.tree is not None]
+
+
+def _prepare(config: DataConfig, train: list[Document], dev: list[Document], silver: list[Document]) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
     trees = [[prepare_tree(_tree(document), inventory) for document in documents] for documents in (train, dev)]
-    train, dev = (_annotate(documents, config) for documents in (train, dev))
-    symbols = _symbols(config, train, *trees)
-    train_examples, dev_examples = (
+    actions = _actions(*trees)
+    silver = [document for document in silver if _has_known_labels(prepare_tree(_tree(document), inventory), actions)]
+    trees.append([prepare_tree(_tree(document), inventory) for document in silver])
+    train, dev, silver = (_annotate(documents, config) if documents else [] for documents in (train, dev, silver))
+    symbols = _symbols(config, [*train, *silver], actions)
+    train_examples, dev_examples, silver_examples = (
         [prepare(document, symbols, tree, config.lowercase) for document, tree in zip(documents, gold, strict=True)]
-        for documents, gold in zip((train, dev), trees, strict=True)
+        for documents, gold in zip((train, dev, silver), trees, strict=True)
     )
     vectors = _vectors(config, symbols)
     notes = {
@@ -74,7 +85,8 @@ def _prepare(config: DataConfig, train: list[Document], dev: list[Document]) -> 
         "vectors": vectors.source if vectors else None,
         "vector_coverage": vectors.coverage if vectors else 0.0,
     }
-    return Prepared(symbols, train_examples, dev_examples, vectors.matrix if vectors else None, notes)
+    matrix = vectors.matrix if vectors else None
+    return Prepared(symbols, train_examples, dev_examples, matrix, notes, silver_examples)
 
 
 def _tree(document: Document) -> Tree:
@@ -102,9 +114,18 @@ def _annotate(documents: list[Document], config: DataConfig) -> list[Document]:
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
-def _symbols(config: DataConfig, train: list[Document], train_trees: list[Tree], dev_trees: list[Tree]) -> Symbols:
-    words = (word for document in train for edu in mask_entities(document, config.lowercase).edus for word in edu)
-    deprels = (token.deprel for document in train for token in document.tokens)
+def _symbols(config: DataConfig, documents: list[Document], actions: ActionSet) -> Symbols:
+    words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
+    deprels = (token.deprel for document in documents for token in document.tokens)
+    return make_symbols(words, deprels, actions, config.min_count)
+
+
+def _has_known_labels(tree: Tree, actions: ActionSet) -> bool:
+    """Whether gold trees have all labels of a silver one; labels that only silver trees have could never be right."""
+    return set(ActionSet.from_trees([tree]).labels) <= set(actions.labels)
+
+
+def _actions(train_trees: list[Tree], dev_trees: list[Tree]) -> ActionSet:
     known = ActionSet.from_trees(train_trees)
     everything = ActionSet.from_trees([*train_trees, *dev_trees])
     if unseen := sorted(set(everything.labels) - set(known.labels)):
@@ -112,7 +133,7 @@ def _symbols(config: DataConfig, train: list[Document], train_trees: list[Tree],
         warnings.warn(
             CorpusWarning(f"labels of dev that training never shows, so no tree will have them: {names}"), stacklevel=2
         )
-    return make_symbols(words, deprels, everything, config.min_count)
+    return everything
 
 
 def _vectors(config: DataConfig, symbols: Symbols) -> "Vectors | None":

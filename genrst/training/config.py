@@ -21,6 +21,8 @@ class DataConfig:
     """gum, rstdt, amalgum or files; recognised by the folder if not given."""
     train_split: str = "train"
     dev_split: str = "dev"
+    silver: str = ""
+    """The folder of a corpus with automatic trees to begin with (see `training.silver_epochs`), or empty for none."""
     gum_version: str = "11.1"
     syntax: Literal["spacy", "corpus"] = "spacy"
     """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's."""
@@ -31,7 +33,7 @@ class DataConfig:
     vectors: str = "spacy"
     """Word vectors to start from: a file, spacy, spacy:NAME, or empty for none."""
     min_count: int = 2
-    """Words seen less often in training are unknown."""
+    """Words seen less often in training, silver documents counted in, are unknown."""
     lowercase: bool = False
 
 
@@ -54,6 +56,12 @@ class TrainingConfig:
     """The largest norm of a gradient."""
     blank_noise: float = 0.25
     """Share of the word types of a document whose embeddings are replaced by that of <unk>."""
+    silver_epochs: int = 0
+    """How many epochs, from the first on, have the silver documents besides the gold ones."""
+    silver_weight: float = 1.0
+    """What the loss of a silver document counts."""
+    silver_above: float = 1.0
+    """What its decisions above sentences count, besides: silver trees are weak there."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: mixed precision, on a GPU."""
     checkpoint_epochs: int = 1
@@ -70,6 +78,9 @@ class TrainingConfig:
             "learning_rate": 0 < self.learning_rate < 1e30,
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
+            "silver_epochs": self.silver_epochs >= 0,
+            "silver_weight": 0 <= self.silver_weight <= 1,
+            "silver_above": 0 <= self.silver_above <= 1,
             "checkpoint_epochs": self.checkpoint_epochs > 0,
             "evaluate_epochs": self.evaluate_epochs > 0,
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),

@@ -8,7 +8,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class Prepared:
     """A row per word of the vocabulary; rows of zeros for words without a vector."""
     notes: dict[str, Any]
     """What was prepared and how, for the log."""
+    silver: list[Example] = field(default_factory=list)
+    """Training documents with automatic trees."""
 
 
 def content_key(documents: Iterable[Document], settings: object) -> str:
@@ -70,11 +72,12 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
         "symbols": prepared.symbols.as_dict(),
         "train": [example.id for example in prepared.train],
         "dev": [example.id for example in prepared.dev],
+        "silver": [example.id for example in prepared.silver],
         "notes": prepared.notes,
     }
     arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
-    for split, examples in (("train", prepared.train), ("dev", prepared.dev)):
-        for column in _COLUMNS:
+    for split, examples in (("train", prepared.train), ("dev", prepared.dev), ("silver", prepared.silver)):
+        for column in _COLUMNS if examples else ():
             parts = [_column(example, column) for example in examples]
             arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
             arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
@@ -101,6 +104,8 @@ def load_prepared(path: Path) -> Prepared:
                 _examples(arrays, "dev", header["dev"]),
                 arrays["vectors"].astype(np.float32) if "vectors" in arrays else None,
                 header["notes"],
+                # A file of before there was silver has none.
+                _examples(arrays, "silver", header["silver"]) if header.get("silver") else [],
             )
     except DAMAGE as error:
         if isinstance(error, CorpusFormatError):

@@ -16,12 +16,13 @@ from torch import Tensor
 from genrst.errors import TrainingError
 from genrst.model.batch import Batch, make_batch
 from genrst.model.example import follow_gold
-from genrst.model.network import Network
+from genrst.model.network import LogProbabilities, Network
 from genrst.model.vocabulary import SPECIALS
 from genrst.training.config import TrainingConfig
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.prepared import Prepared
+from genrst.transitions.features import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,9 @@ class Trainer:
         self.optimizer = torch.optim.Adam(network.parameters(), config.learning_rate)
         is_right = prepared.symbols.nucleus_is_right
         self._train_gold = [follow_gold(example, is_right) for example in prepared.train]
+        self._train = [*prepared.train, *prepared.silver]
+        if config.silver_epochs:
+            self._train_gold += [follow_gold(example, is_right) for example in prepared.silver]
         self._dev_gold = [follow_gold(example, is_right) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
@@ -90,21 +94,26 @@ class Trainer:
         losses = [self._train_on(documents) for documents in self._batches()]
         # Looking at a loss waits for the GPU, so it is done once an epoch.
         train_loss = self.processes.add(float(torch.stack(losses).sum()))[0]
-        train_loss /= sum(example.n_edus for example in self.prepared.train)
+        train_loss /= sum(self._train[document].n_edus for document in self._documents(self.progress.epoch))
         self.progress.epoch += 1
         self._check(train_loss)
         return self._record(train_loss, time.perf_counter() - started)
 
     def _batches(self) -> list[list[int]]:
         """The documents of the epoch in a new order, a list per step; the order depends on seed and epoch alone."""
-        order = list(range(len(self.prepared.train)))
+        order = self._documents(self.progress.epoch)
         random.Random(f"{self.seed} {self.progress.epoch}").shuffle(order)
         size = self.config.batch_documents
         return [order[first : first + size] for first in range(0, len(order), size)]
 
+    def _documents(self, epoch: int) -> list[int]:
+        """The documents of an epoch: the gold ones and, at first, the silver ones after them."""
+        examples = self._train if epoch < self.config.silver_epochs else self.prepared.train
+        return list(range(len(examples)))
+
     def _train_on(self, documents: list[int]) -> Tensor:
         """One step; returns the summed loss of this process' documents."""
-        n_edus = sum(self.prepared.train[document].n_edus for document in documents)
+        n_edus = sum(self._train[document].n_edus for document in documents)
         device = self.network.embeddings.weight.device
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate()
@@ -116,7 +125,7 @@ class Trainer:
             batch = self._make_batch(mine).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
                 found = self.network(batch, self._blanks(mine, device))
-            loss = -(found.actions.sum() + found.words.sum())
+            loss = -self._weighted(found, batch, mine)
             torch.autograd.backward(loss / n_edus)
         self.processes.add_gradients(self.network)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
@@ -126,9 +135,22 @@ class Trainer:
 
     def _make_batch(self, documents: list[int]) -> Batch:
         return make_batch(
-            [self.prepared.train[document] for document in documents],
+            [self._train[document] for document in documents],
             [self._train_gold[document] for document in documents],
         )
+
+    def _weighted(self, found: LogProbabilities, batch: Batch, documents: list[int]) -> Tensor:
+        """The log-probability of a batch, with less weight for what automatic trees are likely to have wrong."""
+        if self.progress.epoch >= self.config.silver_epochs:
+            return found.actions.sum() + found.words.sum()
+        is_silver = torch.tensor([document >= len(self.prepared.train) for document in documents])
+        weights = torch.where(is_silver, self.config.silver_weight, 1.0).to(found.actions.device)
+        of_step = is_silver.to(weights.device)[batch.steps.documents]
+        is_above = of_step & (batch.steps.comparisons[:, 0] > int(Comparison.SAME))
+        actions = found.actions * weights[batch.steps.documents]
+        actions = torch.where(is_above, self.config.silver_above * actions, actions)
+        words = found.words * weights[batch.targets.documents] if len(found.words) else found.words
+        return actions.sum() + words.sum()
 
     def _blanks(self, documents: list[int], device: torch.device) -> Tensor | None:
         """Blank noise: which word types of each document are replaced.
@@ -148,7 +170,9 @@ class Trainer:
 
     def _learning_rate(self) -> float:
         config, step = self.config, self.progress.step
-        n_steps = config.max_epochs * math.ceil(len(self.prepared.train) / config.batch_documents)
+        n_steps = sum(
+            math.ceil(len(self._documents(epoch)) / config.batch_documents) for epoch in range(config.max_epochs)
+        )
         done = step / n_steps
         factor = {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[config.schedule]
         warmup = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps else 1.0

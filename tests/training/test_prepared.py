@@ -55,3 +55,14 @@ def test_damaged_files(tmp_path: Path):
     np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
     with pytest.raises(CorpusFormatError, match="format 1, was: 0"):
         load_prepared(path)
+
+
+def test_silver_documents_are_kept_apart(tmp_path: Path):
+    prepared = prepare_samples()
+    save_prepared(replace(prepared, silver=prepared.train[:2]), tmp_path / "both.npz")
+    found = load_prepared(tmp_path / "both.npz")
+    assert [example.id for example in found.silver] == [example.id for example in prepared.train[:2]]
+    assert [example.actions for example in found.silver] == [example.actions for example in prepared.train[:2]]
+    assert len(found.train) == len(prepared.train)
+    save_prepared(prepared, tmp_path / "gold.npz")
+    assert load_prepared(tmp_path / "gold.npz").silver == []

@@ -86,3 +86,50 @@ def test_a_loss_that_is_no_number_ends_training():
         trainer.network.embeddings.weight[5] = math.nan
     with pytest.raises(TrainingError, match="must be a number, was: nan in epoch 1"):
         next(trainer.epochs())
+
+
+SILVER = replace(QUICK, batch_documents=3, blank_noise=0.0, silver_epochs=2, max_epochs=4)
+
+
+def with_silver(silver_weight: float = 1.0, silver_above: float = 1.0) -> Trainer:
+    """A trainer whose last two documents are silver ones."""
+    prepared = prepare_samples()
+    prepared = replace(prepared, train=prepared.train[:1], silver=prepared.train[1:])
+    torch.manual_seed(1)
+    config = replace(SILVER, silver_weight=silver_weight, silver_above=silver_above)
+    return Trainer(make_network(SMALL, prepared.symbols), prepared, config, 1)
+
+
+def test_silver_documents_come_in_the_first_epochs_only():
+    trainer = with_silver()
+    orders = []
+    for epoch in range(4):
+        trainer.progress.epoch = epoch
+        orders.append(sorted(document for batch in trainer._batches() for document in batch))
+    assert orders == [[0, 1, 2], [0, 1, 2], [0], [0]]
+    assert len(list(with_silver().epochs())) == 4
+
+
+def test_silver_of_full_weight_is_like_gold():
+    plain = make_trainer(config=replace(SILVER, silver_epochs=0, max_epochs=1))
+    mixed = with_silver(silver_weight=1.0, silver_above=1.0)
+    assert next(plain.epochs()).train_loss == pytest.approx(next(mixed.epochs()).train_loss, rel=1e-6)
+
+
+def test_silver_losses_are_weighted():
+    """Against the network's own log-probabilities, document by document."""
+    trainer = with_silver(silver_weight=0.5, silver_above=0.2)
+    expected = 0.0
+    for document in range(3):
+        batch = trainer._make_batch([document])
+        with torch.no_grad():
+            found = trainer.network(batch)
+        # 2: in different sentences, 3: one of them over several.
+        is_above = (batch.steps.comparisons[:, 0] >= 2).float()
+        weights = 1 - is_above * 0.8 if document else torch.ones_like(is_above)
+        expected -= float((found.actions * weights).sum() + found.words.sum()) * (0.5 if document else 1.0)
+    assert float(trainer._train_on([0, 1, 2])) == pytest.approx(expected, rel=1e-5)
+    trainer.progress.epoch = 2
+    with torch.no_grad():
+        found = trainer.network(trainer._make_batch([0]))
+    assert float(trainer._train_on([0])) == pytest.approx(-float(found.actions.sum() + found.words.sum()), rel=1e-5)
