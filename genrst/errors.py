@@ -10,7 +10,7 @@ GenrstError
 ├── TrainingError           training cannot go on: the loss is not a number
 └── UsageError              options that do not fit together
 
-A repaired oddity in a file is no exception but a `CorpusWarning`.
+A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`.
 """
 
 from pathlib import Path
@@ -67,3 +67,7 @@ class UsageError(GenrstError, ValueError):
 
 class CorpusWarning(UserWarning):
     """An oddity in a file was repaired; the message names the file and the node."""
+
+
+class ParserWarning(UserWarning):
+    """A tree may be worse than it could be; the message says why."""

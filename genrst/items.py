@@ -9,11 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from genrst.corpora.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, TreeError, UsageError
-from genrst.text.raw import unsegmented
-
-
-class ParserWarning(UserWarning):
-    """A tree may be worse than it could be; the message says why."""
+from genrst.text.raw import check_words, unsegmented
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +39,8 @@ Outcome: TypeAlias = Document | Failure
 Result = TypeVar("Result")
 
 
-def start(item: Item, id: str) -> Outcome:
-    """The document of an item, which gets this name if it has none."""
+def read_item(item: Item, id: str) -> Outcome:
+    """The document of an item, which gets this name if it has none; a failure if it is no text."""
     name = item.id if isinstance(item, Text | Document) else id
     try:
         return _document(item, name)
@@ -67,7 +63,7 @@ def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = 
     if not isinstance(edus, list | tuple) or not all(isinstance(edu, str) for edu in edus):
         raise UsageError(f"{id}: it must be a text, a list of EDUs or a Document, was: {type(edus).__name__}")
     for number, edu in enumerate(edus):
-        unsegmented(f"{id}: EDU {number}", edu)
+        check_words(f"{id}: EDU {number}", edu)
     return Document.from_edus(id, edus, paragraph_starts=paragraph_starts)
 
 
@@ -86,7 +82,8 @@ def _attempt(documents: list[Document], stage: Callable[[list[Document]], Sequen
     except GenrstError as error:
         if len(documents) == 1:
             return [Failure(documents[0].id, error)]
-        return [result for document in documents for result in _attempt([document], stage)]
+    # Not in the handler: there the error would hold on to the memory of what failed.
+    return [result for document in documents for result in _attempt([document], stage)]
 
 
 def only(outcome: Result | Failure) -> Result:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from genrst.corpora.document import Document
-from genrst.errors import ConfigError, MissingDependencyError, UsageError
-from genrst.items import Failure, Item, Outcome, ParserWarning, Text, from_edus, only, start, through
+from genrst.errors import ConfigError, MissingDependencyError, ParserWarning, UsageError
+from genrst.items import Failure, Item, Outcome, Text, from_edus, only, read_item, through
 from genrst.model.config import from_mapping
 from genrst.model_folder import SEGMENTER, ParserConfig, Search, find_model, read_parser_config
 from genrst.text.annotate import annotate
@@ -28,8 +28,6 @@ from genrst.text.pipeline import load_pipeline
 from genrst.text.segmenter.rules import segment_by_rules
 
 if TYPE_CHECKING:
-    import torch
-
     from genrst.model.store import Model
     from genrst.text.segmenter.segment import Segmenter
 
@@ -49,7 +47,7 @@ def load(
 ) -> "Parser":
     """Load a parser by name (`en` if none is given) or from its folder; what is given replaces its own settings.
 
-    `device` is `auto`, `cpu`, `cuda` or another of PyTorch's; `max_stack` bounds the stacks that search follows.
+    `device` is `auto`, `cpu` or `cuda`; `max_stack` bounds the stacks that search follows, unless it is word-level.
     """
     folder = find_model(name_or_folder)
     config = read_parser_config(folder)
@@ -60,24 +58,14 @@ def load(
     except ConfigError as error:
         raise UsageError(str(error)) from error
     try:
+        from genrst.model.device import choose_device
         from genrst.model.store import load_model
         from genrst.text.segmenter.store import load_segmenter
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
-    processor = _choose_device(device)
+    processor = choose_device(device)
     segmenter = load_segmenter(folder / SEGMENTER, processor) if (folder / SEGMENTER).is_dir() else None
     return Parser(load_model(folder, processor), config, segmenter, max_stack)
-
-
-def _choose_device(name: str) -> "torch.device":
-    import torch
-
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"a device must be one that PyTorch can use here, was: {name!r}") from error
 
 
 class Parser:
@@ -114,12 +102,12 @@ class Parser:
 
     def kbest(self, item: Item, n: int) -> list[Document]:
         """A text, a list of EDUs or a document with its n best trees, the best first; fewer if no more are found."""
-        (outcome,) = self._parse([start(item, "text")], [_is_raw(item)], n)
+        (outcome,) = self._parse([read_item(item, "text")], [_is_raw(item)], n)
         return only(outcome)
 
     def segment(self, text: str, *, id: str = "text") -> Document:
         """The annotated document of a raw text, with its EDUs and without a tree."""
-        (outcome,) = self._annotate_and_segment([start(Text(id, text), id)], [True])
+        (outcome,) = self._annotate_and_segment([read_item(Text(id, text), id)], [True])
         return only(outcome)
 
     def pipe(self, items: Iterable[Item], batch_size: int = 8) -> Iterator[Outcome]:
@@ -127,13 +115,15 @@ class Parser:
 
         In the place of one that cannot be parsed comes a `Failure`. What has no name gets one by its place: `text-1`.
         """
+        if isinstance(items, str | Text | Document):
+            raise UsageError("a stream must be several texts or documents, was: one")
         if batch_size < 1:
             raise UsageError(f"a batch must have an item or more, was: {batch_size}")
         return self._stream(enumerate(items, start=1), batch_size)
 
     def _stream(self, items: Iterator[tuple[int, Item]], batch_size: int) -> Iterator[Outcome]:
         while batch := list(islice(items, batch_size)):
-            started = [start(item, f"text-{number}") for number, item in batch]
+            started = [read_item(item, f"text-{number}") for number, item in batch]
             yield from _best(self._parse(started, [_is_raw(item) for _, item in batch]))
 
     def parse_annotated(self, documents: Sequence[Document]) -> list[Outcome]:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import torch
 
 from genrst.corpora.document import Document
-from genrst.errors import GenrstError
-from genrst.items import ParserWarning
+from genrst.errors import GenrstError, ParserWarning
 from genrst.model.example import Example
 from genrst.model.prepare import prepare
 from genrst.model.scorer import NetworkScorer
@@ -53,15 +52,20 @@ class TreeSearch:
 
     def find(self, examples: list[Example], beam: int) -> list[Found]:
         """The best computations of documents."""
-        options = self._options(beam)
         try:
-            scorer = NetworkScorer(self.model.network, examples, self.model.symbols.nucleus_is_right)
-            if isinstance(options, WordOptions):
-                return search_words(scorer, options)
-            return search_beams(scorer, options)
-        except (MemoryError, torch.OutOfMemoryError) as error:
-            n_edus = sum(example.n_edus for example in examples)
-            raise GenrstError(f"{examples[0].id}: {n_edus} EDUs at once need more memory than there is") from error
+            return self._search(examples, self._options(beam))
+        except (MemoryError, RuntimeError) as error:
+            if not _is_about_memory(error):
+                raise
+        # Not in the handler: the cause would hold on to the memory of the search.
+        n_edus = sum(example.n_edus for example in examples)
+        raise GenrstError(f"{examples[0].id}: {n_edus} EDUs at once need more memory than there is")
+
+    def _search(self, examples: list[Example], options: BeamOptions | WordOptions) -> list[Found]:
+        scorer = NetworkScorer(self.model.network, examples, self.model.symbols.nucleus_is_right)
+        if isinstance(options, WordOptions):
+            return search_words(scorer, options)
+        return search_beams(scorer, options)
 
     def _options(self, beam: int) -> BeamOptions | WordOptions:
         config = self.config
@@ -86,6 +90,11 @@ class TreeSearch:
         """Whether log-probabilities are complete: a search that gives words no weight does not score them either."""
         is_weighted = self.config.search != "greedy" and self.config.word_weight > 0
         return is_weighted or self.model.network.config.kind == "discriminative"
+
+
+def _is_about_memory(error: Exception) -> bool:
+    """On a CPU, PyTorch has no error of its own for it."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 def _warn_of_bound(document: Document, max_stack: int | None) -> None:

@@ -239,6 +239,8 @@ def test_a_stream_is_read_as_it_is_wanted(parser: Parser):
     assert list(parser.pipe([])) == []
     with pytest.raises(UsageError, match="an item or more, was: 0"):
         parser.pipe([], 0)
+    with pytest.raises(UsageError, match="must be several texts or documents, was: one"):
+        parser.pipe("It rained.")
 
 
 def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pytest.MonkeyPatch):
@@ -257,10 +259,18 @@ def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pyte
     assert sizes == [[3], [12], [1, 2], [6]]
 
 
-def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pytest.MonkeyPatch):
+NO_MEMORY = [
+    MemoryError(),
+    torch.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes."),
+]
+
+
+@pytest.mark.parametrize("error", NO_MEMORY, ids=lambda error: type(error).__name__)
+def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pytest.MonkeyPatch, error: Exception):
     def fail(network: object, examples: Any, labels: object) -> NetworkScorer:
         if sum(example.n_edus for example in examples) > 5:
-            raise torch.OutOfMemoryError("no room")
+            raise error
         return NetworkScorer(network, examples, labels)  # type: ignore[arg-type]
 
     monkeypatch.setattr("genrst.tree_search.NetworkScorer", fail)
@@ -268,6 +278,7 @@ def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pyte
     assert isinstance(first, Document)
     assert isinstance(second, Failure)
     assert str(second.error) == "text-2: 9 EDUs at once need more memory than there is"
+    assert second.error.__context__ is None, "it holds on to no memory"
     assert isinstance(third, Document)
 
 

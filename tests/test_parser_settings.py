@@ -71,7 +71,7 @@ def test_settings_that_are_wrong(tmp_path: Path, content: str, message: str):
 @pytest.mark.parametrize(
     "options",
     [{"beam": 0}, {"beam": 1.5}, {"search": "deep"}, {"word_weight": -1.0}, {"word_weight": math.inf}, {"max_stack": 1},
-     {"device": "cuda:77"}, {"device": "abacus"}, {"device": ""}],
+     {"device": "cuda:77"}, {"device": "abacus"}, {"device": "meta"}, {"device": ""}],
 )  # fmt: skip
 def test_options_that_are_wrong(folder: Path, options: dict[str, Any]):
     with pytest.raises(UsageError) as error:

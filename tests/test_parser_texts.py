@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from genrst import Failure, Leaf, Parser, Unit
 from genrst.corpora.corpus import load_corpus
-from genrst.errors import TreeError, UsageError
-from genrst.items import ParserWarning
+from genrst.errors import ParserWarning, TreeError, UsageError
 from genrst.parser import load
 from tests.parser_samples import TEXT, check, load_like, write_parser
 from tests.text.hostile import texts
@@ -85,7 +84,7 @@ ODD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::genrst.items.ParserWarning")
+@pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
 @pytest.mark.parametrize("has_segmenter", [True, False])
 def test_odd_texts(parser: Parser, text: str, has_segmenter: bool):
@@ -113,7 +112,7 @@ def test_what_is_no_text(parser: Parser, text: Any):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::genrst.items.ParserWarning")
+@pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @settings(max_examples=100)
 @given(st.lists(texts, min_size=5, max_size=5), st.booleans())
 def test_no_character_is_lost(parser: Parser, hostile: list[str], is_greedy: bool):
@@ -149,7 +148,7 @@ def right_branching(n_edus: int) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::genrst.items.ParserWarning")
+@pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @pytest.mark.parametrize("text", ["a" * 1_000_000, f"{SENTENCE}\n" * (1_000_000 // len(SENTENCE))])
 def test_a_million_characters(parser: Parser, text: str):
     greedy = Parser(parser.search.model, replace(parser.config, search="greedy"))

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from genrst.apps.device import choose_device
 from genrst.corpora.files import write_atomically
 from genrst.model.batch import make_batch
+from genrst.model.device import choose_device
 from genrst.model.example import Example, follow_gold
 from genrst.model.scorer import NetworkScorer
 from genrst.model.store import Model, load_model

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from genrst.apps.device import choose_device
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
 from genrst.evaluation.counts import Counts, count_matches, micro
+from genrst.model.device import choose_device
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import unsegmented

@@ -7,13 +7,14 @@ The card, README.md, is written by hand: it says what was measured.
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
 
 from genrst.corpora.files import write_atomically
 from genrst.model.store import load_model, save_model
-from genrst.model_folder import PARSER, SEGMENTER
+from genrst.model_folder import PARSER, SEGMENTER, read_parser_config
 from genrst.text.segmenter.store import load_segmenter, save_segmenter
 
 
@@ -29,7 +30,9 @@ def main() -> None:
     arguments = parser.parse_args()
     save_model(load_model(arguments.model), arguments.output, torch.float16)
     save_segmenter(load_segmenter(arguments.segmenter), arguments.output / SEGMENTER)
-    settings = {"name": arguments.name, "search": "bag", "beam": arguments.beam, "word_weight": arguments.word_weight}
+    # How texts are prepared is the model's own.
+    settings = asdict(read_parser_config(arguments.model)) | {"name": arguments.name, "search": "bag"}
+    settings |= {"beam": arguments.beam, "word_weight": arguments.word_weight}
     write_atomically(arguments.output / PARSER, json.dumps(settings, indent=1) + "\n")
 
 

@@ -18,16 +18,18 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import tee
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from genrst.apps.text_results import Format, Result
-from genrst.apps.text_run import TextRun, add_run_arguments
-from genrst.errors import GenrstError, UsageError
+from genrst.apps.text_results import Format, Result, format_of
+from genrst.apps.text_run import TextRun, add_run_arguments, attempt
+from genrst.errors import UsageError
+from genrst.model_folder import Search
 
 if TYPE_CHECKING:
     from genrst.apps.text_run import Outcomes
+    from genrst.apps.text_sources import Named
     from genrst.corpora.document import Document
     from genrst.parser import Parser
 
@@ -62,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
     )
     search = parser.add_argument_group("search (default: as the model says)")
-    search.add_argument("--search", choices=("bag", "word", "action", "greedy"))
+    search.add_argument("--search", choices=get_args(Search))
     search.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
     search.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
 
@@ -85,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _choose_format(arguments: argparse.Namespace) -> Format:
     """Before anything is read: the format, with which the other options must go together."""
-    name = arguments.format or _format_of(arguments.output)
+    names = {suffix: name for name, suffix in FORMATS.items()}
+    name = arguments.format or format_of(arguments.output, names, "tree")
     format = _make_format(name, arguments)
     if arguments.summary is not None and name != "tree":
         raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
@@ -94,24 +97,13 @@ def _choose_format(arguments: argparse.Namespace) -> Format:
     return format
 
 
-def _format_of(output: str) -> str:
-    """The format that the suffix of a file says."""
-    suffix = Path(output).suffix.lower()
-    if output == "-" or not suffix or Path(output).is_dir() or output.endswith(os.sep):
-        return "tree"
-    name = next((name for name, known in FORMATS.items() if known == suffix), None)
-    if name is None:
-        known = ", ".join(FORMATS.values())
-        raise UsageError(f"--output must be a folder, end in one of {known} or go with --format, was: {output}")
-    return name
-
-
 def _make_format(name: str, arguments: argparse.Namespace) -> Format:
     from genrst.corpora.files import format_documents
 
     suffix = FORMATS[name]
     if name == "tree":
-        return Format(suffix, _summarise(arguments.summary) if arguments.summary else _draw(arguments), "with titles")
+        make_text = _draw(arguments) if arguments.summary is None else _summarise(arguments.summary)
+        return Format(suffix, make_text, "with titles")
     if name == "svg":
         from genrst.rendering.svg import render_svg
 
@@ -126,7 +118,8 @@ def _make_format(name: str, arguments: argparse.Namespace) -> Format:
 
     if name == "edus":
         return Format(suffix, make, "on screen")
-    return Format(suffix, make, "list" if name == "json" else "lines" if name == "jsonl" else "never")
+    several: Literal["list", "lines", "never"] = "list" if name == "json" else "lines" if name == "jsonl" else "never"
+    return Format(suffix, make, several, is_plural=arguments.kbest > 1)
 
 
 def _draw(arguments: argparse.Namespace) -> "Draw":
@@ -155,12 +148,7 @@ def _parse(parser: "Parser", job: TextRun, arguments: argparse.Namespace) -> "Ou
     items = job.read("parsing", arguments.edus)
     if arguments.kbest > 1:
         for source, item in items:
-            try:
-                yield source, _results(parser.kbest(item, arguments.kbest), arguments)
-            except UsageError:
-                raise
-            except GenrstError as error:
-                yield source, error
+            yield source, attempt(partial(_best_results, parser, item, arguments))
         return
     from genrst.items import Failure
 
@@ -168,6 +156,10 @@ def _parse(parser: "Parser", job: TextRun, arguments: argparse.Namespace) -> "Ou
     parsed = parser.pipe(item for _, item in right)
     for (source, _), outcome in zip(left, parsed, strict=True):
         yield source, outcome.error if isinstance(outcome, Failure) else _results([outcome], arguments)
+
+
+def _best_results(parser: "Parser", item: "Named", arguments: argparse.Namespace) -> list[Result]:
+    return _results(parser.kbest(item, arguments.kbest), arguments)
 
 
 def _results(documents: "list[Document]", arguments: argparse.Namespace) -> list[Result]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,22 +29,33 @@ def prepare_data(config: DataConfig, cache: Path) -> tuple[Prepared, Path]:
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
     silver = _read_silver(config)
     path = cache / f"{content_key([*train, *dev, *silver], _settings(config))}.npz"
+    make_once(path, lambda: save_prepared(_prepare(config, train, dev, silver), path))
+    return load_prepared(path), path
+
+
+def make_once(path: Path, make: Callable[[], None]) -> None:
+    """Make a file of prepared features unless it is there.
+
+    It is read back even if new: it rounds word vectors, and the first run must be like all later ones.
+    """
     is_new = not path.is_file()
     if is_new:
-        save_prepared(_prepare(config, train, dev, silver), path)
+        make()
     tell(f"prepared features: {path}{' (new)' if is_new else ''}")
-    # Read back even if new: the file rounds word vectors, and the first run must be like all later ones.
-    return load_prepared(path), path
 
 
 def _settings(config: DataConfig) -> dict[str, object]:
     """All that prepared features depend on besides the documents: also which pipeline and vectors a name means."""
     from genrst.text.pipeline import pipeline_version
 
-    vectors = Path(config.vectors)
-    file = (vectors.stat().st_size, vectors.stat().st_mtime_ns) if vectors.is_file() else None
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k != "path"}
-    return settings | {"pipeline": pipeline_version(config.pipeline), "vectors_file": file}
+    return settings | {"pipeline": pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
+
+
+def file_version(name: str) -> tuple[int, int] | None:
+    """What changes with the content of a file; None if there is none of that name."""
+    path = Path(name)
+    return (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
 
 
 def _read(config: DataConfig, split: str) -> list[Document]:

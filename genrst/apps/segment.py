@@ -10,12 +10,12 @@ tokenised format of the DISRPT shared tasks.
 """
 
 import argparse
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
-from genrst.apps.text_results import Format, Result
-from genrst.apps.text_run import TextRun, add_run_arguments
-from genrst.errors import GenrstError, TreeError
+from genrst.apps.text_results import Format, Result, format_of
+from genrst.apps.text_run import TextRun, add_run_arguments, attempt
+from genrst.errors import TreeError
 
 if TYPE_CHECKING:
     from genrst.apps.text_run import Outcomes
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
 HELP = "split a text into EDUs"
 
-FORMATS = ("edus", "json", "tok")
+FORMATS = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
+"""The names of formats by the suffixes of files."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst segment`."""
-    add_run_arguments(parser, FORMATS, "edus")
+    add_run_arguments(parser, ("edus", "json", "tok"), "edus")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Segment all texts; 1 if one of them could not be."""
-    suffix = Path(arguments.output).suffix.lower().removeprefix(".")
-    job = TextRun.of(arguments, _make_format(arguments.format or (suffix if suffix in FORMATS else "edus")))
+    name = arguments.format or format_of(arguments.output, FORMATS, "edus")
+    job = TextRun.of(arguments, _make_format(name))
     from genrst.parser import load
 
     parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)
@@ -67,18 +68,13 @@ def write_tok(document: "Document") -> str:
 
 
 def _segment(parser: "Parser", job: TextRun) -> "Outcomes":
+    for source, item in job.read("segmenting"):
+        yield source, attempt(partial(_results, parser, item))
+
+
+def _results(parser: "Parser", item: "Named") -> list[Result]:
     from genrst.rendering.characters import inert
 
-    for source, item in job.read("segmenting"):
-        try:
-            document = parser.segment(_text_of(item), id=item.id)
-        except GenrstError as error:
-            yield source, error
-        else:
-            yield source, [Result(inert(document.id), document)]
-
-
-def _text_of(item: "Named") -> str:
     if item.text is None:
         raise TreeError(f"{item.id}: a document must have its text to be segmented")
-    return item.text
+    return [Result(inert(item.id), parser.segment(item.text, id=item.id))]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.apps.messages import tell
+from genrst.apps.preparation import file_version, make_once
 from genrst.apps.progress import progress
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
@@ -28,6 +29,7 @@ from genrst.training.prepared import content_key
 from genrst.training.segmenter.config import SegmenterDataConfig
 from genrst.training.segmenter.prepared import (
     FORMAT,
+    KIND,
     SegmenterExample,
     SegmenterPrepared,
     load_segmenter_data,
@@ -45,17 +47,16 @@ def prepare_segmenter_data(config: SegmenterDataConfig, cache: Path) -> tuple[Se
     sources = {split: _read(config, split) for split in (config.train_split, config.dev_split)}
     silver: Iterable[Document] = load_corpus(config.silver) if config.silver else ()
     path = cache / f"{content_key(chain(*sources.values(), silver), _settings(config))}.npz"
-    is_new = not path.is_file()
-    if is_new:
-        save_segmenter_data(_prepare(config, sources, silver), path)
-    tell(f"prepared features: {path}{' (new)' if is_new else ''}")
+    make_once(path, lambda: save_segmenter_data(_prepare(config, sources, silver), path))
     return load_segmenter_data(path), path
 
 
 def _settings(config: SegmenterDataConfig) -> dict[str, object]:
     """All that prepared features depend on besides the documents."""
     settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "silver")}
-    return settings | {"kind": "segmenter", "format": FORMAT, "pipeline": pipeline_version(config.pipeline)}
+    settings |= {"kind": KIND, "format": FORMAT, "pipeline": pipeline_version(config.pipeline)}
+    vectors = file_version(config.vectors)
+    return settings if vectors is None else settings | {"vectors_file": vectors}
 
 
 def _read(config: SegmenterDataConfig, split: str) -> list[Document]:

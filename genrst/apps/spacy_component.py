@@ -17,8 +17,8 @@ from spacy.tokens import Doc
 
 from genrst.corpora.document import Document, Span, Token
 from genrst.corpora.json_format import read_json, write_json
-from genrst.errors import MissingDependencyError
-from genrst.items import Failure, ParserWarning
+from genrst.errors import MissingDependencyError, ParserWarning
+from genrst.items import Failure
 from genrst.text.layout import paragraphs
 
 if TYPE_CHECKING:

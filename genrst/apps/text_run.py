@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -12,7 +12,7 @@ from genrst.apps.messages import complain
 from genrst.apps.progress import progress
 from genrst.apps.text_results import Format, Result, Results, open_results
 from genrst.apps.text_sources import Source, find_sources
-from genrst.errors import GenrstError
+from genrst.errors import GenrstError, MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
     from genrst.apps.text_sources import Named
@@ -83,6 +83,16 @@ class TextRun:
     def _report(self, error: object) -> None:
         complain(error)
         self.n_failures += 1
+
+
+def attempt(make: Callable[[], list[Result]]) -> list[Result] | GenrstError:
+    """What was made of a text, or why it could not be; what no text is to blame for ends the run."""
+    try:
+        return make()
+    except (MissingDependencyError, UsageError):
+        raise
+    except GenrstError as error:
+        return error
 
 
 def _located(error: GenrstError, source: Source) -> str:

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _train(config: "RunConfig", arguments: argparse.Namespace) -> None:
-    from genrst.apps.device import choose_device
+    from genrst.model.device import choose_device
     from genrst.training.distributed import join_processes, leave_processes
 
     device = choose_device(arguments.device)

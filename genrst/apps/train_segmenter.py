@@ -6,9 +6,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from genrst.apps.device import choose_device
 from genrst.apps.messages import show, tell
 from genrst.errors import UsageError
+from genrst.model.device import choose_device
 from genrst.training.config import resolve
 from genrst.training.segmenter.config import SegmenterDataConfig, SegmenterRunConfig
 from genrst.training.segmenter.prepared import SegmenterPrepared, load_segmenter_data

@@ -55,12 +55,23 @@ class ModelConfig:
     """Share of the EDU vectors and of the hidden layer that is dropped in training (the paper has none)."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"model.dropout: the value must be 0 or more and less than 1, was: {self.dropout}")
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, int) and value < 1:
-                raise ConfigError(f"model.{field.name}: the value must be 1 or more, was: {value}")
+        check_sizes(dataclasses.asdict(self), "model")
+
+
+def check_sizes(settings: Mapping[str, object], where: str) -> None:
+    """Raise an error for a width below 1 or a share that is none; `where` is the name of the table."""
+    for name, value in settings.items():
+        if isinstance(value, int) and value < 1:
+            raise ConfigError(f"{where}.{name}: the value must be 1 or more, was: {value}")
+        if isinstance(value, float) and not 0 <= value < 1:
+            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")
+
+
+def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
+    """Raise an error for the first setting that did not pass its check."""
+    for name, is_right in checks.items():
+        if not is_right:
+            raise ConfigError(f"{where}.{name}: the value is out of range, was: {getattr(config, name)!r}")
 
 
 def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:

@@ -13,13 +13,12 @@ from torch import nn
 
 from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, CorpusNotFoundError
-from genrst.model.config import from_mapping
+from genrst.model.config import Config, from_mapping
 
 CONFIG, SYMBOLS, WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 
-Config = TypeVar("Config")
-Symbols = TypeVar("Symbols")
-Network = TypeVar("Network", bound=nn.Module)
+AnySymbols = TypeVar("AnySymbols")
+AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
 
 
 def save_folder(network: nn.Module, config: Any, symbols: object, folder: Path, dtype: torch.dtype | None) -> None:  # noqa: ANN401
@@ -37,9 +36,9 @@ def _stored(tensor: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
 def load_folder(
     folder: Path,
     config_type: type[Config],
-    read_symbols: Callable[[Any], Symbols],
-    make_network: Callable[[Config, Symbols], Network],
-) -> tuple[Network, Symbols]:
+    read_symbols: Callable[[Any], AnySymbols],
+    make_network: Callable[[Config, AnySymbols], AnyNetwork],
+) -> tuple[AnyNetwork, AnySymbols]:
     """Read a network and its symbols; its weights become float32."""
     try:
         config = from_mapping(config_type, json.loads((folder / CONFIG).read_text(encoding="utf-8")))

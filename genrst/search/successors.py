@@ -67,17 +67,18 @@ def _score(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int, is_
     return action_logp, word_logp
 
 
-Columns = tuple[Tensor, Tensor, Tensor]
+Places = tuple[Tensor, Tensor, Tensor]
+"""The document, the stack and the number of generated EDUs of every place."""
 
 
 def _ask_some(
-    forest: Forest, columns: Columns, is_alive: Tensor, generates: Tensor, n_words: int, n_alike: int
+    forest: Forest, places: Places, is_alive: Tensor, generates: Tensor, n_words: int, n_alike: int
 ) -> tuple[Tensor, Tensor]:
     """Score what is needed and nothing else."""
     del n_alike
     generating, others = (is_alive & generates).nonzero()[:, 0], (is_alive & ~generates).nonzero()[:, 0]
     rows = torch.cat([generating, others])
-    documents, stacks, n_generated = (column[rows] for column in columns)
+    documents, stacks, n_generated = (column[rows] for column in places)
     states = States(documents, stacks, *forest.tops(stacks), n_generated)
     some_actions, some_words = forest.scorer.score(states, len(generating) if n_words else 0)
     action_logp = torch.full((len(is_alive), some_actions.shape[1]), -torch.inf, dtype=torch.double)
@@ -87,10 +88,10 @@ def _ask_some(
 
 
 def _ask_all(
-    forest: Forest, columns: Columns, is_alive: Tensor, generates: Tensor, n_words: int, n_alike: int
+    forest: Forest, places: Places, is_alive: Tensor, generates: Tensor, n_words: int, n_alike: int
 ) -> tuple[Tensor, Tensor]:
     """Score every place, and drop what is said about those without a hypothesis."""
-    documents, stacks, n_generated = columns
+    documents, stacks, n_generated = places
     n_generated = torch.where(is_alive, n_generated, 0)
     if n_alike > 1:
         n_generated = n_generated.view(-1, n_alike).amax(dim=1).repeat_interleave(n_alike)

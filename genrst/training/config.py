@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from genrst.errors import ConfigError
-from genrst.model.config import Config, ModelConfig, from_mapping
+from genrst.model.config import Config, ModelConfig, check_ranges, from_mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,7 @@ class TrainingConfig:
             "evaluate_epochs": self.evaluate_epochs > 0,
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
-        for name, is_right in checks.items():
-            if not is_right:
-                raise ConfigError(f"training.{name}: the value is out of range, was: {getattr(self, name)!r}")
+        check_ranges(self, "training", checks)
 
 
 @dataclass(frozen=True, slots=True)

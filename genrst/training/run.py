@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
+PARSER = "parser.json"
+"""Beside the weights: how texts have to be prepared for this model (`genrst.model_folder.ParserConfig`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Run:
         for unfinished in self.folder.rglob(".*.safetensors.*"):
             unfinished.unlink()
         write_atomically(self.folder / CONFIG, to_toml(dataclasses.asdict(self.config)))
+        settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
+        write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
         kept = [record for record in read_log(self.folder / LOG) if record.epoch <= n_epochs]
         write_atomically(self.folder / LOG, "".join(_as_line(record) for record in kept))
 

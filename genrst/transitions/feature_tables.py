@@ -8,11 +8,12 @@ two units crosses the border between them, which only few do.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.transitions.features import NOTHING, Syntax
+from genrst.transitions.features import N_HEAD_WORDS, NOTHING, Syntax
 
 IntArray = NDArray[np.int64]
 
@@ -47,31 +48,56 @@ def head_word_tables(syntax: Syntax) -> HeadWordTables:
     n_blocks = int(blocks[-1]) + 1
     starts = np.searchsorted(blocks, np.arange(n_blocks))
     sizes = np.diff(np.append(starts, len(blocks)))
-    stops = starts + sizes
-    first = [syntax.head_words(edu, int(stops[block])) for edu, block in enumerate(blocks)]
-    last = [(NOTHING,) * 3] + [syntax.head_words(int(starts[block]), edu + 1) for edu, block in enumerate(blocks)]
+    inside = [_inside(syntax, start, start + size) for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+    first = np.concatenate([words[:, -1] for words in inside])
+    nothing = np.full((1, N_HEAD_WORDS), NOTHING)
     tokens = np.arange(len(syntax.heads))
     roots = tokens[np.asarray(syntax.heads, dtype=np.int64) == tokens]
     token_starts = [syntax.edu_tokens[start] for start in starts] + [len(tokens)]
-    nothing = (NOTHING, NOTHING, NOTHING)
-    inside: list[tuple[int, int, int]] = []
-    offsets = []
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        offsets.append(len(inside))
-        for begin in range(start, stop):
-            inside += [syntax.head_words(begin, end + 1) if begin <= end else nothing for end in range(start, stop)]
     return HeadWordTables(
         np.append(blocks, n_blocks),
-        np.array(first),
-        (np.array(first) != NOTHING).sum(axis=1),
-        np.array(last),
+        first,
+        (first != NOTHING).sum(axis=1),
+        np.concatenate([nothing, *(words[0] for words in inside)]),
         roots,
         np.searchsorted(roots, token_starts),
         starts[blocks],
-        np.array(offsets),
+        np.cumsum(sizes**2) - sizes**2,
         sizes,
-        np.array(inside),
+        np.concatenate([words.reshape(-1, N_HEAD_WORDS) for words in inside]),
     )
+
+
+def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
+    """`Syntax.head_words` of all units inside the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
+    found = np.full((stop - start, stop - start, N_HEAD_WORDS), NOTHING)
+    for begin in range(start, stop):
+        outside: list[int] = []
+        # A unit that grows to the right: its words are some of those it had and of those that are new.
+        for end in range(begin, stop):
+            outside = _still_outside(syntax, begin, end, outside)
+            words = outside[:N_HEAD_WORDS]
+            found[begin - start, end - start, : len(words)] = words
+    return found
+
+
+def _still_outside(syntax: Syntax, begin: int, end: int, outside: list[int]) -> list[int]:
+    """The words of the unit [begin, end] with outside heads, by those of [begin, end); no further than matters.
+
+    Whatever comes to the right of a unit, roots and words with heads to its left keep their heads outside.
+    """
+    first, new, last = (syntax.edu_tokens[edu] for edu in (begin, end, end + 1))
+    found: list[int] = []
+    n_settled = 0
+    for token in chain(outside, range(new, last)):
+        head = syntax.heads[token]
+        is_settled = head == token or head < first
+        if is_settled or head >= last:
+            found.append(token)
+            n_settled += is_settled
+        if n_settled == N_HEAD_WORDS:
+            break
+    return found
 
 
 def _blocks(syntax: Syntax) -> IntArray:

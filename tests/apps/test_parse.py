@@ -209,9 +209,11 @@ def test_options_reach_the_parser(run: Run, model: Path):
         expected = load(model, **options)(TEXT, id="ferry")
         assert run("ferry.txt", *words).output == render_text(expected)
     assert run("ferry.txt", "--device", "cpu").output == run("ferry.txt").output
-    outcome = run("ferry.txt", "--pipeline", "no_such_pipeline")
-    assert outcome.status == 1
-    assert "no_such_pipeline" in outcome.messages[0]
+    for n_trees in ("1", "2"):
+        outcome = run("ferry.txt", "rain.rs3", "--pipeline", "no_such_pipeline", "--kbest", n_trees)
+        assert outcome.status == 1
+        assert len(outcome.messages) == 1, "no file is to blame"
+        assert "no_such_pipeline" in outcome.messages[0]
 
 
 def test_n_ary_trees(run: Run, parser: Parser, folder: Path):
@@ -259,6 +261,7 @@ WRONG = [
     ("--kbest many", 2, "argument --kbest: invalid int value: 'many'"),
     ("--summary 0", 2, "--summary must be a number of EDUs (5) or a share of the words (20%), was: 0"),
     ("--summary 101%", 2, "--summary must be a number of EDUs (5) or a share of the words (20%), was: 101%"),
+    ("--summary=", 2, "--summary must be a number of EDUs (5) or a share of the words (20%), was: "),
     ("--summary half", 2, "--summary must be a number of EDUs (5) or a share of the words (20%), was: half"),
     ("--summary 5 --json", 2, "--summary must go with text, was: json; genrst export makes tables of summaries"),
     ("--beam 0", 2, "beam: the value must be 1 or more, was: 0"),

@@ -95,3 +95,13 @@ def test_several_texts_have_titles(model: Path, capsys: pytest.CaptureFixture[st
     assert "\n\n# rain\n" in output
     outcome = call(capsys, "segment", "ferry.txt", "--model", model, "--output", "ferry.txt")
     assert (outcome.status, outcome.messages) == (2, ["genrst: ferry.txt: --output must not overwrite an input"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_whatever_goes_wrong_is_one_line(model: Path, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", model, "--pipeline", "no_such_pipeline")
+    assert (outcome.status, len(outcome.messages)) == (1, 1), "no file is to blame"
+    outcome = call(capsys, "segment", "ferry.txt", "--model", model, "--output", "ferry.rs3")
+    message = "--output must be a folder, end in one of .edus, .txt, .json, .tok or go with --format, was: ferry.rs3"
+    assert (outcome.status, outcome.messages) == (2, [f"genrst: {message}"])
+    assert call(capsys, "segment", "ferry.txt", "--model", model, "--output", "lines.txt").messages == []

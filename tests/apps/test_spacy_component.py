@@ -13,8 +13,8 @@ from spacy.tokens import Doc, DocBin
 
 from genrst.apps.spacy_component import RstComponent, from_spacy, make
 from genrst.corpora.document import Document
-from genrst.errors import GenrstError, MissingDependencyError
-from genrst.items import Failure, ParserWarning
+from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
+from genrst.items import Failure
 from genrst.parser import load
 from tests.parser_samples import PIPELINE, TEXT, check, write_parser
 

@@ -163,7 +163,9 @@ def test_a_gpu_that_is_not_there(here: Workspace, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     found = here.train("--prepared", "features.npz", "--device", "cuda")
     assert found.status == 2
-    assert found.messages == ["genrst: --device cuda needs a GPU that PyTorch can use, there is none"]
+    assert found.messages == [
+        "genrst: a device must be auto, cpu, or a GPU that PyTorch can use here (cuda), was: 'cuda'"
+    ]
     assert here.train("--prepared", "features.npz", "--device", "auto").status == 0
 
 

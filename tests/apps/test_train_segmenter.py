@@ -105,6 +105,8 @@ def test_vectors(train):
     assert vectors is not None
     assert vectors.shape[1] == 4
     assert vectors.any(axis=1).sum() == len({"the", "ferry", "fog"})
+    Path("vectors.txt").write_text("the 1 2 3\nferry 2 2 1\n")
+    assert train("--prepare-only", *options).output.strip() != path, "another file is another preparation"
     found = train("--prepared", path)
     assert found.status == 1
     assert found.messages == ["genrst: segmenter.word_size: the prepared vectors have 4 components, was: 8"]

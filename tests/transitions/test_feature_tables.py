@@ -51,6 +51,10 @@ def test_blocks_are_the_smallest_runs_that_no_dependency_leaves(syntax):
 @settings(deadline=None)
 @given(syntaxes())
 def test_every_unit_s_head_words_come_from_the_tables(syntax):
+    assert_defined_head_words(syntax)
+
+
+def assert_defined_head_words(syntax: Syntax) -> None:
     tables = head_word_tables(syntax)
     n_edus = len(syntax.sentences)
     for start in range(n_edus):
@@ -115,11 +119,13 @@ def nested(n_edus: int) -> Syntax:
 
 @pytest.mark.parametrize("is_tree", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_long_sentences_have_their_dominance_too(is_tree, seed):
+def test_long_sentences_are_no_exception(is_tree, seed):
     assert_defined_dominance(one_sentence(40, is_tree, seed))
+    assert_defined_head_words(one_sentence(40, is_tree, seed))
 
 
 def test_nested_dependencies_are_all_kept():
+    assert_defined_head_words(nested(40))
     assert_defined_dominance(nested(40))
     assert dominance_tables(nested(40)).low.shape == (40, 20)
 

@@ -1,9 +1,8 @@
 """The sizes of a segmenter."""
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from genrst.errors import ConfigError
+from genrst.model.config import check_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +26,7 @@ class SegmenterConfig:
     """How many of them, from below, see what a token points to."""
     dropout: float = 0.4
     window: int = 128
-    """The most tokens that are read together, unless a sentence has more."""
+    """The most tokens that are read together: a few whole sentences, or a part of one that has more."""
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, int) and value < 1:
-                raise ConfigError(f"segmenter.{field.name}: the value must be 1 or more, was: {value}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"segmenter.dropout: the value must be 0 or more and less than 1, was: {self.dropout}")
+        check_sizes(asdict(self), "segmenter")

@@ -12,7 +12,7 @@ from genrst.text.segmenter.boundaries import with_edus
 from genrst.text.segmenter.features import read_tokens
 from genrst.text.segmenter.network import SegmenterNetwork
 from genrst.text.segmenter.symbols import Symbols
-from genrst.text.segmenter.windows import Text
+from genrst.text.segmenter.windows import WindowedText
 
 BATCH_WINDOWS = 64
 """Windows that are read at once: about 8,000 tokens, so that memory does not grow with the text."""
@@ -31,7 +31,7 @@ class Segmenter:
             return []
         tokens = [read_tokens(document, self.symbols) for document in documents]
         device = next(self.network.parameters()).device
-        found = boundary_probabilities(self.network, Text(tokens, self.network.config.window, device))
+        found = boundary_probabilities(self.network, WindowedText(tokens, self.network.config.window, device))
         borders = np.cumsum([0, *map(len, tokens)])
         return [
             with_edus(document, one.starts_sentence | (found[start:stop] > 0.5))
@@ -39,7 +39,7 @@ class Segmenter:
         ]
 
 
-def boundary_probabilities(network: SegmenterNetwork, text: Text) -> NDArray[np.float32]:
+def boundary_probabilities(network: SegmenterNetwork, text: WindowedText) -> NDArray[np.float32]:
     """For every token the probability that an EDU starts with it. *Shape:* (tokens)"""
     found = torch.zeros(len(text))
     with torch.inference_mode():

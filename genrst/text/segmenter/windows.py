@@ -32,7 +32,7 @@ class Batch:
     """The numbers of all tokens in their text. *Shape:* (tokens of all windows)"""
 
 
-class Text:
+class WindowedText:
     """The tokens of some documents, one after the other, on a device."""
 
     def __init__(self, documents: Sequence[Tokens], window: int, device: torch.device | str = "cpu") -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from genrst.errors import ConfigError
+from genrst.model.config import check_ranges
 from genrst.text.segmenter.config import SegmenterConfig
 
 
@@ -80,9 +81,7 @@ class SegmenterTrainingConfig:
             "symbol_dropout": 0 <= self.symbol_dropout < 1,
             "average": 0 <= self.average < 1,
         }
-        for name, is_right in checks.items():
-            if not is_right:
-                raise ConfigError(f"training.{name}: the value is out of range, was: {getattr(self, name)!r}")
+        check_ranges(self, "training", checks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from genrst.text.segmenter.network import SegmenterNetwork
 from genrst.text.segmenter.segment import Segmenter, boundary_probabilities
 from genrst.text.segmenter.symbols import COLUMNS
 from genrst.text.segmenter.syntax import IntArray
-from genrst.text.segmenter.windows import Batch, Text
+from genrst.text.segmenter.windows import Batch, WindowedText
 from genrst.training.segmenter.config import SegmenterTrainingConfig
 from genrst.training.segmenter.prepared import SegmenterExample, SegmenterPrepared
 
@@ -41,7 +41,7 @@ class SegmenterRecord:
 class _Labelled:
     """Documents on a device, and for each token the probability that it starts an EDU: what is to be learnt."""
 
-    text: Text
+    text: WindowedText
     targets: Tensor
 
 
@@ -86,9 +86,9 @@ class SegmenterTrainer:
 
     def _labelled(self, examples: Sequence[SegmenterExample], teachers: Sequence[Segmenter] = ()) -> _Labelled:
         tokens = [example.tokens for example in examples]
-        text = Text(tokens, self.network.config.window, self._device)
+        text = WindowedText(tokens, self.network.config.window, self._device)
         found = [
-            boundary_probabilities(teacher.network, Text(tokens, teacher.network.config.window, self._device))
+            boundary_probabilities(teacher.network, WindowedText(tokens, teacher.network.config.window, self._device))
             for teacher in teachers
         ]
         targets = np.mean(found, axis=0) if found else np.concatenate([example.starts_edu for example in examples])
@@ -109,7 +109,7 @@ class SegmenterTrainer:
         return SegmenterRecord(self.epoch, self.step, train_loss, scores, self._learning_rate(), seconds, is_best)
 
     def _batches(self, epoch: int) -> list[tuple[_Labelled, IntArray]]:
-        """The windows of an epoch in a new order, which depends on seed and epoch alone; silver ones come first."""
+        """The windows of an epoch, in the first epochs silver ones too, in an order by seed and epoch alone."""
         rng = np.random.default_rng([abs(self.seed), epoch])
         sources = [self._gold]
         if self._silver is not None and epoch < self._n_silver_epochs:
@@ -162,7 +162,8 @@ class SegmenterTrainer:
 def count_starts(network: SegmenterNetwork, examples: Sequence[SegmenterExample]) -> Counts:
     """How many EDU starts are found, those of documents and sentences among them, as in the DISRPT shared tasks."""
     device = next(network.parameters()).device
-    found = boundary_probabilities(network, Text([one.tokens for one in examples], network.config.window, device)) > 0.5
+    text = WindowedText([one.tokens for one in examples], network.config.window, device)
+    found = boundary_probabilities(network, text) > 0.5
     found |= np.concatenate([one.tokens.starts_sentence for one in examples])
     gold = np.concatenate([one.starts_edu for one in examples])
     return Counts(int((found & gold).sum()), sum(one.n_edus for one in examples), int(found.sum()))

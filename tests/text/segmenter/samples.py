@@ -13,7 +13,7 @@ from genrst.text.segmenter.features import read_tokens
 from genrst.text.segmenter.segment import Segmenter
 from genrst.text.segmenter.store import make_network
 from genrst.text.segmenter.symbols import OpenSymbols, Symbols
-from genrst.text.segmenter.windows import Text
+from genrst.text.segmenter.windows import WindowedText
 
 SMALL = SegmenterConfig(
     word_size=6, affix_size=3, shape_size=2, syntax_size=4, pointer_size=5, hidden_size=7, dropout=0.2, window=9
@@ -79,7 +79,7 @@ def make_segmenter(documents: Sequence[Document], config: SegmenterConfig = SMAL
     torch.manual_seed(seed)
     symbols = count_symbols(documents)
     network = make_network(config, symbols).eval()
-    text = Text([read_tokens(document, symbols) for document in documents], config.window)
+    text = WindowedText([read_tokens(document, symbols) for document in documents], config.window)
     with torch.no_grad():
         logits = torch.cat([network(batch) for batch in text.batches(10)])
         network.output.bias.sub_(logits.mean()).mul_(3 / logits.std())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from genrst.corpora.document import Document
 from genrst.text.segmenter.features import Tokens, read_tokens, structure
-from genrst.text.segmenter.windows import Text, cut
+from genrst.text.segmenter.windows import WindowedText, cut
 from tests.text.segmenter.samples import annotated_documents, count_symbols
 
 
@@ -39,7 +39,7 @@ def test_windows_are_whole_sentences_as_many_as_fit(lengths: list[int], window: 
 def test_batches_hold_every_token_once_as_it_is(documents: list[Document], window: int, size: int):
     symbols = count_symbols(documents)
     tokens = [read_tokens(document, symbols) for document in documents]
-    text = Text(tokens, window)
+    text = WindowedText(tokens, window)
     offsets = np.cumsum([0, *map(len, tokens)])
     assert len(text) == offsets[-1]
     structures = [structure(one) for one in tokens]
@@ -69,7 +69,7 @@ def test_batches_hold_every_token_once_as_it_is(documents: list[Document], windo
 @pytest.mark.parametrize("seed", range(3))
 def test_any_windows_make_a_batch(seed: int):
     rng = random.Random(seed)
-    text = Text([make_tokens([rng.randint(1, 9) for _ in range(10)])], 10)
+    text = WindowedText([make_tokens([rng.randint(1, 9) for _ in range(10)])], 10)
     chosen = rng.sample(range(len(text.windows)), 3)
     batch = text.batch(text.windows[chosen])
     assert batch.lengths.tolist() == [text.windows[row, 1] - text.windows[row, 0] for row in chosen]
