@@ -84,8 +84,6 @@ class Run:
         for unfinished in self.folder.rglob(".*.safetensors.*"):
             unfinished.unlink()
         write_atomically(self.folder / CONFIG, to_toml(dataclasses.asdict(self.config)))
-        settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
-        write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
         kept = [record for record in read_log(self.folder / LOG) if record.epoch <= n_epochs]
         write_atomically(self.folder / LOG, "".join(_as_line(record) for record in kept))
 
@@ -93,6 +91,8 @@ class Run:
         with (self.folder / LOG).open("a", encoding="utf-8") as file:
             file.write(_as_line(record))
         if record.is_best:
+            settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
+            write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
             save_model(Model(trainer.network, trainer.prepared.symbols), self.folder / MODEL)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)

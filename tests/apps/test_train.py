@@ -51,7 +51,7 @@ def test_from_a_corpus_to_a_model(here: Workspace):
     found = here.train("--set", "training.max_epochs=4")
     assert found.status == 0
     assert names(RUN) == FILES
-    assert names(RUN / "model") == ["config.json", "symbols.json", "weights.safetensors"]
+    assert names(RUN / "model") == ["config.json", "parser.json", "symbols.json", "weights.safetensors"]
     assert load_config(RUN / "config.toml") == load_config(Path("tiny.toml"), ["training.max_epochs=4"])
 
     (features,) = Path("cache").iterdir()
