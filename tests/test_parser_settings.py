@@ -1,6 +1,7 @@
 """Loading a parser: names, folders, settings, options, and what is imported when."""
 
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,16 @@ def test_what_is_imported_when(folder: Path):
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split("\n")[:3] == ["[]", "['torch']", "['spacy', 'torch']"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)]
+)
+def test_threads_wait_calmly_unless_told_otherwise(folder: Path, monkeypatch: pytest.MonkeyPatch, given, expected):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    load(folder)
+    assert os.environ.get("GOMP_SPINCOUNT") == expected
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
