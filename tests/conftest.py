@@ -3,9 +3,13 @@
 import importlib.util
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from genrst.parser import Parser
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -27,3 +31,19 @@ def corpora() -> Path:
     if not folder.is_dir():
         pytest.skip("no corpora here: set GENRST_CORPORA to their folder")
     return folder
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a parser with random weights."""
+    from tests.parser_samples import write_parser
+
+    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def parser(tiny: Path) -> "Parser":
+    """That parser."""
+    from genrst.parser import load
+
+    return load(tiny, device="cpu")

@@ -25,16 +25,6 @@ from tests.parser_samples import TEXT, check, load_like, write_parser
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def parser(folder: Path) -> Parser:
-    return load(folder, device="cpu")
-
-
 def own_logp(parser: Parser, document: Document) -> float:
     """What the network says about a tree when it sees all of it at once, as in training."""
     model = parser.search.model
@@ -66,17 +56,17 @@ def test_log_probabilities_are_the_networks_own(tmp_path: Path, kind: str, searc
 
 
 @pytest.mark.parametrize("options", [{"search": "greedy"}, {"word_weight": 0.0}])
-def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, folder: Path, options: dict[str, Any]):
-    assert load(folder, **options)(TEXT).log_probability is None
+def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, tiny: Path, options: dict[str, Any]):
+    assert load(tiny, **options)(TEXT).log_probability is None
     discriminative = load(write_parser(tmp_path, kind="discriminative"), **options)
     document = discriminative(TEXT)
     assert document.log_probability == pytest.approx(own_logp(discriminative, document), abs=1e-3)
 
 
 @pytest.mark.parametrize("word_weight", [0.5, 1.0])
-def test_searches_are_those_of_the_library(folder: Path, word_weight: float):
-    document = load(folder).segment(TEXT)
-    model = load(folder).search.model
+def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
+    document = load(tiny).segment(TEXT)
+    model = load(tiny).search.model
     examples = [prepare(document, model.symbols)]
 
     def scorer() -> NetworkScorer:
@@ -89,7 +79,7 @@ def test_searches_are_those_of_the_library(folder: Path, word_weight: float):
         "greedy": search_greedily(scorer())[0],
     }
     found = {
-        search: load(folder, search=search, word_weight=word_weight)(TEXT).tree  # type: ignore[arg-type]
+        search: load(tiny, search=search, word_weight=word_weight)(TEXT).tree  # type: ignore[arg-type]
         for search in expected
     }
     assert found == {

@@ -10,22 +10,11 @@ from typing import Any
 import pytest
 
 import genrst
-from genrst import Parser
 from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError, UsageError
 from genrst.parser import load
 from tests.parser_samples import PIPELINE, TEXT, write_parser
 
 EDUS = ["It rained,", "so we stayed in."]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def parser(folder: Path) -> Parser:
-    return load(folder, device="cpu")
 
 
 def test_settings_of_the_folder_and_of_the_call(tmp_path: Path):
@@ -74,9 +63,9 @@ def test_settings_that_are_wrong(tmp_path: Path, content: str, message: str):
     [{"beam": 0}, {"beam": 1.5}, {"search": "deep"}, {"word_weight": -1.0}, {"word_weight": math.inf}, {"max_stack": 1},
      {"device": "cuda:77"}, {"device": "abacus"}, {"device": "meta"}, {"device": ""}],
 )  # fmt: skip
-def test_options_that_are_wrong(folder: Path, options: dict[str, Any]):
+def test_options_that_are_wrong(tiny: Path, options: dict[str, Any]):
     with pytest.raises(UsageError) as error:
-        load(folder, **options)
+        load(tiny, **options)
     assert len(str(error.value).splitlines()) == 1
 
 
@@ -99,27 +88,27 @@ def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         genrst.load("./en")
 
 
-def test_pytorch_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_pytorch_that_is_not_there(tiny: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "genrst.model.store", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
-        load(folder)
+        load(tiny)
 
 
-def test_a_pipeline_that_is_not_there(folder: Path):
+def test_a_pipeline_that_is_not_there(tiny: Path):
     """No document is to blame, so it is no failure of one."""
-    parser = load(folder, pipeline="no_such_pipeline")
+    parser = load(tiny, pipeline="no_such_pipeline")
     with pytest.raises(MissingDependencyError, match="no_such_pipeline"):
         parser(TEXT)
     with pytest.raises(MissingDependencyError, match="no_such_pipeline"):
         list(parser.pipe([TEXT, EDUS]))
 
 
-def test_what_is_imported_when(folder: Path):
+def test_what_is_imported_when(tiny: Path):
     program = (
         "import sys, genrst\n"
         "loaded = lambda: sorted({'torch', 'spacy'} & set(sys.modules))\n"
         "genrst.load, genrst.Parser, genrst.Failure; print(loaded())\n"
-        f"parser = genrst.load({str(folder)!r}); print(loaded())\n"
+        f"parser = genrst.load({str(tiny)!r}); print(loaded())\n"
         "parser('It rained.'); print(loaded())"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -129,11 +118,11 @@ def test_what_is_imported_when(folder: Path):
 @pytest.mark.parametrize(
     ("given", "expected"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)]
 )
-def test_threads_wait_calmly_unless_told_otherwise(folder: Path, monkeypatch: pytest.MonkeyPatch, given, expected):
+def test_threads_wait_calmly_unless_told_otherwise(tiny: Path, monkeypatch: pytest.MonkeyPatch, given, expected):
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    load(folder)
+    load(tiny)
     assert os.environ.get("GOMP_SPINCOUNT") == expected
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)

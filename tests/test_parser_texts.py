@@ -20,16 +20,6 @@ from tests.text.hostile import texts
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def parser(folder: Path) -> Parser:
-    return load(folder, device="cpu")
-
-
 def test_no_segmenter_is_said_once(tmp_path: Path):
     parser = load(write_parser(tmp_path, has_segmenter=False))
     assert parser.parse_edus(EDUS).tree is not None
@@ -49,16 +39,16 @@ OTHERS = [GERMAN, "מעבורת הנמל תחזור לפעול ביום שני",
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_other_languages_are_parsed_with_one_warning(folder: Path, text: str):
-    parser = load(folder)
+def test_other_languages_are_parsed_with_one_warning(tiny: Path, text: str):
+    parser = load(tiny)
     with pytest.warns(ParserWarning, match="^text: the text does not look English; its tree will mean little$"):
         document = parser(text)
     check(document, text)
     check(parser(text), text)
 
 
-def test_a_tree_that_needs_the_whole_stack(folder: Path):
-    parser = load(folder, max_stack=2)
+def test_a_tree_that_needs_the_whole_stack(tiny: Path):
+    parser = load(tiny, max_stack=2)
     with pytest.warns(ParserWarning, match="^text: the best tree needs all 2 places of the stack; with more there may"):
         parser.parse_edus(EDUS * 3)
 

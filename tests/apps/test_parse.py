@@ -29,16 +29,6 @@ GOLD = Unit("gold", "NS", (Leaf(0), Unit("gold", "NN", (Leaf(1), Leaf(2)))))
 Run = Callable[..., Outcome]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def parser(model: Path) -> Parser:
-    return load(model)
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder: a text, and the same EDUs in several formats."""
@@ -50,10 +40,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(model: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(tiny: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Parse with the tiny model."""
     del folder
-    return lambda *arguments: call(capsys, "parse", "--model", model, *arguments)
+    return lambda *arguments: call(capsys, "parse", "--model", tiny, *arguments)
 
 
 def names(folder: Path) -> list[str]:
@@ -203,10 +193,10 @@ def test_k_best_trees(run: Run, parser: Parser):
     assert weightless.splitlines()[0] == "# rain, tree 1", "words were not scored"
 
 
-def test_options_reach_the_parser(run: Run, model: Path):
+def test_options_reach_the_parser(run: Run, tiny: Path):
     for options in ({"search": "word"}, {"search": "greedy"}, {"beam": 1}, {"word_weight": 1.0, "search": "action"}):
         words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-        expected = load(model, **options)(TEXT, id="ferry")
+        expected = load(tiny, **options)(TEXT, id="ferry")
         assert run("ferry.txt", *words).output == render_text(expected)
     assert run("ferry.txt", "--device", "cpu").output == run("ferry.txt").output
     for n_trees in ("1", "2"):
@@ -301,8 +291,8 @@ def test_warnings_are_one_line(tmp_path: Path, folder: Path, capsys: pytest.Capt
     ]
 
 
-def test_pipes(model: Path, folder: Path):
-    genrst = f"genrst parse --model {model}"
+def test_pipes(tiny: Path, folder: Path):
+    genrst = f"genrst parse --model {tiny}"
     assert shell(f"{genrst} ferry.txt --json | head -c 5", folder).stdout == '{"id"'
     result = shell(f"{genrst} - <&-", folder)
     assert (result.returncode, result.stderr) == (1, "genrst: standard input must be open, was: closed\n")
@@ -311,9 +301,9 @@ def test_pipes(model: Path, folder: Path):
     assert "\\u2514\\u2500" in result.stdout
 
 
-def test_a_terminal_gets_colours_and_no_bar(model: Path, folder: Path):
+def test_a_terminal_gets_colours_and_no_bar(tiny: Path, folder: Path):
     terminal, end = pty.openpty()
-    command = [sys.executable, "-m", "genrst.apps.cli", "parse", "rain.edus", "--model", str(model)]
+    command = [sys.executable, "-m", "genrst.apps.cli", "parse", "rain.edus", "--model", str(tiny)]
     subprocess.run(command, cwd=folder, stdout=end, stderr=end, check=True)
     os.close(end)
     shown = os.read(terminal, 10_000).decode()

@@ -8,19 +8,9 @@ import pytest
 from genrst.corpora.document import Document
 from genrst.corpora.files import read, write
 from genrst.corpora.json_format import document_to_dict
-from genrst.parser import Parser, load
+from genrst.parser import Parser
 from tests.apps.program import call, give_input
-from tests.parser_samples import TEXT, write_parser
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def parser(model: Path) -> Parser:
-    return load(model)
+from tests.parser_samples import TEXT
 
 
 @pytest.fixture
@@ -31,36 +21,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_an_edu_a_line(folder: Path, model: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
-    outcome = call(capsys, "segment", "ferry.txt", "--model", model)
+def test_an_edu_a_line(folder: Path, tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "segment", "ferry.txt", "--model", tiny)
     assert (outcome.status, outcome.messages) == (0, [])
     paragraphs = [block.split("\n") for block in outcome.output.strip().split("\n\n")]
     assert len(paragraphs) == 3
     assert [edu for block in paragraphs for edu in block] == [
         " ".join(edu.split()) for edu in parser.segment(TEXT).edu_texts
     ]
-    call(capsys, "segment", "ferry.txt", "--model", model, "--output", "out/")
+    call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "out/")
     assert read(folder / "out" / "ferry.edus").edu_texts == [edu for block in paragraphs for edu in block]
 
 
-def test_standard_input(model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_standard_input(tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     give_input(monkeypatch, b"Nobody.")
-    assert call(capsys, "segment", "-", "--model", model).output.replace("\n", "") == "Nobody."
+    assert call(capsys, "segment", "-", "--model", tiny).output.replace("\n", "") == "Nobody."
 
 
 @pytest.mark.usefixtures("folder")
-def test_json(model: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
-    outcome = call(capsys, "segment", "ferry.txt", "--model", model, "--json")
+def test_json(tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "segment", "ferry.txt", "--model", tiny, "--json")
     expected = document_to_dict(parser.segment(TEXT, id="ferry"))
     assert json.loads(outcome.output) == json.loads(json.dumps(expected))
-    call(capsys, "segment", "ferry.txt", "rain.json", "--model", model, "--output", "both.json")
+    call(capsys, "segment", "ferry.txt", "rain.json", "--model", tiny, "--output", "both.json")
     both = json.loads(Path("both.json").read_text(encoding="utf-8"))
     assert [one["id"] for one in both] == ["ferry", "rain"]
 
 
 @pytest.mark.usefixtures("folder")
-def test_tokens(model: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
-    outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", model, "--format", "tok")
+def test_tokens(tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", tiny, "--format", "tok")
     blocks = outcome.output.split("\n\n")
     assert blocks[2] == ""
     for block, id, text in zip(blocks, ("ferry", "rain"), (TEXT, "It rained, so we stayed in."), strict=False):
@@ -78,30 +68,30 @@ def test_tokens(model: Path, parser: Parser, capsys: pytest.CaptureFixture[str])
         assert edus == ["".join(edu.split()) for edu in parser.segment(text).edu_texts]
 
 
-def test_files_are_segmented_anew(folder: Path, model: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
-    outcome = call(capsys, "segment", "rain.json", "--model", model)
+def test_files_are_segmented_anew(folder: Path, tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "segment", "rain.json", "--model", tiny)
     assert outcome.output.replace("\n\n", "\n").splitlines() == parser.segment("It rained, so we stayed in.").edu_texts
     (folder / "bare.json").write_text('{"id": "bare", "edus": [{"start": 0, "end": 3}]}', encoding="utf-8")
-    outcome = call(capsys, "segment", "bare.json", "rain.json", "--model", model, "--output", "out/")
+    outcome = call(capsys, "segment", "bare.json", "rain.json", "--model", tiny, "--output", "out/")
     assert outcome.status == 1
     assert outcome.messages == ["genrst: bare.json: a document must have its text to be segmented"]
     assert (folder / "out" / "rain.edus").is_file()
 
 
 @pytest.mark.usefixtures("folder")
-def test_several_texts_have_titles(model: Path, capsys: pytest.CaptureFixture[str]):
-    output = call(capsys, "segment", "ferry.txt", "rain.json", "--model", model).output
+def test_several_texts_have_titles(tiny: Path, capsys: pytest.CaptureFixture[str]):
+    output = call(capsys, "segment", "ferry.txt", "rain.json", "--model", tiny).output
     assert output.startswith("# ferry\n")
     assert "\n\n# rain\n" in output
-    outcome = call(capsys, "segment", "ferry.txt", "--model", model, "--output", "ferry.txt")
+    outcome = call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "ferry.txt")
     assert (outcome.status, outcome.messages) == (2, ["genrst: ferry.txt: --output must not overwrite an input"])
 
 
 @pytest.mark.usefixtures("folder")
-def test_whatever_goes_wrong_is_one_line(model: Path, capsys: pytest.CaptureFixture[str]):
-    outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", model, "--pipeline", "no_such_pipeline")
+def test_whatever_goes_wrong_is_one_line(tiny: Path, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", tiny, "--pipeline", "no_such_pipeline")
     assert (outcome.status, len(outcome.messages)) == (1, 1), "no file is to blame"
-    outcome = call(capsys, "segment", "ferry.txt", "--model", model, "--output", "ferry.rs3")
+    outcome = call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "ferry.rs3")
     message = "--output must be a folder, end in one of .edus, .txt, .json, .tok or go with --format, was: ferry.rs3"
     assert (outcome.status, outcome.messages) == (2, [f"genrst: {message}"])
-    assert call(capsys, "segment", "ferry.txt", "--model", model, "--output", "lines.txt").messages == []
+    assert call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "lines.txt").messages == []
