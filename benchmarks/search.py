@@ -49,12 +49,12 @@ class CountingScorer(NetworkScorer):
         self.counts: Counter[str] = Counter()
         super().__init__(model.network, examples, model.symbols.nucleus_is_right)
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int | Tensor:
         """Count and compose."""
         self.counts["units"] += len(left)
         return super().compose(left, right, labels)
 
-    def push(self, stacks: Tensor, units: Tensor) -> int:
+    def push(self, stacks: Tensor, units: Tensor) -> int | Tensor:
         """Count and push."""
         self.counts["pushes"] += len(stacks)
         return super().push(stacks, units)

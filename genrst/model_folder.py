@@ -1,6 +1,7 @@
 """The folder of a parser: where it lies, what its settings are, and what can be said about it. No torch here.
 
     config.json, symbols.json, weights.safetensors   the model (`genrst.model.store`)
+    encoder/                                         how its pretrained encoder is built and spells; most have none
     parser.json                                      how it parses unless told otherwise; may be missing
     segmenter/                                       finds the EDUs; without it, rules do
     README.md                                        the model card

@@ -48,7 +48,7 @@ class TreeSearch:
 
     def prepare(self, document: Document) -> Example:
         """A document as numbers."""
-        return prepare(document, self.model.symbols, None, self.config.lowercase)
+        return prepare(document, self.model.symbols, None, self.config.lowercase, self.model.tokenizer)
 
     def find(self, examples: list[Example], beam: int) -> list[Found]:
         """The best computations of documents."""

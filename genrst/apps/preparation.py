@@ -12,6 +12,8 @@ from genrst.apps.progress import progress
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
 from genrst.errors import CorpusNotFoundError, CorpusWarning, TreeError
+from genrst.model.encoder_files import find_tokenizer
+from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.prepare import mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.training.config import DataConfig
@@ -24,12 +26,16 @@ if TYPE_CHECKING:
     from genrst.text.vectors import Vectors
 
 
-def prepare_data(config: DataConfig, cache: Path) -> tuple[Prepared, Path]:
-    """The prepared features of a configuration and their file: from the cache, or made and put there."""
+def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) -> tuple[Prepared, Path]:
+    """The prepared features of a configuration and their file: from the cache, or made and put there.
+
+    `encoder` is the model's pretrained encoder, if it has one.
+    """
+    tokenizer = None if encoder is None else find_tokenizer(encoder)
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
     silver = _read_silver(config)
-    path = cache / f"{content_key([*train, *dev, *silver], _settings(config))}.npz"
-    make_once(path, lambda: save_prepared(_prepare(config, train, dev, silver), path))
+    path = cache / f"{content_key([*train, *dev, *silver], _settings(config, tokenizer))}.npz"
+    make_once(path, lambda: save_prepared(_prepare(config, train, dev, silver, tokenizer), path))
     return load_prepared(path), path
 
 
@@ -44,12 +50,13 @@ def make_once(path: Path, make: Callable[[], None]) -> None:
     tell(f"prepared features: {path}{' (new)' if is_new else ''}")
 
 
-def _settings(config: DataConfig) -> dict[str, object]:
+def _settings(config: DataConfig, tokenizer: PieceTokenizer | None) -> dict[str, object]:
     """All that prepared features depend on besides the documents: also which pipeline and vectors a name means."""
     from genrst.text.pipeline import pipeline_version
 
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k != "path"}
-    return settings | {"pipeline": pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
+    settings |= {"pipeline": pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
+    return settings if tokenizer is None else settings | {"tokenizer": tokenizer.json}
 
 
 def file_version(name: str) -> tuple[int, int] | None:
@@ -76,7 +83,13 @@ def _read_silver(config: DataConfig) -> list[Document]:
     return [document for document in progress(corpus, "reading silver", len(corpus)) if document.tree is not None]
 
 
-def _prepare(config: DataConfig, train: list[Document], dev: list[Document], silver: list[Document]) -> Prepared:
+def _prepare(
+    config: DataConfig,
+    train: list[Document],
+    dev: list[Document],
+    silver: list[Document],
+    tokenizer: PieceTokenizer | None,
+) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
     trees = [[prepare_tree(_tree(document), inventory) for document in documents] for documents in (train, dev)]
     actions = _actions(*trees)
@@ -85,7 +98,10 @@ def _prepare(config: DataConfig, train: list[Document], dev: list[Document], sil
     train, dev, silver = (_annotate(documents, config) if documents else [] for documents in (train, dev, silver))
     symbols = _symbols(config, [*train, *silver], actions)
     train_examples, dev_examples, silver_examples = (
-        [prepare(document, symbols, tree, config.lowercase) for document, tree in zip(documents, gold, strict=True)]
+        [
+            prepare(document, symbols, tree, config.lowercase, tokenizer)
+            for document, tree in zip(documents, gold, strict=True)
+        ]
         for documents, gold in zip((train, dev, silver), trees, strict=True)
     )
     vectors = _vectors(config, symbols)
@@ -97,7 +113,8 @@ def _prepare(config: DataConfig, train: list[Document], dev: list[Document], sil
         "vector_coverage": vectors.coverage if vectors else 0.0,
     }
     matrix = vectors.matrix if vectors else None
-    return Prepared(symbols, train_examples, dev_examples, matrix, notes, silver_examples)
+    spelling = tokenizer.json if tokenizer else None
+    return Prepared(symbols, train_examples, dev_examples, matrix, notes, silver_examples, spelling)
 
 
 def _tree(document: Document) -> Tree:

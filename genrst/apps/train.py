@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.prepare_only:
         from genrst.apps.preparation import prepare_data
 
-        show(str(prepare_data(config.data, Path(arguments.cache))[1]))
+        show(str(prepare_data(config.data, Path(arguments.cache), config.model.encoder)[1]))
         return 0
     _train(config, arguments)
     return 0
@@ -90,7 +90,7 @@ def _prepared(config: "RunConfig", arguments: argparse.Namespace) -> "Prepared":
         return load_prepared(Path(arguments.prepared))
     from genrst.apps.preparation import prepare_data
 
-    return prepare_data(config.data, Path(arguments.cache))[0]
+    return prepare_data(config.data, Path(arguments.cache), config.model.encoder)[0]
 
 
 def _runs(config: "RunConfig", folder: Path, device: "torch.device", processes: "Processes") -> "list[Run]":

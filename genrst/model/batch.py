@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.model.example import Example, GoldStates, is_generate
+from genrst.model.piece_windows import PieceWindows, WindowShape, pack_windows
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
 from genrst.model.vocabulary import EOS_ID
 from genrst.transitions.layout import boundaries
@@ -89,17 +90,23 @@ class Batch:
     targets: Targets
     steps: Steps
     trees: Trees
+    windows: PieceWindows | None = None
+    """What a pretrained encoder reads."""
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
         return _move(self, torch.device(device))
 
 
-def make_batch(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Batch:
-    """Join documents. The work per batch is a few sorts: everything per document was done by `follow_gold`."""
+def make_batch(examples: Sequence[Example], gold: Sequence[GoldStates], shape: WindowShape | None = None) -> Batch:
+    """Join documents. The work per batch is a few sorts: everything per document was done by `follow_gold`.
+
+    `shape` is that of the windows of a network with a pretrained encoder.
+    """
     n_edus = tuple(example.n_edus for example in examples)
     words = pack_words(examples)
-    return Batch(n_edus, words, _targets(examples, words), _steps(examples, gold), _trees(examples, gold))
+    windows = None if shape is None else pack_windows(examples, shape)
+    return Batch(n_edus, words, _targets(examples, words), _steps(examples, gold), _trees(examples, gold), windows)
 
 
 def pack_words(examples: Sequence[Example]) -> Words:

@@ -28,6 +28,14 @@ class ModelConfig:
     """Width of each direction of the EDU encoder."""
     edu_layers: int = 2
     """Layers of the EDU encoder."""
+    encoder: str | None = None
+    """A pretrained encoder in place of the EDU encoder: a name on Hugging Face, or a folder (not the paper's)."""
+    encoder_window: int = 512
+    """The most word pieces that the pretrained encoder reads at once; fewer if it has no more positions."""
+    encoder_overlap: float = 0.5
+    """The share of a window that the one before it has, too, so that every EDU is read with context."""
+    document_size: int | None = None
+    """Width of an LSTM over the EDU vectors of a document, which is added to them (not the paper's)."""
     unit_size: int = 512
     """Width of a unit: of the TreeLSTM's hidden state."""
     relation_size: int = 100
@@ -56,6 +64,8 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_sizes(dataclasses.asdict(self), "model")
+        # Something around the text, and a piece of it.
+        check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
 
 
 def check_sizes(settings: Mapping[str, object], where: str) -> None:

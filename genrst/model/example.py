@@ -1,7 +1,7 @@
 """A document as numbers: all that the network reads, without text or spaCy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,10 @@ from genrst.model.schedule import GENERATE, Computation, IntArray, run
 from genrst.model.vocabulary import NONE_ID, PAD_ID
 from genrst.transitions.features import NOTHING, Features, Syntax
 from genrst.transitions.layout import boundaries, unit_layout
+
+
+def _nothing() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,9 @@ class Example:
     """The word of every token, for features; an entity's tokens all have its type."""
     syntax: Syntax
     actions: tuple[int, ...] = ()
+    pieces: IntArray = field(default_factory=_nothing)
+    """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
+    piece_lengths: IntArray = field(default_factory=_nothing)
 
     @property
     def n_edus(self) -> int:

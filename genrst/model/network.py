@@ -4,6 +4,7 @@ The parts are one file each; `docs/model.md` goes through them equation by equat
 action at a time.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -11,13 +12,17 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from genrst.model.action_head import ActionHead
-from genrst.model.batch import Batch, Trees, Words
+from genrst.model.batch import Batch, Trees, Words, pack_words
 from genrst.model.composition import Composition
 from genrst.model.config import ModelConfig
+from genrst.model.document_encoder import DocumentEncoder
 from genrst.model.edu_encoder import EduEncoder
+from genrst.model.example import Example
 from genrst.model.feature_embeddings import FeatureEmbeddings
 from genrst.model.language_model import LanguageModel
 from genrst.model.lookahead import Lookahead
+from genrst.model.piece_windows import PieceWindows, WindowShape, pack_windows
+from genrst.model.pretrained_encoder import PretrainedEncoder
 from genrst.model.stack import StackLSTM
 from genrst.model.state import StateLayer
 from genrst.model.states import stack_rows
@@ -34,14 +39,23 @@ class LogProbabilities(NamedTuple):
 class Network(nn.Module):
     """The paper's model, generative, or discriminative with a lookahead instead of a language model."""
 
-    def __init__(self, config: ModelConfig, n_words: int, n_deprels: int, n_labels: int) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        n_words: int,
+        n_deprels: int,
+        n_labels: int,
+        pretrained: PretrainedEncoder | None = None,
+    ) -> None:
         super().__init__()
         self.config = config
         edu_size = 2 * config.edu_size
         self.embeddings = nn.Embedding(n_words, config.word_size)
         # Embeddings are also the output layer: rows of norm 1 keep its scores small at the start.
         nn.init.normal_(self.embeddings.weight, std=config.word_size**-0.5)
-        self.edu_encoder = EduEncoder(config.word_size, config.edu_size, config.edu_layers)
+        self.edu_encoder = (
+            EduEncoder(config.word_size, config.edu_size, config.edu_layers) if pretrained is None else pretrained
+        )
         self.composition = Composition(edu_size, config.relation_size, config.unit_size, n_labels)
         self.stack = StackLSTM(config.unit_size, config.stack_size)
         self.features = FeatureEmbeddings(config.word_size, config.boundary_size, config.deprel_size, n_deprels)
@@ -53,6 +67,11 @@ class Network(nn.Module):
             else None
         )
         self.action_head = ActionHead(self.state.size, n_labels, has_kinds=config.layout_size is not None)
+        self.document = (
+            DocumentEncoder(edu_size, config.document_size, config.kind == "generative")
+            if config.document_size
+            else None
+        )
         self.dropout = nn.Dropout(config.dropout)
 
     def _n_outputs(self, n_words: int) -> int:
@@ -64,12 +83,34 @@ class Network(nn.Module):
         `is_blank` (documents, vocabulary) marks words whose embeddings are replaced by that of `<unk>`, in and out.
         """
         packed = self.embed_packed(batch.words, is_blank)
-        edus = self.dropout(self.edu_encoder(packed))
+        edus = self._encode(packed if batch.windows is None else batch.windows, batch.n_edus)
         states = self.state_vectors(batch, edus, is_blank)
         action_logp = self._action_logp(batch, states)
         if self.language_model is None:
             return LogProbabilities(action_logp, action_logp.new_zeros(0))
         return LogProbabilities(action_logp, self._word_logp(batch, states, packed, is_blank))
+
+    @property
+    def window_shape(self) -> WindowShape | None:
+        """How documents are cut for the pretrained encoder, if there is one."""
+        return self.edu_encoder.shape if isinstance(self.edu_encoder, PretrainedEncoder) else None
+
+    def encode_edus(self, examples: Sequence[Example]) -> Tensor:
+        """The vectors of all EDUs of documents.
+
+        Shape: → (EDUs, 2 · edu_size)
+        """
+        device = self.embeddings.weight.device
+        if self.window_shape is None:
+            read: PackedSequence | PieceWindows = self.embed_packed(pack_words(examples).to(device))
+        else:
+            read = pack_windows(examples, self.window_shape).to(device)
+        return self._encode(read, [example.n_edus for example in examples])
+
+    def _encode(self, read: PackedSequence | PieceWindows, n_edus: Sequence[int]) -> Tensor:
+        """The vectors of EDUs from what the encoder reads: words, or windows of word pieces."""
+        edus: Tensor = self.dropout(self.edu_encoder(read))
+        return edus if self.document is None else edus + self.dropout(self.document(edus, n_edus))
 
     def embed_packed(self, words: Words, is_blank: Tensor | None = None) -> PackedSequence:
         """The embeddings of all words, packed."""

@@ -13,6 +13,8 @@ import numpy as np
 from genrst.corpora.document import Document
 from genrst.errors import TreeError, UnknownLabelError
 from genrst.model.example import Example
+from genrst.model.piece_tokenizer import PieceTokenizer
+from genrst.model.schedule import IntArray
 from genrst.model.symbols import Symbols
 from genrst.model.vocabulary import UNK_ID
 from genrst.transitions.features import Syntax
@@ -72,8 +74,17 @@ def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
     return binarise(relabel(tree, inventory.coarse))
 
 
-def prepare(document: Document, symbols: Symbols, tree: Tree | None = None, lowercase: bool = False) -> Example:
-    """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted."""
+def prepare(
+    document: Document,
+    symbols: Symbols,
+    tree: Tree | None = None,
+    lowercase: bool = False,
+    tokenizer: PieceTokenizer | None = None,
+) -> Example:
+    """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
+
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
+    """
     masked = mask_entities(document, lowercase)
     edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
     syntax = Syntax(
@@ -85,12 +96,22 @@ def prepare(document: Document, symbols: Symbols, tree: Tree | None = None, lowe
     )
     return Example(
         document.id,
-        np.array([word for words in edus for word in words], dtype=np.int64),
-        np.array([len(words) for words in edus], dtype=np.int64),
+        *_join(edus),
         np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
         syntax,
         () if tree is None else _gold_actions(tree, symbols, document.id),
+        *_join(tokenizer(_edu_texts(document)) if tokenizer else []),
     )
+
+
+def _edu_texts(document: Document) -> list[str]:
+    return [(document.text or "")[edu.start : edu.end] for edu in document.edus]
+
+
+def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:
+    """The numbers of all EDUs, one after the other, and how many each has."""
+    numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
+    return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
 
 
 def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from genrst.model.batch import pack_words
 from genrst.model.example import Example
 from genrst.model.feature_lookup import FeatureLookup
 from genrst.model.network import Network
@@ -36,7 +35,7 @@ class NetworkScorer:
         self._sizes = torch.tensor(self.n_edus, device=self.device)
         self._first_edu = torch.tensor([*accumulate(self.n_edus[:-1], initial=0)], device=self.device)
         self._is_right = torch.tensor(nucleus_is_right[1:], device=self.device)
-        edus = network.edu_encoder(network.embed_packed(pack_words(examples).to(self.device)))
+        edus = network.encode_edus(examples)
         ahead = network.lookahead(edus, list(self.n_edus)) if network.lookahead is not None else None
         self._features = FeatureLookup(examples, self.device)
         self._state_scores = StateScores(network, examples, edus, ahead)
@@ -60,7 +59,7 @@ class NetworkScorer:
         self._stacks = Table([*self._network.stack.empty(), nothing, nothing])
 
     @torch.inference_mode()
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int | Tensor:
         """Make the units that join pairs of units."""
         left_hidden, left_cell, left_nuclear = self._units.rows(left, columns=[0, 1, 3])
         right_hidden, right_cell, right_nuclear = self._units.rows(right, columns=[0, 1, 3])
@@ -72,7 +71,7 @@ class NetworkScorer:
         return self._units.append([*composed, self._network.stack.inputs(composed.hidden), nuclear])
 
     @torch.inference_mode()
-    def push(self, stacks: Tensor, units: Tensor) -> int:
+    def push(self, stacks: Tensor, units: Tensor) -> int | Tensor:
         """Make the stacks with a unit more on top."""
         inputs, nuclear = self._units.rows(units, columns=[2, 3])
         hidden, cell, nuclear_below, _ = self._stacks.rows(stacks)
@@ -96,6 +95,18 @@ class NetworkScorer:
         # Where no EDU is left any will do: its words count for nothing.
         edus = (first + n_generated)[:n_words].clamp_max(len(self._of_edu) - 1)
         return action_logp, self._word_scores.logp(queries[:n_words], edus, n_alike)
+
+    @torch.inference_mode()
+    def hold(self, n_new: int) -> None:
+        """Make room for so many units and stacks, and count them on the device."""
+        self._units.hold(n_new)
+        self._stacks.hold(n_new)
+
+    @torch.inference_mode()
+    def release(self, n_new: int) -> None:
+        """Count as before; so many units and stacks were made."""
+        self._units.release(n_new)
+        self._stacks.release(n_new)
 
     @torch.inference_mode()
     def forget(self, units: Tensor, stacks: Tensor) -> None:

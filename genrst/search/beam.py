@@ -17,10 +17,11 @@ from torch import Tensor
 
 from genrst.errors import UsageError
 from genrst.search.completed import Completed
-from genrst.search.diagonals import Diagonal, action_diagonals, bag_diagonals
-from genrst.search.hypotheses import Forest, start
+from genrst.search.diagonals import Diagonal, Sources, action_diagonals, bag_diagonals
+from genrst.search.hypotheses import Beams, Forest, start
 from genrst.search.parse import Found, Parse
-from genrst.search.scorer import Scorer
+from genrst.search.replay import replay_search
+from genrst.search.scorer import Scorer, can_wait
 from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
 from genrst.search.trace import trace_successors
 
@@ -52,27 +53,52 @@ def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generato
     found = [Found([]) for _ in scorer.n_edus]
     if not found:
         return found
-    forest, completed, beams = Forest(scorer), Completed(), start(scorer)
-    n_generating = len(found)
-    for step, diagonal in enumerate(_diagonals(scorer, options), start=1):
-        successors = expand(
-            forest, beams, options.word_weight, options.max_stack, n_generating, is_level=options.level == "bag"
-        )
-        scores = _offered(successors, diagonal)
-        best = choose(scores, options.beam, generator)
-        if options.with_trace:
-            every = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
-            offered = _chosen(scores, every, diagonal, successors)
-            trace_successors(found, diagonal.documents, scores, best, beams, offered)
-        chosen = _chosen(scores, best, diagonal, successors)
-        beams = build(forest, beams, successors, diagonal.documents, chosen)
+    forest, completed = Forest(scorer), Completed()
+    if (
+        options.level == "bag"
+        and options.max_stack
+        and not (can_wait(scorer.device) or generator or options.with_trace)
+    ):
+        replay_search(forest, completed, options.beam, options.max_stack, lambda *state: _step(forest, options, *state))
+    else:
+        _search(forest, completed, options, generator, found)
+    forest.check()
+    completed.record(forest, found, options.word_weight, options.max_stack)
+    return found
+
+
+def _search(
+    forest: Forest, completed: Completed, options: BeamOptions, generator: torch.Generator | None, found: list[Found]
+) -> None:
+    beams, n_generating = start(forest.scorer), len(found)
+    for step, diagonal in enumerate(_diagonals(forest.scorer, options), start=1):
+        beams = _step(forest, options, beams, diagonal, n_generating, generator, found)
         completed.add(beams.rows(diagonal.complete))
         beams, n_generating = beams.rows(diagonal.going_on), diagonal.n_generating
         if forest.is_full:
             forest.collect(beams.stacks.flatten(), min(step, options.max_stack or step))
-    forest.check()
-    completed.record(forest, found, options.word_weight, options.max_stack)
-    return found
+
+
+def _step(
+    forest: Forest,
+    options: BeamOptions,
+    beams: Beams,
+    sources: Sources,
+    n_generating: int | None = None,
+    generator: torch.Generator | None = None,
+    found: list[Found] | None = None,
+) -> Beams:
+    """The beams after one more action."""
+    is_level = options.level == "bag"
+    successors = expand(forest, beams, options.word_weight, options.max_stack, n_generating, is_level)
+    scores = _offered(successors, sources)
+    best = choose(scores, options.beam, generator)
+    if options.with_trace and found is not None:
+        every = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
+        offered = _chosen(scores, every, sources, successors)
+        trace_successors(found, sources.documents, scores, best, beams, offered)
+    chosen = _chosen(scores, best, sources, successors)
+    return build(forest, beams, successors, sources.documents, chosen)
 
 
 def search_greedily(scorer: Scorer) -> list[Parse]:
@@ -91,13 +117,13 @@ def _diagonals(scorer: Scorer, options: BeamOptions) -> Iterator[Diagonal]:
     return action_diagonals(scorer.n_edus, scorer.device)
 
 
-def _offered(successors: Successors, diagonal: Diagonal) -> Tensor:
+def _offered(successors: Successors, sources: Sources) -> Tensor:
     """The scores of all successors that could enter each beam: those that generate, then those that reduce.
 
     Shape: (beams, places · (1 + labels))
     """
-    generates = _from(successors.generate_scores, diagonal.generates_from)
-    reduces = _from(successors.reduce_scores.flatten(1), diagonal.reduces_from)
+    generates = _from(successors.generate_scores, sources.generates_from)
+    reduces = _from(successors.reduce_scores.flatten(1), sources.reduces_from)
     return torch.cat([generates, reduces], dim=1)
 
 
@@ -106,5 +132,5 @@ def _from(scores: Tensor, sources: Tensor) -> Tensor:
     return torch.cat([scores, torch.full_like(scores[:1], -torch.inf)])[sources]
 
 
-def _chosen(scores: Tensor, columns: Tensor, diagonal: Diagonal, successors: Successors) -> Chosen:
-    return chosen_from(scores, columns, diagonal.generates_from, diagonal.reduces_from, successors)
+def _chosen(scores: Tensor, columns: Tensor, sources: Sources, successors: Successors) -> Chosen:
+    return chosen_from(scores, columns, sources.generates_from, sources.reduces_from, successors)

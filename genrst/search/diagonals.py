@@ -18,13 +18,19 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Diagonal:
-    """The beams after t actions."""
+class Sources:
+    """Where the hypotheses of beams come from."""
 
     documents: Tensor
     generates_from: Tensor
     """The beam before, from which hypotheses come that generate, or `NOWHERE`."""
     reduces_from: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal(Sources):
+    """The beams after t actions."""
+
     complete: Tensor
     """The beams whose hypotheses are whole trees."""
     going_on: Tensor
@@ -52,6 +58,17 @@ def bag_diagonals(n_edus: Sequence[int], max_stack: int | None, device: torch.de
         yield _diagonal(documents, *sources, is_complete, int(may_generate.sum()), device)
         numbers[:] = NOWHERE
         numbers[documents[~is_complete], size[~is_complete]] = np.arange(int((~is_complete).sum()))
+
+
+def level_sources(documents: Sequence[int], sizes: range, sizes_before: range, device: torch.device) -> Sources:
+    """A beam for each of these documents and of these sizes of stacks, whether there are such stacks or not."""
+    numbers = np.full((len(documents), max(sizes.stop, sizes_before.stop) + 1), NOWHERE)
+    numbers[:, sizes_before] = np.arange(len(documents) * len(sizes_before)).reshape(len(documents), -1)
+    below, above = np.array(sizes) - 1, np.array(sizes) + 1
+    # There is no stack of −1 units; its number would be that of the last size.
+    from_below = np.where(below < 0, NOWHERE, numbers[:, below])
+    parts = (np.repeat(documents, len(sizes)), from_below.ravel(), numbers[:, above].ravel())
+    return Sources(*torch.from_numpy(np.stack(parts)).to(device, non_blocking=True))
 
 
 def action_diagonals(n_edus: Sequence[int], device: torch.device) -> Iterator[Diagonal]:

@@ -7,14 +7,18 @@ stack, so thousands of them share nearly everything.
 from dataclasses import dataclass, fields
 from itertools import accumulate
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
 from genrst.errors import GenrstError
 from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, can_wait
 
-COLLECT_STACKS = {"cpu": 2**14, "cuda": 2**19}
+Integers = NDArray[np.int64]
+
+COLLECT_STACKS = {"cpu": 2**14, "cuda": 2**20}
 """Stacks that are made between two collections of those that no hypothesis reaches any more."""
 
 
@@ -24,18 +28,38 @@ class Columns:
     def __init__(self, n_columns: int, device: torch.device) -> None:
         self._values = torch.full((n_columns, 1024), -1, dtype=torch.long, device=device)
         self.n_rows = 0
+        self._counted: Tensor | None = None
+        """Rows, while they are counted on the device."""
 
     def __getitem__(self, column: int) -> Tensor:
         return self._values[column]
 
     def append(self, *columns: Tensor) -> None:
         """Add rows."""
-        stop = self.n_rows + len(columns[0])
-        while stop > self._values.shape[1]:
-            self._values = torch.cat([self._values, torch.full_like(self._values, -1)], dim=1)
+        n_new = len(columns[0])
+        if self._counted is not None:
+            rows = self._counted + torch.arange(n_new, device=self._values.device)
+            self._values.index_copy_(1, rows, torch.stack(columns))
+            self._counted += n_new
+            return
+        self._make_room(n_new)
         for number, values in enumerate(columns):
-            self._values[number, self.n_rows : stop] = values
-        self.n_rows = stop
+            self._values[number, self.n_rows : self.n_rows + n_new] = values
+        self.n_rows += n_new
+
+    def hold(self, n_new: int) -> None:
+        """Make room for so many rows. Until `release` nothing moves in memory, and the device counts."""
+        self._make_room(n_new)
+        self._counted = torch.tensor(self.n_rows, device=self._values.device)
+
+    def release(self, n_new: int) -> None:
+        """Count as before; so many rows were added."""
+        self.n_rows += n_new
+        self._counted = None
+
+    def _make_room(self, n_new: int) -> None:
+        while self.n_rows + n_new > self._values.shape[1]:
+            self._values = torch.cat([self._values, torch.full_like(self._values, -1)], dim=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +186,22 @@ class Forest:
     def _compose(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
         first = self.scorer.compose(left, right, labels)
         self._units.append(left, right, labels, self._units[3][left])
-        return torch.arange(first, first + len(left), device=self.device)
+        return torch.arange(len(left), device=self.device) + first
 
     def _push(self, stacks: Tensor, units: Tensor) -> Tensor:
         first = self.scorer.push(stacks, units)
         self._stacks.append(units, stacks)
-        return torch.arange(first, first + len(stacks), device=self.device)
+        return torch.arange(len(stacks), device=self.device) + first
+
+    def hold(self, n_new: int) -> None:
+        """Make room for so many units and stacks. Until `release` nothing moves in memory, and the device counts."""
+        for held in (self.scorer, self._units, self._stacks):
+            held.hold(n_new)
+
+    def release(self, n_new: int) -> None:
+        """Count as before; so many units and stacks were made."""
+        for held in (self.scorer, self._units, self._stacks):
+            held.release(n_new)
 
     @property
     def is_full(self) -> bool:
@@ -203,17 +237,18 @@ class Forest:
 
     def actions(self, stacks: Tensor) -> list[tuple[int, ...]]:
         """The computations that built the one tree on each stack."""
-        left, right, labels = (self._units[column].tolist() for column in range(3))
+        # Of millions of units a few thousand are looked at: as a list of numbers each would be made an object.
+        left, right, labels = (self._units[column][: self._units.n_rows].cpu().numpy() for column in range(3))
         return [_actions(unit, left, right, labels) for unit in self._stacks[0][stacks].tolist()]
 
 
-def _actions(unit: int, left: list[int], right: list[int], labels: list[int]) -> tuple[int, ...]:
+def _actions(unit: int, left: Integers, right: Integers, labels: Integers) -> tuple[int, ...]:
     """The actions of a tree, from its last one back: the label of a unit, then its right part, then its left one."""
     actions: list[int] = []
     pending = [unit]
     while pending:
         unit = pending.pop()
-        actions.append(labels[unit] + 1)
+        actions.append(int(labels[unit]) + 1)
         if left[unit] >= 0:
-            pending += [left[unit], right[unit]]
+            pending += [int(left[unit]), int(right[unit])]
     return tuple(reversed(actions))

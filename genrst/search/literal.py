@@ -73,7 +73,7 @@ class Machine:
     def _reduce(self, state: State, label: int, action_logp: float) -> State:
         (left, start), (right, _) = state.units[-2:]
         triple = (torch.tensor([value], device=self._scorer.device) for value in (left, right, label))
-        unit = self._scorer.compose(*triple)
+        unit = int(self._scorer.compose(*triple))
         return State(
             (*state.units[:-2], (unit, start)),
             (*state.stacks[:-2], self._push(state.stacks[-3], unit)),
@@ -85,7 +85,7 @@ class Machine:
 
     def _push(self, stack: int, unit: int) -> int:
         device = self._scorer.device
-        return self._scorer.push(torch.tensor([stack], device=device), torch.tensor([unit], device=device))
+        return int(self._scorer.push(torch.tensor([stack], device=device), torch.tensor([unit], device=device)))
 
 
 def _best(states: list[State], k: int) -> list[State]:

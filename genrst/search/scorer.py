@@ -45,10 +45,10 @@ class Scorer(Protocol):
     def device(self) -> torch.device:
         """Where its tensors are."""
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
+    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int | Tensor:
         """Make the units that join pairs of units; returns the number of the first, the others follow it."""
 
-    def push(self, stacks: Tensor, units: Tensor) -> int:
+    def push(self, stacks: Tensor, units: Tensor) -> int | Tensor:
         """Make the stacks with a unit more on top; returns the number of the first, the others follow it."""
 
     def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
@@ -59,6 +59,14 @@ class Scorer(Protocol):
 
         Shape: (hypotheses, 1 + n_labels), (n_words)
         """
+
+    def hold(self, n_new: int) -> None:
+        """Make room for so many units and stacks. Until `release` nothing moves in memory, and the device counts them:
+        so steps can be recorded and replayed (`genrst.search.replay`).
+        """
+
+    def release(self, n_new: int) -> None:
+        """Count as before; so many units and stacks were made. Nobody else knows: asking the device would take time."""
 
     def forget(self, units: Tensor, stacks: Tensor) -> None:
         """Of what was made, nothing but this will be asked about any more: the rest of the memory may be used again."""

@@ -52,5 +52,11 @@ class UninformedScorer:
             scores = scores - is_legal.sum(dim=1, keepdim=True).float().log()
         return scores.masked_fill(~is_legal, -torch.inf), torch.full((n_words,), GENERATION_LOGP)
 
+    def hold(self, n_new: int) -> None:
+        """Numbers need no room."""
+
+    def release(self, n_new: int) -> None:
+        """So there is nothing to do."""
+
     def forget(self, units: Tensor, stacks: Tensor) -> None:
         """Nothing is kept anyway."""

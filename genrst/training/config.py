@@ -50,6 +50,8 @@ class TrainingConfig:
     select: Literal["S", "N", "R", "F"] = "F"
     """The dev score by which the best epoch is chosen. (The loss on dev is lowest long before the trees are best.)"""
     learning_rate: float = 1e-3
+    encoder_learning_rate: float = 4e-5
+    """That of a pretrained encoder; schedule and warm-up are the same."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: int = 0
     clip: float = 5.0
@@ -68,6 +70,8 @@ class TrainingConfig:
     """Epochs between two checkpoints."""
     evaluate_epochs: int = 1
     """Epochs between two evaluations on dev."""
+    evaluate_from: int = 1
+    """The first epoch at which dev is parsed; patience counts from there."""
 
     def __post_init__(self) -> None:
         checks = {
@@ -76,6 +80,7 @@ class TrainingConfig:
             "max_epochs": self.max_epochs > 0,
             "warmup_steps": self.warmup_steps >= 0,
             "learning_rate": 0 < self.learning_rate < 1e30,
+            "encoder_learning_rate": 0 <= self.encoder_learning_rate < 1e30,
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "silver_epochs": self.silver_epochs >= 0,
@@ -83,6 +88,7 @@ class TrainingConfig:
             "silver_above": 0 <= self.silver_above <= 1,
             "checkpoint_epochs": self.checkpoint_epochs > 0,
             "evaluate_epochs": self.evaluate_epochs > 0,
+            "evaluate_from": self.evaluate_from > 0,
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
         check_ranges(self, "training", checks)

@@ -46,7 +46,7 @@ def gold_likelihood(
     with torch.inference_mode():
         for first in range(0, len(examples), batch_documents):
             part = slice(first, first + batch_documents)
-            batch = make_batch(examples[part], gold[part])
+            batch = make_batch(examples[part], gold[part], network.window_shape)
             found = network(batch.to(device))
             total += Likelihood(
                 -float(found.actions.sum()), sum(batch.n_edus), -float(found.words.sum()), len(found.words)

@@ -38,6 +38,8 @@ _COLUMNS = (
     "sentences",
     "paragraphs",
     "actions",
+    "pieces",
+    "piece_lengths",
 )
 
 
@@ -54,6 +56,8 @@ class Prepared:
     """What was prepared and how, for the log."""
     silver: list[Example] = field(default_factory=list)
     """Training documents with automatic trees."""
+    tokenizer: str | None = None
+    """The `tokenizer.json` by which word pieces were made, if there are any."""
 
 
 def content_key(documents: Iterable[Document], settings: object) -> str:
@@ -81,6 +85,8 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
             parts = [_column(example, column) for example in examples]
             arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
             arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
+    if prepared.tokenizer is not None:
+        arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
     if prepared.vectors is not None:
         arrays["vectors"] = prepared.vectors.astype(np.float16)
     write_atomically_with(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
@@ -106,6 +112,7 @@ def load_prepared(path: Path) -> Prepared:
                 header["notes"],
                 # A file of before there was silver has none.
                 _examples(arrays, "silver", header["silver"]) if header.get("silver") else [],
+                bytes(arrays["tokenizer"]).decode() if "tokenizer" in arrays else None,
             )
     except DAMAGE as error:
         if isinstance(error, CorpusFormatError):
@@ -116,6 +123,10 @@ def load_prepared(path: Path) -> Prepared:
 def _examples(arrays: Any, split: str, ids: Sequence[str]) -> list[Example]:  # noqa: ANN401
     columns = {}
     for column in _COLUMNS:
+        if f"{split}.{column}" not in arrays:
+            # A file of before there were word pieces.
+            columns[column] = [np.zeros(0, dtype=np.int64)] * len(ids)
+            continue
         ends = np.cumsum(arrays[f"{split}.{column}.sizes"])
         columns[column] = np.split(arrays[f"{split}.{column}"].astype(np.int64), ends[:-1])
     return [_example(id, {column: parts[row] for column, parts in columns.items()}) for row, id in enumerate(ids)]
@@ -130,4 +141,6 @@ def _example(id: str, columns: dict[str, NDArray[np.int64]]) -> Example:
         columns["token_words"],
         syntax,
         tuple(columns["actions"].tolist()),
+        columns["pieces"],
+        columns["piece_lengths"],
     )

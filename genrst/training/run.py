@@ -13,7 +13,11 @@ import torch
 
 from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, CorpusFormatError
+from genrst.model.config import ModelConfig
+from genrst.model.encoder_files import load_encoder
 from genrst.model.network import Network
+from genrst.model.piece_tokenizer import PieceTokenizer
+from genrst.model.pretrained_encoder import PretrainedEncoder
 from genrst.model.store import Model, make_network, save_model
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 from genrst.training.config import RunConfig, to_toml
@@ -71,7 +75,7 @@ class Run:
 
     def _network(self, prepared: Prepared) -> Network:
         torch.manual_seed(self.seed)
-        network = make_network(self.config.model, prepared.symbols)
+        network = make_network(self.config.model, prepared.symbols, _pretrained(self.config.model, prepared))
         if prepared.vectors is not None:
             _set_vectors(network, torch.from_numpy(prepared.vectors))
         return network.to(self.device)
@@ -93,9 +97,27 @@ class Run:
         if record.is_best:
             settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
             write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
-            save_model(Model(trainer.network, trainer.prepared.symbols), self.folder / MODEL)
+            prepared = trainer.prepared
+            model = Model(trainer.network, prepared.symbols, _tokenizer(self.config.model, prepared))
+            save_model(model, self.folder / MODEL)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)
+
+
+def _pretrained(config: ModelConfig, prepared: Prepared) -> PretrainedEncoder | None:
+    """The encoder that training starts from, if the model has one."""
+    tokenizer = _tokenizer(config, prepared)
+    if config.encoder is None or tokenizer is None:
+        return None
+    return PretrainedEncoder(config, load_encoder(config.encoder, tokenizer), tokenizer)
+
+
+def _tokenizer(config: ModelConfig, prepared: Prepared) -> PieceTokenizer | None:
+    if config.encoder is None:
+        return None
+    if prepared.tokenizer is None:
+        raise ConfigError("model.encoder: the features must be prepared with an encoder, but were without")
+    return PieceTokenizer(prepared.tokenizer)
 
 
 def _set_vectors(network: Network, vectors: torch.Tensor) -> None:

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from genrst.errors import TrainingError
 from genrst.model.batch import Batch, make_batch
 from genrst.model.example import follow_gold
 from genrst.model.network import LogProbabilities, Network
+from genrst.model.pretrained_encoder import PretrainedEncoder
 from genrst.model.vocabulary import SPECIALS
 from genrst.training.config import TrainingConfig
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
@@ -70,7 +72,7 @@ class Trainer:
         self.seed = seed
         self.processes = processes
         self.progress = Progress()
-        self.optimizer = torch.optim.Adam(network.parameters(), config.learning_rate)
+        self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
         is_right = prepared.symbols.nucleus_is_right
         self._train_gold = [follow_gold(example, is_right) for example in prepared.train]
         self._train = [*prepared.train, *prepared.silver]
@@ -86,8 +88,9 @@ class Trainer:
     @property
     def is_finished(self) -> bool:
         """Whether the last epoch is over, or too many have passed without a better score."""
-        progress = self.progress
-        return progress.epoch >= self.config.max_epochs or progress.epoch - progress.best_epoch >= self.config.patience
+        progress, config = self.progress, self.config
+        n_waited = progress.epoch - max(progress.best_epoch, config.evaluate_from - 1)
+        return progress.epoch >= config.max_epochs or n_waited >= config.patience
 
     def _epoch(self) -> Record:
         started = time.perf_counter()
@@ -116,11 +119,10 @@ class Trainer:
         n_edus = sum(self._train[document].n_edus for document in documents)
         device = self.network.embeddings.weight.device
         for group in self.optimizer.param_groups:
-            group["lr"] = self._learning_rate()
+            group["lr"] = group["share"] * self._learning_rate()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=device)
-        if self.network.config.dropout:
-            torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
+        torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
         if mine := self.processes.share(documents):
             batch = self._make_batch(mine).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
@@ -137,6 +139,7 @@ class Trainer:
         return make_batch(
             [self._train[document] for document in documents],
             [self._train_gold[document] for document in documents],
+            self.network.window_shape,
         )
 
     def _weighted(self, found: LogProbabilities, batch: Batch, documents: list[int]) -> Tensor:
@@ -209,9 +212,21 @@ class Trainer:
 
     def _dev_scores(self) -> dict[str, float]:
         is_last = self.progress.epoch == self.config.max_epochs
-        if self.progress.epoch % self.config.evaluate_epochs and not is_last:
+        is_due = self.progress.epoch >= self.config.evaluate_from
+        is_due = is_due and self.progress.epoch % self.config.evaluate_epochs == 0
+        if not (is_due or is_last):
             return {}
         return parseval_f1(evaluate_greedily(self.network, self.prepared.symbols, self.prepared.dev))
+
+
+def _parameter_groups(network: Network, config: TrainingConfig) -> list[dict[str, Any]]:
+    """What a pretrained encoder brings learns at a rate of its own, a `share` of that of the rest."""
+    encoder = network.edu_encoder
+    pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []
+    known = set(map(id, pretrained))
+    others = [parameter for parameter in network.parameters() if id(parameter) not in known]
+    share = config.encoder_learning_rate / config.learning_rate
+    return [{"params": others, "share": 1.0}, {"params": pretrained, "share": share}]
 
 
 def _dev_losses(found: Likelihood) -> tuple[float, float, float | None]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from genrst.model.edu_encoder import EduEncoder
 from genrst.model.example import Example
 from genrst.model.network import Network
 from genrst.model.vocabulary import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
@@ -61,6 +62,7 @@ class Reference:
     def encode(self, words: list[int]) -> Tensor:
         """Equations 2 and 3."""
         encoder = self.network.edu_encoder
+        assert isinstance(encoder, EduEncoder)
         inputs = [self.embed(word) for word in words]
         for layer in range(self.network.config.edu_layers):
             starts = [

@@ -71,3 +71,18 @@ def test_wrong_data_is_one_line(data: object, message: str):
 def test_sizes_are_positive(size: int):
     with pytest.raises(ConfigError, match=f"model.edu_layers: the value must be 1 or more, was: {size}"):
         ModelConfig(edu_layers=size)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"encoder_window": 7}, "model.encoder_window: the value is out of range, was: 7"),
+        ({"encoder_overlap": 1.0}, "model.encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
+        ({"document_size": 0}, "model.document_size: the value must be 1 or more, was: 0"),
+        ({"encoder": 3}, "encoder: the value must be of type str, was: 3"),
+    ],
+)
+def test_settings_of_a_pretrained_encoder(data: dict[str, object], message: str):
+    with pytest.raises(ConfigError) as error:
+        from_mapping(ModelConfig, data)
+    assert str(error.value) == message

@@ -50,9 +50,9 @@ class Follower:
             self.n_generated += 1
         else:
             right, left = self.units.pop(), self.units.pop()
-            self.units.append(scorer.compose(*torch.tensor([[left], [right], [action - 1]])))
+            self.units.append(int(scorer.compose(*torch.tensor([[left], [right], [action - 1]]))))
             del self.starts[-1], self.stacks[-2:]
-        self.stacks.append(scorer.push(*torch.tensor([self.stacks[-1:], self.units[-1:]])))
+        self.stacks.append(int(scorer.push(*torch.tensor([self.stacks[-1:], self.units[-1:]]))))
         self.n_done += 1
 
 
@@ -137,7 +137,7 @@ class Pair:
         self.both = self.push(self.one, 1)
 
     def push(self, stack: int, unit: int) -> int:
-        return self.scorer.push(torch.tensor([stack]), torch.tensor([unit]))
+        return int(self.scorer.push(torch.tensor([stack]), torch.tensor([unit])))
 
     def score(self) -> list[float]:
         """With both EDUs on the stack."""
@@ -153,7 +153,7 @@ class Pair:
         return [*actions[0].tolist(), *words.tolist()]
 
     def join(self, labels: Tensor) -> int:
-        return self.scorer.compose(torch.zeros_like(labels), torch.ones_like(labels), labels)
+        return int(self.scorer.compose(torch.zeros_like(labels), torch.ones_like(labels), labels))
 
 
 def test_numbers_follow_each_other():
@@ -190,7 +190,7 @@ def test_a_unit_is_the_same_however_it_is_composed():
     assert scores[0] == pytest.approx(scores[2], abs=1e-6)
     assert scores[0] != pytest.approx(scores[1], abs=1e-3)
     assert pair.score_joined(pair.join(torch.tensor([2]))) == pytest.approx(scores[0], abs=1e-6)
-    swapped = pair.scorer.compose(torch.tensor([1]), torch.tensor([0]), torch.tensor([2]))
+    swapped = int(pair.scorer.compose(torch.tensor([1]), torch.tensor([0]), torch.tensor([2])))
     assert pair.score_joined(swapped) != pytest.approx(scores[0], abs=1e-3)
 
 

@@ -92,6 +92,14 @@ class TableScorer:
         masked = [score if legal else -math.inf for score, legal in zip(actions, is_legal, strict=True)]
         return masked, words
 
+    def hold(self, n_new: int) -> None:
+        self._held = self._n_units, self._n_stacks
+        self._room = n_new
+
+    def release(self, n_new: int) -> None:
+        assert n_new <= self._room
+        assert (self._n_units - n_new, self._n_stacks - n_new) == self._held, "as many as is said"
+
     def forget(self, units: Tensor, stacks: Tensor) -> None:
         n_before = len(self.units) + len(self.stacks)
         leaves = dict.fromkeys(range(sum(self.n_edus)), (0,))

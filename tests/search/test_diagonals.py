@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genrst.search.diagonals import NOWHERE, Diagonal, action_diagonals, bag_diagonals
+from genrst.search.diagonals import NOWHERE, Diagonal, action_diagonals, bag_diagonals, level_sources
 
 CPU = torch.device("cpu")
 
@@ -117,3 +117,17 @@ def test_a_bound_keeps_the_number_of_beams_linear(n_edus):
     )
     assert free == n_edus * (n_edus + 1) // 2
     assert bounded <= 10 * n_edus
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=4, unique=True), st.integers(1, 9), st.booleans())
+def test_level_sources_are_the_stacks_of_a_unit_less_and_a_unit_more(documents, largest, is_odd):
+    even, odd = range(0, largest + 1, 2), range(1, largest + 1, 2)
+    sizes, before = (odd, even) if is_odd else (even, odd)
+    sources = level_sources(documents, sizes, before, CPU)
+    beams_before = [(document, size) for document in documents for size in before]
+    expected = [(document, size) for document in documents for size in sizes]
+    assert sources.documents.tolist() == [document for document, _ in expected]
+    for column, step in ((sources.generates_from, -1), (sources.reduces_from, 1)):
+        wanted = [(document, size + step) for document, size in expected]
+        found = [beams_before[row] if row != NOWHERE else None for row in column.tolist()]
+        assert found == [beam if beam in beams_before else None for beam in wanted]

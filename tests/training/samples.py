@@ -2,6 +2,7 @@
 
 from genrst.corpora.document import Document, Span, Token
 from genrst.model.config import ModelConfig
+from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.prepare import mask_entities, prepare
 from genrst.model.symbols import make_symbols
 from genrst.training.prepared import Prepared
@@ -62,10 +63,11 @@ def make_document(number: int) -> Document:
     return Document(document.id, document.text, document.edus, tree, tuple(tokens), tuple(sentences))
 
 
-def prepare_samples() -> Prepared:
+def prepare_samples(tokenizer: PieceTokenizer | None = None) -> Prepared:
     documents = [make_document(number) for number in range(3)]
     words = [word for document in documents for edu in mask_entities(document).edus for word in edu]
     trees = [document.tree for document in documents if document.tree is not None]
     symbols = make_symbols(words, ["dep"], ActionSet.from_trees(trees), min_count=1)
-    examples = [prepare(document, symbols, tree) for document, tree in zip(documents, trees, strict=True)]
-    return Prepared(symbols, examples, examples, None, {})
+    pairs = zip(documents, trees, strict=True)
+    examples = [prepare(document, symbols, tree, tokenizer=tokenizer) for document, tree in pairs]
+    return Prepared(symbols, examples, examples, None, {}, tokenizer=tokenizer.json if tokenizer else None)

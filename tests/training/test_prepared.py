@@ -7,11 +7,13 @@ import pytest
 from genrst.errors import CorpusFormatError
 from genrst.model.example import Example
 from genrst.training.prepared import Prepared, content_key, load_prepared, save_prepared
+from tests.model.tiny_encoders import make_tokenizer
 from tests.training.samples import make_document, prepare_samples
 
 
 def as_lists(example: Example) -> tuple[object, ...]:
-    words = (example.edu_words.tolist(), example.edu_lengths.tolist(), example.token_words.tolist())
+    arrays = (example.edu_words, example.edu_lengths, example.token_words, example.pieces, example.piece_lengths)
+    words = [array.tolist() for array in arrays]
     return example.id, *words, example.syntax, example.actions
 
 
@@ -27,6 +29,26 @@ def test_round_trip(tmp_path: Path):
         assert [as_lists(example) for example in mine] == [as_lists(example) for example in theirs]
     assert loaded.vectors is not None
     np.testing.assert_allclose(loaded.vectors, vectors, atol=1e-3)
+
+
+def test_word_pieces_and_their_tokenizer(tmp_path: Path):
+    prepared = prepare_samples(make_tokenizer())
+    assert all(len(example.piece_lengths) == example.n_edus for example in prepared.train)
+    assert all(example.piece_lengths.sum() == len(example.pieces) > 0 for example in prepared.train)
+    save_prepared(prepared, tmp_path / "features.npz")
+    loaded = load_prepared(tmp_path / "features.npz")
+    assert [as_lists(example) for example in loaded.train] == [as_lists(example) for example in prepared.train]
+    assert loaded.tokenizer == make_tokenizer().json
+
+
+def test_files_of_before_there_were_word_pieces(tmp_path: Path):
+    prepared = prepare_samples()
+    save_prepared(prepared, tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as arrays:
+        np.savez(tmp_path / "old.npz", **{name: arrays[name] for name in arrays if "piece" not in name})
+    loaded = load_prepared(tmp_path / "old.npz")
+    assert [as_lists(example) for example in loaded.train] == [as_lists(example) for example in prepared.train]
+    assert loaded.tokenizer is None
 
 
 def test_the_key_changes_with_the_content():

@@ -59,6 +59,20 @@ def test_training_stops_without_progress():
     assert len(list(trainer.epochs())) == 4, "the first epoch is the best, three more are without progress"
 
 
+def test_dev_is_parsed_from_some_epoch_on():
+    config = replace(QUICK, max_epochs=8, patience=8, evaluate_from=4, evaluate_epochs=2)
+    assert [bool(record.dev_scores) for record in make_trainer(config=config).epochs()] == [
+        epoch in (4, 6, 8) for epoch in range(1, 9)
+    ]
+    late = replace(config, evaluate_from=9)
+    assert [bool(record.dev_scores) for record in make_trainer(config=late).epochs()] == [False] * 7 + [True]
+
+
+def test_patience_counts_from_the_first_evaluation():
+    config = replace(QUICK, patience=3, learning_rate=1e-12, max_epochs=50, evaluate_from=10)
+    assert len(list(make_trainer(config=config).epochs())) == 13, "the tenth epoch is the best"
+
+
 @pytest.mark.parametrize(("schedule", "middle"), [("constant", 1.0), ("linear", 0.5), ("cosine", 0.5)])
 def test_schedules(schedule, middle):
     config = replace(QUICK, schedule=schedule, warmup_steps=4, max_epochs=10, batch_documents=3)

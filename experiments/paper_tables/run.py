@@ -1,0 +1,135 @@
+"""The paper's Tables 3 and 4: train both models with several seeds, search, score, compare.
+
+    python -m experiments.paper_tables.run --corpus gum --data GUM --output runs/tables
+    python -m experiments.paper_tables.run --prepared FILE.npz --output runs/tables --jobs 8
+
+Everything is written as it comes and never computed twice: a run that was killed goes on with the same command. Table 3
+is always of dev. With `--split test` Table 4 is of test, and only the searches that were best on dev are run on it.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments.paper_tables.data import load_dev, load_features, load_test
+from experiments.paper_tables.environment import ROOT
+from experiments.paper_tables.report import Report
+from experiments.paper_tables.schedule import Schedule
+from experiments.paper_tables.scores import choose_best
+from experiments.paper_tables.searches import KINDS, Search, list_searches
+from experiments.paper_tables.tables import PAPER_BEAMS
+from experiments.paper_tables.train import Member
+from experiments.paper_tables.workers import start_workers
+from genrst.errors import GenrstError, UsageError
+from genrst.training.config import RunConfig, load_config
+
+CONFIGS = {"generative": "paper.toml", "discriminative": "paper-discriminative.toml"}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Make the tables."""
+    parser = _parser()
+    arguments = parser.parse_args(words)
+    try:
+        run(arguments)
+    except GenrstError as error:
+        parser.exit(1, f"{error}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", choices=("gum", "rstdt"), help="recognised by its folder if not given")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", metavar="DIR", type=Path, help="the folder of the corpus")
+    source.add_argument("--prepared", metavar="FILE", type=Path, help="features of train and dev, by genrst train")
+    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="where features are kept")
+    parser.add_argument("--output", metavar="DIR", type=Path, required=True)
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of Table 4; test needs --data")
+    parser.add_argument("--documents", metavar="N", type=_count, help="search only the first N of a split")
+    parser.add_argument("--models", nargs="+", choices=list(CONFIGS), default=list(CONFIGS))
+    for model, name in CONFIGS.items():
+        path = ROOT / "configs" / name
+        parser.add_argument(f"--{model}", metavar="CONFIG.toml", type=Path, default=path, help=f"default: {name}")
+    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="in both of them")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
+    parser.add_argument("--searches", nargs="+", choices=kinds, default=kinds, help="of those that a model has")
+    parser.add_argument("--beams", type=_count, nargs="+", default=PAPER_BEAMS)
+    parser.add_argument("--word-weights", type=float, nargs="+", default=[1.0], help="of words against structure")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=_count, default=1, help="trainings and searches side by side")
+    parser.add_argument(
+        "--at-once", type=_count, default=8000, help="hypotheses side by side: about 1 MB each at the paper's sizes"
+    )
+    return parser
+
+
+def _count(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 1 on, was: {word!r}")
+    return int(word)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train, search, and write the tables."""
+    started = time.perf_counter()
+    _check(arguments)
+    members = _members(arguments)
+    prepared = load_features([member.config for member in members], arguments.prepared, arguments.cache)
+    dev = load_dev(prepared).first(arguments.documents)
+    with start_workers(arguments.jobs) as workers:
+        schedule = Schedule(workers, arguments.device, arguments.at_once)
+        on_dev = schedule.search(schedule.train(members, prepared), _searches(arguments), dev)
+        final = choose_best(on_dev, by_kind=True)
+        if arguments.split == "test":
+            test = load_test(members[0].config.data, prepared).first(arguments.documents)
+            chosen = {model: [one.search for one in final if one.model == model] for model in arguments.models}
+            final = schedule.search(members, chosen, test)
+    corpus = arguments.corpus or prepared.notes.get("inventory", "a corpus")
+    notes: dict[str, Any] = {"settings": vars(arguments), "models": [member.summary() for member in members]}
+    notes["seconds_of_last_start"] = time.perf_counter() - started
+    Report(corpus, on_dev, final).write(arguments.output, notes)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.split == "test" and arguments.data is None:
+        raise UsageError("--split test needs --data: prepared features have no test documents")
+    for name in ("models", "seeds", "searches", "beams", "word_weights"):
+        values = getattr(arguments, name)
+        if len(set(values)) < len(values):
+            raise UsageError(f"--{name.replace('_', '-')}: each must be given once, was: {values}")
+    for model in arguments.models:
+        if not set(KINDS[model]) & set(arguments.searches):
+            raise UsageError(f"--searches: the {model} model needs one of {', '.join(KINDS[model])}")
+
+
+def _members(arguments: argparse.Namespace) -> list[Member]:
+    """Every seed of every model."""
+    members = [
+        Member(model, seed, _config(model, arguments), arguments.output / model / f"seed-{seed}")
+        for model in arguments.models
+        for seed in arguments.seeds
+    ]
+    for member in members:
+        member.check_settings()
+    return members
+
+
+def _config(model: str, arguments: argparse.Namespace) -> RunConfig:
+    config = load_config(getattr(arguments, model), arguments.changes)
+    data = config.data if arguments.data is None else replace(config.data, path=str(arguments.data))
+    return replace(config, data=data if arguments.corpus is None else replace(data, corpus=arguments.corpus))
+
+
+def _searches(arguments: argparse.Namespace) -> dict[str, list[Search]]:
+    return {
+        model: list_searches(model, arguments.searches, arguments.beams, arguments.word_weights)
+        for model in arguments.models
+    }
+
+
+if __name__ == "__main__":
+    main()

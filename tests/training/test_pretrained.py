@@ -1,0 +1,110 @@
+"""Training with a pretrained encoder."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from genrst.errors import ConfigError
+from genrst.model.folder import WEIGHTS
+from genrst.model.pretrained_encoder import PretrainedEncoder
+from genrst.model.store import load_model
+from genrst.training.checkpoint import load_checkpoint
+from genrst.training.config import RunConfig, TrainingConfig
+from genrst.training.dev import evaluate_greedily, parseval_f1
+from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
+from genrst.training.trainer import Trainer
+from tests.model.tiny_encoders import KINDS, make_tokenizer, write_encoder
+from tests.training.samples import SMALL, prepare_samples
+from tests.training.test_run import timeless
+
+torch.set_num_threads(1)
+PREPARED = prepare_samples(make_tokenizer())
+
+
+def make_run(folder: Path, encoder: Path, kind: str = "generative", **training: object) -> Run:
+    settings = {"batch_documents": 2, "learning_rate": 1e-2, "encoder_learning_rate": 1e-3, "max_epochs": 4} | training
+    model = replace(SMALL, kind=kind, encoder=str(encoder), document_size=8, dropout=0.1)  # type: ignore[arg-type]
+    config = RunConfig(model=model, training=TrainingConfig(**settings))  # type: ignore[arg-type]
+    return Run(config, 1, folder, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.mark.parametrize("kind", ["generative", "discriminative"])
+@pytest.mark.parametrize("architecture", KINDS)
+def test_three_documents_are_learned_by_heart(kind: str, architecture: str, tmp_path: Path):
+    folder = write_encoder(tmp_path / "encoder", architecture)
+    run = make_run(tmp_path / "run", folder, kind, max_epochs=60, patience=60)
+    for record in run.records(prepare_samples(make_tokenizer(architecture))):
+        if record.dev_scores["F"] == 100:
+            return
+    pytest.fail("60 epochs were not enough")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path, encoder: Path, precision: str):
+    """Bit for bit, with the encoder's own dropout, and without its folder needed for anything but its shape."""
+    whole, broken = (make_run(tmp_path / name, encoder, precision=precision) for name in ("whole", "broken"))
+    expected = timeless(list(whole.records(PREPARED)))
+    list(islice(broken.records(PREPARED), 2))
+    list(broken.records(PREPARED, broken.find_checkpoint()))
+    assert timeless(read_log(broken.folder / LOG)) == expected
+    for file in (CHECKPOINT, f"{MODEL}/{WEIGHTS}"):
+        found = load_file(broken.folder / file)
+        for name, tensor in load_file(whole.folder / file).items():
+            assert torch.equal(tensor, found[name]), name
+
+
+def test_the_model_of_a_run_needs_its_encoder_no_more(tmp_path: Path):
+    folder = write_encoder(tmp_path / "encoder")
+    run = make_run(tmp_path / "run", folder)
+    best = [record for record in run.records(PREPARED) if record.is_best][-1]
+    folder.rename(tmp_path / "elsewhere")
+    model = load_model(run.folder / MODEL)
+    assert parseval_f1(evaluate_greedily(model.network, model.symbols, PREPARED.dev)) == best.dev_scores
+
+
+def test_the_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: Path):
+    run = make_run(tmp_path, encoder, warmup_steps=4)
+    trainer = Trainer(run._network(PREPARED), PREPARED, run.config.training, 1)
+    pretrained = trainer.network.edu_encoder
+    assert isinstance(pretrained, PretrainedEncoder)
+    assert all(module.training for module in pretrained.modules()), "with its dropout"
+    trainer._train_on([0, 1])
+    rest, group = trainer.optimizer.param_groups
+    assert rest["lr"] == pytest.approx(1e-2 / 4)
+    assert group["lr"] == pytest.approx(1e-3 / 4)
+    assert {id(parameter) for parameter in group["params"]} == {id(p) for p in pretrained.encoder.parameters()}
+    assert len(rest["params"]) + len(group["params"]) == len(list(trainer.network.parameters()))
+
+
+def test_an_encoder_that_is_frozen(tmp_path: Path, encoder: Path):
+    run = make_run(tmp_path, encoder, encoder_learning_rate=0.0, max_epochs=1)
+    list(run.records(PREPARED))
+    trainer = Trainer(run._network(PREPARED), PREPARED, run.config.training, 1)
+    before = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
+    load_checkpoint(trainer, run.folder / CHECKPOINT)
+    for name, tensor in trainer.network.state_dict().items():
+        assert torch.equal(tensor, before[name]) == name.startswith("edu_encoder.encoder."), name
+
+
+def test_features_that_do_not_fit(tmp_path: Path, encoder: Path):
+    run = make_run(tmp_path / "run", encoder)
+    with pytest.raises(ConfigError, match="must be prepared with an encoder, but were without"):
+        next(run.records(prepare_samples()))
+    with pytest.raises(ConfigError, match="must be prepared with this encoder, but were with another"):
+        next(run.records(prepare_samples(make_tokenizer("mpnet"))))
+
+
+def test_a_model_without_an_encoder_takes_features_with_pieces(tmp_path: Path):
+    run = make_run(tmp_path, tmp_path, max_epochs=1)
+    run = replace(run, config=replace(run.config, model=SMALL))
+    list(run.records(PREPARED))
+    assert load_model(run.folder / MODEL).tokenizer is None
