@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -108,12 +108,12 @@ class TimedSearch(TreeSearch):
 
     clock: Clock
 
-    def prepare(self, document: Document) -> Example:
+    def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
         """As always."""
         with self.clock.stage("prepare"):
-            return super().prepare(document)
+            return super().prepare(documents)
 
-    def find(self, examples: list[Example], beam: int) -> list[Found]:
+    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[Found]:
         """As always."""
         with self.clock.stage("search"):
             return super().find(examples, beam)
@@ -150,7 +150,7 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
 
 def watch(parser: Parser, clock: Clock) -> None:
     """Let the stages of a parser be timed."""
-    search = TimedSearch(parser.search.model, parser.config, parser.search.max_stack)
+    search = TimedSearch(parser.search.members, parser.config, parser.search.max_stack)
     search.clock = clock
     parser.search = search
     for name in ("_annotate", "_segment"):

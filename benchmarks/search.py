@@ -31,6 +31,7 @@ from genrst.model.scorer import NetworkScorer, States
 from genrst.model.store import Model, load_model, make_network
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.literal import search_bags_literally
+from genrst.search.scorer import can_wait
 from genrst.search.word import WordOptions, search_words
 from genrst.training.prepared import load_prepared
 from genrst.transitions.features import Syntax
@@ -115,23 +116,29 @@ def measure(model: Model, examples: Sequence[Example], search: str, beam: int, r
         SEARCHES[search](NetworkScorer(model.network, examples, model.symbols.nucleus_is_right), beam)
         synchronise(device)
         seconds.append(time.perf_counter() - started)
-    counting = CountingScorer(model, examples)
-    SEARCHES[search](counting, beam)
-    flops = sum(needed_flops(model, example, Counter()) for example in examples)
-    flops += needed_flops(model, examples[0], counting.counts) - needed_flops(model, examples[0], Counter())
     n_edus = sum(example.n_edus for example in examples)
-    return {
+    row = {
         "search": search,
         "edus": n_edus,
         "documents": len(examples),
         "beam": beam,
         "seconds": min(seconds),
         "edus_per_second": n_edus / min(seconds),
-        "gflop": flops / 1e9,
-        "share": flops / rate / min(seconds),
         "peak_memory_mib": peak_memory(device),
-        **counting.counts,
     }
+    # A GPU works on every place, needed or not, and its steps are recorded: nothing to count there.
+    return row | count(model, examples, search, beam, rate, min(seconds)) if can_wait(device) else row
+
+
+def count(
+    model: Model, examples: Sequence[Example], search: str, beam: int, rate: float, seconds: float
+) -> dict[str, object]:
+    """What the search had to compute, and the share of the machine's rate at which it did."""
+    counting = CountingScorer(model, examples)
+    SEARCHES[search](counting, beam)
+    flops = sum(needed_flops(model, example, Counter()) for example in examples)
+    flops += needed_flops(model, examples[0], counting.counts) - needed_flops(model, examples[0], Counter())
+    return {"gflop": flops / 1e9, "share": flops / rate / seconds, **counting.counts}
 
 
 def peak_memory(device: torch.device) -> float:

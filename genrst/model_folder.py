@@ -3,14 +3,16 @@
     config.json, symbols.json, weights.safetensors   the model (`genrst.model.store`)
     encoder/                                         how its pretrained encoder is built and spells; most have none
     parser.json                                      how it parses unless told otherwise; may be missing
-    segmenter/                                       finds the EDUs; without it, rules do
+    segmenter/                                       finds the EDUs; without one, rules do
     README.md                                        the model card
 
+In place of a model of its own, a folder may name several that choose together (`ensemble.json`); it is then *combined*.
 Models by name are folders in `genrst/models`.
 """
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -20,12 +22,13 @@ from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError
 from genrst.model.config import Config, ModelConfig, from_mapping
 
 Search: TypeAlias = Literal["bag", "word", "action", "greedy"]
+EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
 MODELS = Path(__file__).parent / "models"
 """Where models lie that come with the package."""
 
 DEFAULT_MODEL = "en"
-PARSER, SEGMENTER, CARD = "parser.json", "segmenter", "README.md"
+PARSER, ENSEMBLE, ENCODER, SEGMENTER, CARD = "parser.json", "ensemble.json", "encoder", "segmenter", "README.md"
 _CONFIG, _SYMBOLS, _WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 
 
@@ -43,12 +46,47 @@ class ParserConfig:
     """As in training."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
+    segmenter: str | None = None
+    """A model, by its name or folder, whose segmenter is used if this one has none of its own."""
+    encoder_precision: EncoderPrecision = "auto"
+    """Of a pretrained encoder; if `auto`, bfloat16 on a CPU that computes with it, and float32 elsewhere."""
+    encoder_overlap: float | None = None
+    """The share of a window that the one before has, too; as in training if not given. Less is faster."""
 
     def __post_init__(self) -> None:
         if self.beam < 1:
             raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
         if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
             raise ConfigError(f"word_weight: the value must be a number from 0 on, was: {self.word_weight}")
+        if not 0 <= (self.encoder_overlap or 0) < 1:
+            raise ConfigError(
+                f"encoder_overlap: the value must be 0 or more and less than 1, was: {self.encoder_overlap}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class MemberConfig:
+    """A member of a combined model."""
+
+    model: str = ""
+    """Its folder, as seen from that of the combined model, or the name it is installed under."""
+    weight: float = 1.0
+    """Of its log-probabilities in the sum that trees are compared by."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise ConfigError(f"the weight of a member must be a number over 0, was: {self.weight} ({self.model!r})")
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleConfig:
+    """The models that choose together; the file `ensemble.json`."""
+
+    members: tuple[MemberConfig, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise ConfigError("members: a combined model must have a member or more, was: none")
 
 
 def installed_models() -> list[str]:
@@ -58,7 +96,12 @@ def installed_models() -> list[str]:
 
 def is_model(folder: Path) -> bool:
     """Whether a folder holds a model."""
-    return (folder / _WEIGHTS).is_file()
+    return (folder / _WEIGHTS).is_file() or is_combined(folder)
+
+
+def is_combined(folder: Path) -> bool:
+    """Whether a folder names several models that choose together, instead of holding one."""
+    return (folder / ENSEMBLE).is_file()
 
 
 def find_model(name: str | Path | None = None) -> Path:
@@ -66,10 +109,17 @@ def find_model(name: str | Path | None = None) -> Path:
     name = DEFAULT_MODEL if name is None else name
     if name in installed_models():
         return MODELS / name
-    if not Path(name).is_dir():
+    if not _is_folder(Path(name)):
         known = ", ".join(installed_models()) or "none is"
         raise CorpusNotFoundError(f"a model must be installed ({known}) or be a folder, was: {str(name)!r}")
     return Path(name)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False  # a name may be too long for one
 
 
 def read_parser_config(folder: Path) -> ParserConfig:
@@ -83,31 +133,77 @@ def _read_config(config_type: type[Config], path: Path) -> Config:
     data = _read_json(path)
     try:
         return from_mapping(config_type, data)
-    except ConfigError as error:
+    except (ConfigError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
+def read_members(folder: Path) -> list[tuple[Path, float]]:
+    """The folders of the models that a parser asks, with their weights: its own, or those of a combined model."""
+    if not is_combined(folder):
+        return [(folder, 1.0)]
+    path = folder / ENSEMBLE
+    if (folder / _WEIGHTS).exists():
+        raise ConfigError(f"{path}: a combined model must have no weights of its own, was: {_WEIGHTS}")
+    return [(_find_member(member.model, path), member.weight) for member in _read_config(EnsembleConfig, path).members]
+
+
+def _find_member(name: str, path: Path) -> Path:
+    """Members of members would be no help, and could go round in circles."""
+    folder = path.parent / name
+    if not _is_folder(folder) and name in installed_models():
+        folder = MODELS / name
+    if not _is_folder(folder):
+        raise CorpusNotFoundError(f"{path}: a member must be a folder or a model that is installed, was: {name!r}")
+    if is_combined(folder):
+        raise ConfigError(f"{path}: a member must have weights of its own, was: {name!r}, which is a combined model")
+    return folder
+
+
+def find_segmenter(folder: Path) -> Path | None:
+    """The folder of a parser's segmenter: its own, that of a model it names, or that of its first member with one."""
+    named = read_parser_config(folder).segmenter
+    places = [folder, *([find_model(named)] if named else []), *(member for member, _ in read_members(folder))]
+    return next((place / SEGMENTER for place in places if (place / SEGMENTER).is_dir()), None)
+
+
 def describe_model(folder: Path) -> dict[str, Any]:
-    """What is known about a model without loading it, ready for JSON."""
+    """What is known about a model without loading it, ready for JSON; if it is combined, of its members, too."""
+    if not is_combined(folder):
+        return _describe(folder, [folder]) | _describe_network(folder)
+    members = read_members(folder)
+    facts = [
+        {"model": read_parser_config(place).name, "folder": str(place), "weight": weight, **_describe_network(place)}
+        for place, weight in members
+    ]
+    n_parameters = sum(fact["n_parameters"] or 0 for fact in facts)
+    folders = [folder, *(place for place, _ in members)]
+    return _describe(folder, folders) | {"n_parameters": n_parameters, "members": facts}
+
+
+def _describe(folder: Path, folders: Sequence[Path]) -> dict[str, Any]:
+    """Of the parser; its files are in all of these folders."""
     parser = read_parser_config(folder)
     card = folder / CARD
+    segmenter = find_segmenter(folder)
+    files = {path.resolve() for place in folders for path in place.rglob("*") if path.is_file()}
+    return {
+        "model": parser.name,
+        "folder": str(folder),
+        "segmenter_parameters": _count_parameters(segmenter / _WEIGHTS) if segmenter else None,
+        "bytes": sum(path.stat().st_size for path in files),
+        "parser": asdict(parser),
+        "card": decode(read_bytes(card), card) if card.is_file() else None,
+    }
+
+
+def _describe_network(folder: Path) -> dict[str, Any]:
     symbols = _read_json(folder / _SYMBOLS)
     try:
         sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels")}
     except (KeyError, TypeError) as error:
         raise ConfigError(f"{folder / _SYMBOLS}: symbols must be words, deprels and labels, was: {error!r}") from error
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {
-        "model": parser.name,
-        "folder": str(folder),
-        "n_parameters": _count_parameters(folder / _WEIGHTS),
-        "segmenter_parameters": _count_parameters(folder / SEGMENTER / _WEIGHTS),
-        **sizes,
-        "bytes": sum(path.stat().st_size for path in files),
-        "parser": asdict(parser),
-        "config": asdict(_read_config(ModelConfig, folder / _CONFIG)),
-        "card": decode(read_bytes(card), card) if card.is_file() else None,
-    }
+    config = asdict(_read_config(ModelConfig, folder / _CONFIG))
+    return {"n_parameters": _count_parameters(folder / _WEIGHTS), **sizes, "config": config}
 
 
 def _count_parameters(path: Path) -> int | None:
@@ -118,7 +214,9 @@ def _count_parameters(path: Path) -> int | None:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(min(length, 1 << 24)))
-        return sum(int(math.prod(tensor["shape"])) for name, tensor in header.items() if name != "__metadata__")
+        is_scale = {name: name.removesuffix(".scale") in header and name.endswith(".scale") for name in header}
+        shapes = [header[name]["shape"] for name in header if name != "__metadata__" and not is_scale[name]]
+        return sum(int(math.prod(shape)) for shape in shapes)
     except OSError as error:
         raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:

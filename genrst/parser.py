@@ -22,14 +22,15 @@ from genrst.corpora.document import Document
 from genrst.errors import ConfigError, MissingDependencyError, ParserWarning, UsageError
 from genrst.items import Failure, Item, Outcome, Text, from_edus, only, read_item, through
 from genrst.model.config import from_mapping
-from genrst.model_folder import SEGMENTER, ParserConfig, Search, find_model, read_parser_config
+from genrst.model_copy import copy_model
+from genrst.model_folder import ParserConfig, Search, find_model, find_segmenter, read_parser_config
 from genrst.text.annotate import annotate
 from genrst.text.language import looks_english
 from genrst.text.pipeline import load_pipeline
 from genrst.text.segmenter.rules import segment_by_rules
 
 if TYPE_CHECKING:
-    from genrst.model.store import Model
+    from genrst.members import Member
     from genrst.text.segmenter.segment import Segmenter
 
 # What spaCy cannot read. What replaces one is as long, so that offsets hold.
@@ -60,14 +61,15 @@ def load(
         raise UsageError(str(error)) from error
     _calm_threads()
     try:
+        from genrst.members import load_members
         from genrst.model.device import choose_device
-        from genrst.model.store import load_model
         from genrst.text.segmenter.store import load_segmenter
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
     processor = choose_device(device)
-    segmenter = load_segmenter(folder / SEGMENTER, processor) if (folder / SEGMENTER).is_dir() else None
-    return Parser(load_model(folder, processor), config, segmenter, max_stack)
+    place = find_segmenter(folder)
+    segmenter = load_segmenter(place, processor) if place else None
+    return Parser(load_members(folder, config, processor), config, segmenter, max_stack, folder)
 
 
 def _calm_threads() -> None:
@@ -86,20 +88,28 @@ class Parser:
 
     def __init__(
         self,
-        model: "Model",
+        members: "Sequence[Member]",
         config: ParserConfig | None = None,
         segmenter: "Segmenter | None" = None,
         max_stack: int | None = 40,
+        folder: Path | None = None,
     ) -> None:
         from genrst.tree_search import TreeSearch
 
         self.config = config or ParserConfig()
         self.segmenter = segmenter
-        self.search = TreeSearch(model, self.config, max_stack)
+        self.search = TreeSearch(members, self.config, max_stack)
+        self.folder = folder
         self._warned: set[str] = set()
 
     def __repr__(self) -> str:
         return f"<Parser {self.config.name!r}: {self.config.search} search, beam {self.config.beam}>"
+
+    def save(self, folder: str | Path) -> None:
+        """Copy the parser's files, with its settings as they are now, into a new folder that needs no other."""
+        if self.folder is None:
+            raise UsageError("a parser must be loaded from a folder to be saved, was: made of models in memory")
+        copy_model(self.folder, self.config, Path(folder))
 
     def __call__(self, text: str, *, id: str = "text") -> Document:
         """Parse a raw text: annotate it, find its EDUs, find its tree."""

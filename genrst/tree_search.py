@@ -1,19 +1,19 @@
 """From documents with EDUs to documents with trees: numbers, scores, search, in groups of bounded size."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
 
 from genrst.corpora.document import Document
 from genrst.errors import GenrstError, ParserWarning
+from genrst.members import Member
 from genrst.model.example import Example
-from genrst.model.prepare import prepare
 from genrst.model.scorer import NetworkScorer
-from genrst.model.store import Model
 from genrst.model_folder import ParserConfig
 from genrst.search.beam import BeamOptions, search_beams
+from genrst.search.ensemble import Ensemble
 from genrst.search.parse import Found, Parse
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.oracle import tree_of
@@ -23,10 +23,10 @@ MOST_EDUS = 2000
 
 
 class TreeSearch:
-    """Finds the best trees of annotated documents under a model."""
+    """Finds the best trees of annotated documents under a model, or under several that choose together."""
 
-    def __init__(self, model: Model, config: ParserConfig, max_stack: int | None = 40) -> None:
-        self.model = model
+    def __init__(self, members: Sequence[Member], config: ParserConfig, max_stack: int | None = 40) -> None:
+        self.members = members
         self.config = config
         self.max_stack = max_stack
         # Wrong options are an error before the first document.
@@ -37,7 +37,7 @@ class TreeSearch:
         return [trees for group in _groups(documents) for trees in self._group(group, n)]
 
     def _group(self, documents: list[Document], n: int) -> list[list[Document]]:
-        found = self.find([self.prepare(document) for document in documents], max(n, self.config.beam))
+        found = self.find(self.prepare(documents), max(n, self.config.beam))
         for document, one in zip(documents, found, strict=True):
             if one.is_bounded:
                 _warn_of_bound(document, self.max_stack)
@@ -46,23 +46,28 @@ class TreeSearch:
             for document, one in zip(documents, found, strict=True)
         ]
 
-    def prepare(self, document: Document) -> Example:
-        """A document as numbers."""
-        return prepare(document, self.model.symbols, None, self.config.lowercase, self.model.tokenizer)
+    def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
+        """Documents as numbers, once for each member."""
+        return [[member.prepare(document) for document in documents] for member in self.members]
 
-    def find(self, examples: list[Example], beam: int) -> list[Found]:
-        """The best computations of documents."""
+    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[Found]:
+        """The best computations of documents, which are given as `prepare` gives them."""
         try:
             return self._search(examples, self._options(beam))
         except (MemoryError, RuntimeError) as error:
             if not _is_about_memory(error):
                 raise
         # Not in the handler: the cause would hold on to the memory of the search.
-        n_edus = sum(example.n_edus for example in examples)
-        raise GenrstError(f"{examples[0].id}: {n_edus} EDUs at once need more memory than there is")
+        n_edus = sum(example.n_edus for example in examples[0])
+        raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
 
-    def _search(self, examples: list[Example], options: BeamOptions | WordOptions) -> list[Found]:
-        scorer = NetworkScorer(self.model.network, examples, self.model.symbols.nucleus_is_right)
+    def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[Found]:
+        models = [member.model for member in self.members]
+        scorers = [
+            NetworkScorer(model.network, own, model.symbols.nucleus_is_right)
+            for model, own in zip(models, examples, strict=True)
+        ]
+        scorer = scorers[0] if self._is_one() else Ensemble(scorers, [member.weight for member in self.members])
         if isinstance(options, WordOptions):
             return search_words(scorer, options)
         return search_beams(scorer, options)
@@ -76,20 +81,24 @@ class TreeSearch:
         return BeamOptions(beam, config.search, self.max_stack, config.word_weight)
 
     def _with_tree(self, document: Document, parse: Parse) -> Document:
-        actions = self.model.symbols.actions
+        actions = self.members[0].model.symbols.actions
         return replace(
             document,
             tree=tree_of(actions[action] for action in parse.actions),
-            log_probability=parse.logp if self._scores_words() else None,
+            log_probability=parse.logp if self._is_one() and self._scores_words() else None,
             model=self.config.name,
             signals=(),
             secondary_edges=(),
         )
 
+    def _is_one(self) -> bool:
+        """Whether scores are log-probabilities: a weighted sum of some is none."""
+        return len(self.members) == 1 and self.members[0].weight == 1
+
     def _scores_words(self) -> bool:
         """Whether log-probabilities are complete: a search that gives words no weight does not score them either."""
         is_weighted = self.config.search != "greedy" and self.config.word_weight > 0
-        return is_weighted or self.model.network.config.kind == "discriminative"
+        return is_weighted or self.members[0].model.network.config.kind == "discriminative"
 
 
 def _is_about_memory(error: Exception) -> bool:

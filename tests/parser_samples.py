@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,18 @@ def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool 
     return folder
 
 
+def write_combined(folder: Path, members: Mapping[str, float], **settings: object) -> Path:
+    """The folder of a combined model; `members` are names and weights, `settings` go into parser.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    listed = [{"model": name, "weight": weight} for name, weight in members.items()]
+    (folder / "ensemble.json").write_text(json.dumps({"members": listed}))
+    (folder / "parser.json").write_text(json.dumps({"name": "both", "pipeline": PIPELINE, "beam": 4, **settings}))
+    return folder
+
+
 def load_like(parser: Parser, **changes: Any) -> Parser:
     """The same model with other settings."""
-    return Parser(parser.search.model, replace(parser.config, **changes), parser.segmenter)
+    return Parser(parser.search.members, replace(parser.config, **changes), parser.segmenter)
 
 
 def check(document: Document, text: str) -> None:

@@ -10,17 +10,23 @@ from experiments.shipped_model import pack
 from tests.parser_samples import TEXT, write_parser
 
 
-def test_a_packed_parser_parses_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Half precision may change a score, not what the parser is."""
+@pytest.mark.parametrize(("precision", "share"), [("float16", 0.6), ("int8", 0.45)])
+def test_a_packed_parser_parses_as_before(
+    precision: str, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Fewer bits may change a score, not what the parser is."""
     folder = write_parser(tmp_path / "whole", lowercase=True)
     words = [
         str(folder),
-        str(folder / "segmenter"),
         str(tmp_path / "packed"),
+        "--segmenter",
+        str(folder / "segmenter"),
         "--name",
         "half",
         "--word-weight",
         "0.25",
+        "--precision",
+        precision,
     ]
     monkeypatch.setattr(sys, "argv", ["pack", *words])
     pack.main()
@@ -30,6 +36,6 @@ def test_a_packed_parser_parses_as_before(tmp_path: Path, monkeypatch: pytest.Mo
     before, after = whole(TEXT), packed(TEXT)
     assert after.edus == before.edus
     assert after.log_probability == pytest.approx(before.log_probability, rel=0.02)
-    assert (tmp_path / "packed" / "weights.safetensors").stat().st_size < 0.6 * (
+    assert (tmp_path / "packed" / "weights.safetensors").stat().st_size < share * (
         folder / "weights.safetensors"
     ).stat().st_size

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "genrst"
 ROOT_MODULES = {"errors", "version"}
 """Modules beside the layers that every layer may import."""
 
-PARSER = {"items", "model_folder", "parser", "tree_search"}
+PARSER = {"items", "members", "model_copy", "model_folder", "parser", "tree_search"}
 """Modules beside the layers that stand above all of them but the apps."""
 
 ALLOWED: dict[str, set[str]] = {

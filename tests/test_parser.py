@@ -27,7 +27,7 @@ EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
 def own_logp(parser: Parser, document: Document) -> float:
     """What the network says about a tree when it sees all of it at once, as in training."""
-    model = parser.search.model
+    model = parser.search.members[0].model
     example = prepare(document, model.symbols, document.tree)
     with torch.inference_mode():
         found = model.network(make_batch([example], [follow_gold(example, model.symbols.nucleus_is_right)]))
@@ -66,7 +66,7 @@ def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, tiny
 @pytest.mark.parametrize("word_weight", [0.5, 1.0])
 def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
     document = load(tiny).segment(TEXT)
-    model = load(tiny).search.model
+    model = load(tiny).search.members[0].model
     examples = [prepare(document, model.symbols)]
 
     def scorer() -> NetworkScorer:
@@ -240,7 +240,7 @@ def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pyte
     find = parser.search.find
 
     def spy(examples: Any, beam: int) -> Any:
-        sizes.append([example.n_edus for example in examples])
+        sizes.append([example.n_edus for example in examples[0]])
         return find(examples, beam)
 
     monkeypatch.setattr(parser.search, "find", spy)

@@ -52,7 +52,8 @@ def test_one_edu_of_any_kind(parser: Parser, edu: str):
 def test_the_text_of_an_edu_matters_beyond_its_words(parser: Parser):
     """Words the vocabulary does not have are not alike to the encoder."""
     examples = [
-        parser.search.prepare(parser.parse_edus([edu, "and nobody was hurt."])) for edu in ("Xylo zebu", "Quux zyzzy")
+        parser.search.members[0].prepare(parser.parse_edus([edu, "and nobody was hurt."]))
+        for edu in ("Xylo zebu", "Quux zyzzy")
     ]
     assert examples[0].edu_words.tolist() == examples[1].edu_words.tolist()
     assert examples[0].pieces.tolist() != examples[1].pieces.tolist()
@@ -60,7 +61,7 @@ def test_the_text_of_an_edu_matters_beyond_its_words(parser: Parser):
 
 @pytest.mark.slow
 def test_long_documents(parser: Parser):
-    document = Parser(parser.search.model, replace(parser.config, search="greedy")).parse_edus(
+    document = Parser(parser.search.members, replace(parser.config, search="greedy")).parse_edus(
         ["the ferry stopped", "because of a storm."] * 1000
     )
     assert document.tree is not None

@@ -1,6 +1,7 @@
 """How good a parser's trees are, with the corpus' EDUs and from raw text.
 
     python -m experiments.end_to_end.run corpora/gum --split dev --model en
+    python -m experiments.end_to_end.run corpora/gum --split test --also-version 9.1 --model DIR --forms gold
 
 Parseval, micro-averaged, coarse relations. Gold documents keep their EDUs, tokens and sentences; syntax and entities
 are spaCy's in either case. Raw documents keep nothing but their text, so EDUs, sentences and paragraphs are found too.
@@ -18,6 +19,8 @@ from genrst.evaluation.evaluate import evaluate
 from genrst.items import Failure, Item, Text
 from genrst.parser import Parser, load
 
+FORMS = ("gold", "raw")
+
 
 def main() -> None:
     """Print a line of JSON for each form of the documents."""
@@ -25,6 +28,8 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--split", default="dev")
     parser.add_argument("--version", default="11.1", help="of GUM, whose list of documents is used")
+    parser.add_argument("--also-version", help="another, whose documents are among them, to score, too")
+    parser.add_argument("--forms", nargs="+", default=list(FORMS), choices=FORMS)
     parser.add_argument("--model", default="en")
     parser.add_argument("--beam", type=int)
     parser.add_argument("--word-weight", type=float)
@@ -32,13 +37,19 @@ def main() -> None:
     arguments = parser.parse_args()
     gold = list(load_corpus(arguments.corpus, split=arguments.split, version=arguments.version))
     found = load(arguments.model, device=arguments.device, beam=arguments.beam, word_weight=arguments.word_weight)
-    texts = [Text(document.id, document.text or "") for document in gold]
-    forms: dict[str, list[Item]] = {"gold EDUs": [*gold], "raw text": [*texts]}
-    for form, items in forms.items():
+    lists = {arguments.version: {document.id for document in gold}}
+    if arguments.also_version:
+        other = load_corpus(arguments.corpus, split=arguments.split, version=arguments.also_version)
+        lists[arguments.also_version] = {document.id for document in other}
+    for form in arguments.forms:
+        items: list[Item] = [*gold] if form == "gold" else [Text(one.id, one.text or "") for one in gold]
         started = perf_counter()
         parsed = list(parse_all(found, items))
-        seconds = perf_counter() - started
-        print(json.dumps({"form": form, **score(gold, parsed), "seconds": round(seconds, 1)}), flush=True)
+        seconds = round(perf_counter() - started, 1)
+        for version, ids in lists.items():
+            pair = ([one for one in documents if one.id in ids] for documents in (gold, parsed))
+            row = {"model": arguments.model, "form": form, "version": version, **score(*pair), "seconds": seconds}
+            print(json.dumps(row), flush=True)
 
 
 def parse_all(parser: Parser, items: Iterable[Item]) -> Iterator[Document]:

@@ -17,6 +17,7 @@ from experiments.paper_tables.environment import Environment, read_environment
 from experiments.paper_tables.train import Member
 from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, UsageError
+from genrst.members import Member as ParserMember
 from genrst.model.batch import make_batch
 from genrst.model.config import from_mapping
 from genrst.model.device import choose_device
@@ -142,11 +143,11 @@ def find_trees(model: Model, search: Search, examples: Sequence[Example], at_onc
     """What a search finds in each document, with up to `at_once` hypotheses side by side."""
     config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
     max_stack = MAX_STACK if search.kind == "bag" else None
-    searcher = TreeSearch(model, config, max_stack)
+    searcher = TreeSearch([ParserMember(model)], config, max_stack)
     # A document has a beam for every size of the stack, or one.
     size = max(1, at_once // (search.beam * (max_stack or 1)))
     parts = (list(examples[first : first + size]) for first in range(0, len(examples), size))
-    return [found for part in parts for found in searcher.find(part, search.beam)]
+    return [found for part in parts for found in searcher.find([part], search.beam)]
 
 
 @torch.inference_mode()

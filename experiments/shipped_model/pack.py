@@ -1,19 +1,23 @@
-"""Put a trained parser and a trained segmenter into one folder, as half-precision numbers: what the package ships.
+"""Put a trained parser, and a trained segmenter, into a folder with few bits a number: what the package ships.
 
-    python -m experiments.shipped_model.pack runs/small/model runs/segmenter/model genrst/models/en --name en
+    python -m experiments.shipped_model.pack runs/student/model genrst/models/en --segmenter runs/segmenter/model \
+        --name en --words 12000
 
 The card, README.md, is written by hand: it says what was measured.
 """
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import get_args
 
 import torch
 
 from genrst.corpora.files import write_atomically
-from genrst.model.store import load_model, save_model
+from genrst.model.folder import Precision
+from genrst.model.store import Model, load_model, save_model
+from genrst.model.vocabulary import Vocabulary
 from genrst.model_folder import PARSER, SEGMENTER, read_parser_config
 from genrst.text.segmenter.store import load_segmenter, save_segmenter
 
@@ -22,18 +26,35 @@ def main() -> None:
     """Read both models and write the folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    parser.add_argument("segmenter", type=Path)
     parser.add_argument("output", type=Path)
+    parser.add_argument("--segmenter", type=Path, help="a trained one")
+    parser.add_argument("--segmenter-of", help="the name of another model, to use its segmenter")
     parser.add_argument("--name", required=True)
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--word-weight", type=float, default=0.5)
+    parser.add_argument("--precision", choices=get_args(Precision), default="int8")
+    parser.add_argument("--words", type=int, help="keep only so many words, the most frequent")
     arguments = parser.parse_args()
-    save_model(load_model(arguments.model), arguments.output, torch.float16)
-    save_segmenter(load_segmenter(arguments.segmenter), arguments.output / SEGMENTER)
+    model = load_model(arguments.model)
+    if arguments.words:
+        model = with_fewer_words(model, arguments.words)
+    save_model(model, arguments.output, arguments.precision)
+    if arguments.segmenter:
+        save_segmenter(load_segmenter(arguments.segmenter), arguments.output / SEGMENTER, arguments.precision)
     # How texts are prepared is the model's own.
     settings = asdict(read_parser_config(arguments.model)) | {"name": arguments.name, "search": "bag"}
-    settings |= {"beam": arguments.beam, "word_weight": arguments.word_weight}
+    settings |= {"beam": arguments.beam, "word_weight": arguments.word_weight, "segmenter": arguments.segmenter_of}
     write_atomically(arguments.output / PARSER, json.dumps(settings, indent=1) + "\n")
+
+
+def with_fewer_words(model: Model, n_words: int) -> Model:
+    """The model without its rarest words, which become unknown. It must not generate them."""
+    embeddings, language_model = model.network.embeddings, model.network.language_model
+    assert language_model is None or language_model.outputs.stop <= n_words, "words that are generated must stay"
+    embeddings.weight = torch.nn.Parameter(embeddings.weight[:n_words].detach().clone())
+    embeddings.num_embeddings = len(embeddings.weight)
+    words = Vocabulary(model.symbols.words.symbols[:n_words])
+    return replace(model, symbols=replace(model.symbols, words=words))
 
 
 if __name__ == "__main__":

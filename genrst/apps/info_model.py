@@ -24,14 +24,27 @@ def format_model(facts: dict[str, Any]) -> str:
     rows = {
         "model": facts["model"],
         "folder": facts["folder"],
-        "kind": facts["config"].get("kind", "generative"),
+        "kind": _kind(facts),
         "parameters": f"{facts['n_parameters']:,}",
         "segmenter": "none: EDUs are found by rules" if segmenter is None else f"{segmenter:,} parameters",
         "size": f"{facts['bytes'] / 2**20:.1f} MiB",
-        "words": f"{facts['n_words']:,}",
-        "labels": f"{facts['n_labels']:,}",
+        **_vocabulary(facts),
         "search": f"{parser['search']}, beam {parser['beam']}, word weight {parser['word_weight']}",
         "pipeline": parser["pipeline"] or "the best one installed",
     }
     table = "\n".join(f"{name:<12}{inert(str(value))}" for name, value in rows.items())
     return f"{card}\n\n{table}" if card else table
+
+
+def _kind(facts: dict[str, Any]) -> str:
+    """Of a combined model its members, with their weights."""
+    if "members" not in facts:
+        return str(facts["config"]["kind"])
+    return "combined: " + ", ".join(f"{member['weight']:g} × {member['model']}" for member in facts["members"])
+
+
+def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
+    """Members of a combined model have the same labels, but words of their own."""
+    if "members" in facts:
+        return {"labels": f"{facts['members'][0]['n_labels']:,}"}
+    return {"words": f"{facts['n_words']:,}", "labels": f"{facts['n_labels']:,}"}

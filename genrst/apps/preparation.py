@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from genrst.apps.messages import tell
 from genrst.apps.progress import progress
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
-from genrst.errors import CorpusNotFoundError, CorpusWarning, TreeError
+from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.model.encoder_files import find_tokenizer
 from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.prepare import mask_entities, prepare, prepare_tree
@@ -33,7 +33,7 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
     """
     tokenizer = None if encoder is None else find_tokenizer(encoder)
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
-    silver = _read_silver(config)
+    train, silver = _choose_genres(config.genres, train, _read_silver(config))
     path = cache / f"{content_key([*train, *dev, *silver], _settings(config, tokenizer))}.npz"
     make_once(path, lambda: save_prepared(_prepare(config, train, dev, silver, tokenizer), path))
     return load_prepared(path), path
@@ -54,7 +54,7 @@ def _settings(config: DataConfig, tokenizer: PieceTokenizer | None) -> dict[str,
     """All that prepared features depend on besides the documents: also which pipeline and vectors a name means."""
     from genrst.text.pipeline import pipeline_version
 
-    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k != "path"}
+    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "genres")}
     settings |= {"pipeline": pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
     return settings if tokenizer is None else settings | {"tokenizer": tokenizer.json}
 
@@ -81,6 +81,20 @@ def _read_silver(config: DataConfig) -> list[Document]:
         return []
     corpus = load_corpus(config.silver)
     return [document for document in progress(corpus, "reading silver", len(corpus)) if document.tree is not None]
+
+
+def _choose_genres(
+    genres: Sequence[str], train: list[Document], silver: list[Document]
+) -> tuple[list[Document], list[Document]]:
+    """The documents of these genres; all if none is named."""
+    if not genres:
+        return train, silver
+    known = {document.metadata.get("genre", "") for document in train} - {""}
+    if unknown := [genre for genre in genres if genre not in known]:
+        names = ", ".join(sorted(known)) or "those of the training documents, which have none"
+        raise ConfigError(f"data.genres: a genre must be one of {names}, was: {unknown[0]!r}")
+    chosen, more = ([one for one in some if one.metadata.get("genre") in genres] for some in (train, silver))
+    return chosen, more
 
 
 def _prepare(

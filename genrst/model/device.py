@@ -1,8 +1,13 @@
-"""Which processor to compute on."""
+"""Which processor to compute on, and what it can do."""
+
+from pathlib import Path
 
 import torch
 
 from genrst.errors import UsageError
+
+CPU_FILE = Path("/proc/cpuinfo")
+"""Where Linux says what the CPU can do."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -18,3 +23,24 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cpu" or (device.type == "cuda" and (device.index or 0) < n_gpus):
         return device
     raise UsageError(rule)
+
+
+def computes_bfloat16(device: torch.device) -> bool:
+    """Whether this is a CPU with instructions for bfloat16 (x86: AVX512-BF16 or AMX) that PyTorch makes use of.
+
+    It is oneDNN (`torch.backends.mkldnn`) that does; it works without them, too, but slower than in float32. ARM has
+    such instructions as well: whether they help is not measured, so the answer is no.
+    """
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return False
+    return not {"avx512_bf16", "amx_bf16"}.isdisjoint(_cpu_features())
+
+
+def _cpu_features() -> set[str]:
+    """By PyTorch or, where it is too old to say (2.4 is), by Linux, which has the same names; nothing elsewhere."""
+    if hasattr(torch.cpu, "get_capabilities"):
+        return {name for name, is_there in torch.cpu.get_capabilities().items() if is_there}
+    try:
+        return set(CPU_FILE.read_text(encoding="utf-8").split())
+    except OSError:
+        return set()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from genrst.errors import ConfigError, MissingDependencyError
 
-HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[encoder]'"
+HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
 
 
 class PieceTokenizer:

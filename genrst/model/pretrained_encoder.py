@@ -47,7 +47,7 @@ class PretrainedEncoder(nn.Module):
         n_at_once = len(windows.pieces) if torch.is_grad_enabled() else N_AT_ONCE
         parts = zip(torch.split(windows.pieces, n_at_once), torch.split(windows.order, n_at_once), strict=True)
         states = torch.cat([self._states(pieces, order) for pieces, order in parts]).flatten(0, 1)
-        # Mixed precision ends here: sums of long EDUs would lose too much.
+        # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
         states = states.to(self.norm.weight.dtype)
         total = states.new_zeros(len(windows.first), states.shape[1])
         total = total.index_add(0, windows.edus, states.index_select(0, windows.rows))
@@ -60,7 +60,8 @@ class PretrainedEncoder(nn.Module):
         """Shape: (windows, length) → (windows, length, hidden_size)"""
         is_seen = order[:, None, :] <= order[:, :, None]
         # Encoders take a mask of four dimensions as it is, to be added to the scores of attention.
-        mask = torch.zeros(is_seen.shape, device=pieces.device).masked_fill_(~is_seen, -torch.inf)[:, None]
+        weight = next(self.encoder.parameters())
+        mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, -torch.inf)[:, None]
         states: Tensor = self.encoder(input_ids=pieces, attention_mask=mask).last_hidden_state
         return states
 

@@ -14,7 +14,7 @@ from genrst.corpora.files import write_atomically
 from genrst.errors import CorpusNotFoundError
 from genrst.model.config import ModelConfig
 from genrst.model.encoder_files import CONFIG, TOKENIZER, make_encoder
-from genrst.model.folder import load_folder, save_folder
+from genrst.model.folder import Precision, load_folder, save_folder
 from genrst.model.network import Network
 from genrst.model.piece_tokenizer import PieceTokenizer, read_tokenizer
 from genrst.model.pretrained_encoder import PretrainedEncoder
@@ -38,13 +38,13 @@ def make_network(config: ModelConfig, symbols: Symbols, pretrained: PretrainedEn
     return Network(config, len(symbols.words), len(symbols.deprels), len(symbols.actions.labels), pretrained)
 
 
-def save_model(model: Model, folder: Path, dtype: torch.dtype | None = None) -> None:
+def save_model(model: Model, folder: Path, precision: Precision = "float32") -> None:
     """Write a model. Each file is replaced at once; of a model in training only the weights change."""
     if model.tokenizer is not None:
         encoder: Any = model.network.edu_encoder.encoder
         write_atomically(folder / ENCODER / CONFIG, encoder.config.to_json_string())
         write_atomically(folder / ENCODER / TOKENIZER, model.tokenizer.json)
-    save_folder(model.network, model.network.config, model.symbols.as_dict(), folder, dtype)
+    save_folder(model.network, model.network.config, model.symbols.as_dict(), folder, precision)
 
 
 def load_model(folder: Path, device: torch.device | str = "cpu") -> Model:

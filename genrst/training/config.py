@@ -23,6 +23,8 @@ class DataConfig:
     dev_split: str = "dev"
     silver: str = ""
     """The folder of a corpus with automatic trees to begin with (see `training.silver_epochs`), or empty for none."""
+    genres: tuple[str, ...] = ()
+    """Of training and silver documents only those of these genres, all if empty; dev stays whole."""
     gum_version: str = "11.1"
     syntax: Literal["spacy", "corpus"] = "spacy"
     """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's."""

@@ -106,6 +106,36 @@ def test_preparing_only(here: Workspace, monkeypatch: pytest.MonkeyPatch):
     assert names(RUN) == FILES
 
 
+@pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
+def test_genres(here: Workspace):
+    """Training and silver documents are chosen by them, and what they alone have is not among the symbols."""
+    write_genres(here.folder / "corpus" / "train", "news", "bio", "bio")
+    write_genres(here.folder / "corpus" / "dev", "bio", "news", "essay")
+    write_genres(here.folder / "silver", "bio", "bio", "news")
+    options = ["--prepare-only", "--set", "data.silver=silver"]
+    every, news = (
+        load_prepared(Path(here.train(*options, "--set", f"data.genres={genres}").output.strip()))
+        for genres in ("[]", '["news"]')
+    )
+    assert [len(examples) for examples in (every.train, every.dev, every.silver)] == [3, 3, 3]
+    assert [example.id for example in news.train] == ["tiny-0"]
+    assert [example.id for example in news.dev] == ["tiny-0", "tiny-1", "tiny-2"]
+    assert [example.id for example in news.silver] == ["tiny-2"]
+    assert "warehouse" in every.symbols.words.symbols
+    assert "warehouse" not in news.symbols.words.symbols
+    found = here.train("--set", 'data.genres=["news", "essay"]')
+    assert (found.status, found.messages) == (
+        1,
+        ["genrst: data.genres: a genre must be one of bio, news, was: 'essay'"],
+    )
+
+
+def write_genres(folder: Path, *genres: str) -> None:
+    for number, genre in enumerate(genres):
+        document = replace(make_document(number), tokens=(), sentences=(), metadata={"genre": genre})
+        write(document, folder / f"tiny-{number}.json")
+
+
 def test_the_corpus_own_syntax(here: Workspace):
     for number in range(3):
         for split in ("train", "dev"):

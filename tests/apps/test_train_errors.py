@@ -41,6 +41,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         ("--set data.vectors=none.txt", "none.txt: No such file or directory", 1),
         ("--set data.pipeline=none", "the spaCy pipeline must be installed or a folder", 1),
         ("--set data.syntax=corpus", "tiny-0: data.syntax = corpus needs the corpus' own tokens, there are none", 1),
+        (
+            "--set data.genres=['news']",
+            "data.genres: a genre must be one of those of the training documents, which ",
+            1,
+        ),
+        ("--set data.genres=news", "tiny.toml: data.genres: the value must be a list, was: 'news'", 1),
         ("--prepared none.npz", "none.npz: the file must hold prepared features, was: ", 1),
         ("--prepared tiny.toml", "tiny.toml: the file must hold prepared features, was: ", 1),
         ("--prepared features.npz --resume none", "none: the checkpoint cannot be read: ", 1),

@@ -132,6 +132,22 @@ def test_vectors_are_pooled_from_what_the_encoder_itself_gives(kind: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
+@torch.inference_mode()
+def test_an_encoder_in_bfloat16_gives_nearly_the_same_vectors(kind: str, config: ModelConfig):
+    network = make_network(replace(config, document_size=7), kind)
+    encoder = network.edu_encoder
+    assert isinstance(encoder, PretrainedEncoder)
+    examples = [piece_example(n_edus, n_edus) for n_edus in LENGTHS]
+    expected = network.encode_edus(examples)
+    encoder.encoder.to(torch.bfloat16)
+    found = network.encode_edus(examples)
+    assert found.dtype == torch.float32
+    assert not torch.equal(found, expected)
+    assert (found - expected).norm() < 0.05 * expected.norm()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_windows_are_as_long_as_the_encoder_has_positions(kind: str):
     assert make_pretrained(GENERATIVE, kind).shape.size == N_POSITIONS
     assert make_pretrained(replace(GENERATIVE, encoder_window=10), kind).shape.size == 10

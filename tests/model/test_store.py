@@ -48,7 +48,7 @@ def test_a_model_comes_back_bit_for_bit(kind: str, tmp_path: Path):
 def test_half_precision_is_half_the_size_and_nearly_the_same(tmp_path: Path):
     model = make_model()
     save_model(model, tmp_path / "whole")
-    save_model(model, tmp_path / "half", torch.float16)
+    save_model(model, tmp_path / "half", "float16")
     sizes = [(tmp_path / name / WEIGHTS).stat().st_size for name in ("whole", "half")]
     assert sizes[1] < 0.6 * sizes[0]
     assert {tensor.dtype for tensor in load_file(tmp_path / "half" / WEIGHTS).values()} == {torch.float16}

@@ -56,7 +56,7 @@ def test_files_of_a_model(folder: Path):
 
 def test_half_precision(tmp_path: Path):
     model = make_model()
-    save_model(model, tmp_path, torch.float16)
+    save_model(model, tmp_path, "float16")
     assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.float16}
     loaded = load_model(tmp_path).network.state_dict()
     for name, tensor in model.network.state_dict().items():

@@ -49,7 +49,7 @@ def test_a_model_twice_with_half_weight_is_the_model(is_gpu_way, search, monkeyp
 
 
 def test_a_generative_and_a_discriminative_model_choose_together():
-    """The score of a tree is the weighted sum of what both say about it, and no tree of either alone has a better one."""
+    """A tree scores the weighted sum of what both say about it, and no tree of either alone scores more."""
     generative, discriminative = models()
     options = BeamOptions(200, word_weight=0.5)
     weights = (1.0, 0.6)

@@ -174,6 +174,7 @@ CONFIGS = st.builds(
         pipeline=st.none() | st.text(),
         syntax=st.sampled_from(["spacy", "corpus"]),
         min_count=st.integers(-5, 10**12),
+        genres=st.lists(st.text()).map(tuple),
         lowercase=st.booleans(),
     ),
     st.builds(ModelConfig, kind=st.sampled_from(["generative", "discriminative"]), edu_size=st.integers(1, 10**6)),

@@ -11,7 +11,7 @@ from tests.text.segmenter.test_segment import DOCUMENTS, SEGMENTER
 
 
 def test_a_segmenter_comes_back_bit_for_bit(tmp_path: Path):
-    save_segmenter(SEGMENTER, tmp_path / "new" / "model", torch.float32)
+    save_segmenter(SEGMENTER, tmp_path / "new" / "model", "float32")
     loaded = load_segmenter(tmp_path / "new" / "model")
     assert loaded.symbols == SEGMENTER.symbols
     assert loaded.network.config == SEGMENTER.network.config

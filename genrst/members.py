@@ -1,0 +1,62 @@
+"""The models that a parser asks: its only one, or several that choose together."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from genrst.corpora.document import Document
+from genrst.errors import ConfigError
+from genrst.model.device import computes_bfloat16
+from genrst.model.example import Example
+from genrst.model.prepare import prepare
+from genrst.model.pretrained_encoder import PretrainedEncoder
+from genrst.model.store import Model, load_model
+from genrst.model_folder import ParserConfig, read_members, read_parser_config
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model, what it counts for, and how documents are prepared for it."""
+
+    model: Model
+    weight: float = 1.0
+    lowercase: bool = False
+
+    def prepare(self, document: Document) -> Example:
+        """A document as numbers."""
+        return prepare(document, self.model.symbols, None, self.lowercase, self.model.tokenizer)
+
+
+def load_members(folder: Path, config: ParserConfig, device: torch.device) -> list[Member]:
+    """The model of a folder, or the members of a combined one; `config` is that of the parser."""
+    members: list[Member] = []
+    places = read_members(folder)
+    for place, weight in places:
+        own = config if place == folder else _own_config(place, config)
+        model = load_model(place, device)
+        if members and model.symbols.actions != members[0].model.symbols.actions:
+            raise ConfigError(f"{places[0][0]} and {place}: models that choose together must have the same labels")
+        _set_encoder(model, own, device)
+        members.append(Member(model, weight, own.lowercase))
+    return members
+
+
+def _own_config(folder: Path, config: ParserConfig) -> ParserConfig:
+    """How a member reads texts: as its own folder says, but for what the combined model's says about encoders."""
+    own = read_parser_config(folder)
+    precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
+    overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
+    return replace(own, encoder_precision=precision, encoder_overlap=overlap)
+
+
+def _set_encoder(model: Model, config: ParserConfig, device: torch.device) -> None:
+    """Change the pretrained encoder, if there is one: parsing can do with less than training."""
+    encoder = model.network.edu_encoder
+    if not isinstance(encoder, PretrainedEncoder):
+        return
+    if config.encoder_overlap is not None:
+        encoder.shape = replace(encoder.shape, overlap=config.encoder_overlap)
+    is_faster = config.encoder_precision == "auto" and computes_bfloat16(device)
+    if is_faster or config.encoder_precision == "bfloat16":
+        encoder.encoder.to(torch.bfloat16)
