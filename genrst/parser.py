@@ -76,8 +76,8 @@ def _calm_threads() -> None:
     """Let PyTorch's threads wait for each other without keeping a core busy, unless told otherwise.
 
     A search is many small operations. Where another program needs a core, threads that spin make it ten times slower:
-    100 EDUs took 10 to 45 s on two cores with one of them busy, and 4 s with this; on idle cores there is no
-    difference. It has no effect once PyTorch is imported.
+    100 EDUs took 10 to 45 s on two cores with one of them busy, and 2 to 4 s with this; on idle cores it costs about a
+    tenth. It has no effect once PyTorch is imported.
     """
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = "1000"

@@ -39,7 +39,6 @@ class WordScores:
         rows = np.insert(1 + words.rows.numpy(), ends - lengths, 0)
         stops = ends + np.arange(1, len(ends) + 1)
         starts = stops - lengths - 1
-        self._starts, self._stops = starts.tolist(), stops.tolist()
         self._borders = torch.from_numpy(starts).to(device), torch.from_numpy(stops).to(device)
         self._targets = model.targets(torch.from_numpy(text)).to(device)
         self._decoded = model.from_decoder(model.decode(network.embed_packed(words.to(device))))[
@@ -50,6 +49,8 @@ class WordScores:
         self._numerators = scores.gather(1, self._targets[:, None])[:, 0]
         self._largest = scores.amax(dim=1)
         self._exponentials = scores.sub_(self._largest[:, None]).exp_()
+        self._of_edu = [part.T for part in torch.split(self._exponentials, (stops - starts).tolist())]
+        """The same for each EDU, turned. Shape: (outputs, words of the EDU)"""
         self._tiny = torch.finfo(scores.dtype).tiny * 1e8
         self._positions = torch.arange(int(lengths.max()) + 1, device=device)
 
@@ -76,13 +77,11 @@ class WordScores:
         rows = torch.arange(len(edus)).repeat_interleave(lengths)
         words = torch.arange(len(rows)) + (starts[edus] - lengths.cumsum(0) + lengths).repeat_interleave(lengths)
         z = scores.new_empty(len(rows))
-        wanted, counts = torch.unique_consecutive(edus, return_counts=True)
-        row = place = 0
-        for edu, count in zip(wanted.tolist(), counts.tolist(), strict=True):
-            start, stop = self._starts[edu], self._stops[edu]
-            block = z[place : place + count * (stop - start)].view(count, stop - start)
-            torch.mm(exponentials[row : row + count], self._exponentials[start:stop].T, out=block)
-            row, place = row + count, place + block.numel()
+        wanted, counts = (part.tolist() for part in torch.unique_consecutive(edus, return_counts=True))
+        decoded = [self._of_edu[edu] for edu in wanted]
+        sizes = [count * part.shape[1] for count, part in zip(counts, decoded, strict=True)]
+        for block, stacks, part in zip(torch.split(z, sizes), torch.split(exponentials, counts), decoded, strict=True):
+            torch.mm(stacks, part, out=block.view(len(stacks), -1))
         log_z = z.log() + self._largest[words] + largest[rows]
         is_lost = z < self._tiny
         if is_lost.any():

@@ -1,0 +1,58 @@
+"""How many EDUs a second different models and searches parse, one document after the other.
+
+    python -m benchmarks.parsers corpora/gum --documents 8 --models en en-generative runs/mpnet/model
+
+Documents of dev keep their EDUs and are annotated beforehand; measured is all that follows: word pieces, encoder,
+features, search. Prints a line of JSON for each model and search, the better of two runs.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import torch
+
+from genrst.corpora.corpus import load_corpus
+from genrst.corpora.document import Document
+from genrst.parser import Parser, load
+from genrst.text.annotate import annotate
+from genrst.text.pipeline import load_pipeline
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--models", nargs="+", default=["en", "en-generative"])
+    parser.add_argument("--searches", nargs="+", default=["bag", "greedy"], choices=["bag", "action", "word", "greedy"])
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    documents = list(load_corpus(arguments.corpus, split="dev"))[: arguments.documents]
+    annotated = list(annotate(documents, load_pipeline(None)))
+    for model in arguments.models:
+        for search in arguments.searches:
+            found = load(model, device=arguments.device, search=search)
+            print(json.dumps({"model": model, "search": search, **measure(found, annotated)}), flush=True)
+
+
+def measure(parser: Parser, documents: list[Document]) -> dict[str, object]:
+    """EDUs a second."""
+    n_edus = sum(len(document.edus) for document in documents)
+    parser.search(documents[:1])  # warms up
+    seconds = min(seconds_of(parser, documents) for _ in range(2))
+    threads = torch.get_num_threads()
+    return {"edus": n_edus, "seconds": seconds, "edus_per_second": n_edus / seconds, "threads": threads}
+
+
+def seconds_of(parser: Parser, documents: list[Document]) -> float:
+    """How long the documents take, each by itself."""
+    started = time.perf_counter()
+    for document in documents:
+        parser.search([document])
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()
