@@ -118,5 +118,5 @@ def test_without_transformers(folder: Path, monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     for call in (lambda: load_encoder(str(folder), make_tokenizer()), lambda: find_encoder("some/name")):
-        with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[encoder\]'"):
+        with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
             call()

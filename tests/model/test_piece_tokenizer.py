@@ -75,5 +75,5 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch):
         return normal(name, *parts, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[encoder\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
         PieceTokenizer(BERT.json)

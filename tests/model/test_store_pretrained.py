@@ -93,6 +93,6 @@ def test_without_the_libraries(folder: Path, library: str, monkeypatch: pytest.M
         return normal(name, *parts, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[encoder\]'") as error:
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'") as error:
         load_model(folder)
     assert "\n" not in str(error.value)
