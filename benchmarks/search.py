@@ -213,6 +213,8 @@ def main() -> None:
     parser.add_argument("--batch", action="store_true", help="also all development documents at once")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
+    if (arguments.prepared is None) != (arguments.model is None):
+        parser.error("--prepared and --model go together")
     device = torch.device(arguments.device)
     model, examples = load(arguments, device)
     rate = matrix_rate(device)

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from genrst.corpora.files import write_atomically
@@ -17,6 +17,7 @@ from genrst.model_folder import (
     EnsembleConfig,
     MemberConfig,
     ParserConfig,
+    find_segmenter,
     is_combined,
     read_members,
 )
@@ -33,7 +34,10 @@ def copy_model(folder: Path, config: ParserConfig, target: Path) -> None:
             _copy_files(folder, copy)
             if is_combined(folder):
                 _copy_members(folder, copy)
-            write_atomically(copy / PARSER, json.dumps(asdict(config), indent=1) + "\n")
+            write_atomically(copy / PARSER, json.dumps(asdict(replace(config, segmenter=None)), indent=1) + "\n")
+            place, own = find_segmenter(folder), [folder, *(member for member, _ in read_members(folder))]
+            if place is not None and place.parent not in own:
+                shutil.copytree(place, copy / SEGMENTER)
             copy.rename(target)
     except OSError as error:
         if isinstance(error, CorpusNotFoundError):

@@ -47,7 +47,7 @@ class ParserConfig:
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     segmenter: str | None = None
-    """A model, by its name or folder, whose segmenter is used if this one has none of its own."""
+    """A model, by its name or its folder as seen from this one, whose segmenter is used if there is none here."""
     encoder_precision: EncoderPrecision = "auto"
     """Of a pretrained encoder; if `auto`, bfloat16 on a CPU that computes with it, and float32 elsewhere."""
     encoder_overlap: float | None = None
@@ -149,21 +149,32 @@ def read_members(folder: Path) -> list[tuple[Path, float]]:
 
 def _find_member(name: str, path: Path) -> Path:
     """Members of members would be no help, and could go round in circles."""
-    folder = path.parent / name
-    if not _is_folder(folder) and name in installed_models():
-        folder = MODELS / name
-    if not _is_folder(folder):
-        raise CorpusNotFoundError(f"{path}: a member must be a folder or a model that is installed, was: {name!r}")
+    folder = _find_beside(name, path, "a member")
     if is_combined(folder):
         raise ConfigError(f"{path}: a member must have weights of its own, was: {name!r}, which is a combined model")
     return folder
 
 
+def _find_beside(name: str, path: Path, what: str) -> Path:
+    """A model that a file names: a folder as seen from that of the file, or one that is installed."""
+    folder = path.parent / name
+    if not _is_folder(folder) and name in installed_models():
+        folder = MODELS / name
+    if not _is_folder(folder):
+        raise CorpusNotFoundError(f"{path}: {what} must be a folder or a model that is installed, was: {name!r}")
+    return folder
+
+
 def find_segmenter(folder: Path) -> Path | None:
     """The folder of a parser's segmenter: its own, that of a model it names, or that of its first member with one."""
+    if (folder / SEGMENTER).is_dir():
+        return folder / SEGMENTER
     named = read_parser_config(folder).segmenter
-    places = [folder, *([find_model(named)] if named else []), *(member for member, _ in read_members(folder))]
-    return next((place / SEGMENTER for place in places if (place / SEGMENTER).is_dir()), None)
+    if named is not None:
+        place = _find_beside(named, folder / PARSER, "segmenter") / SEGMENTER
+        return place if place.is_dir() else None
+    members = (member for member, _ in read_members(folder) if member != folder)
+    return next((place for place in map(find_segmenter, members) if place is not None), None)
 
 
 def describe_model(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Several models as one: what they choose together, what they share, and what is wrong with some."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,13 @@ import pytest
 import torch
 
 from genrst import Document, Parser, load
-from genrst.errors import GenrstError
+from genrst.errors import CorpusNotFoundError, GenrstError
 from genrst.members import Member, load_members
 from genrst.model.pretrained_encoder import PretrainedEncoder
 from genrst.model.scorer import NetworkScorer
 from genrst.model.store import Model, make_network, save_model
 from genrst.model.symbols import make_symbols
-from genrst.model_folder import ParserConfig
+from genrst.model_folder import ParserConfig, find_segmenter
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
 from genrst.transitions.actions import ActionSet
@@ -243,3 +244,29 @@ def test_encoders_of_members_are_set_by_them_or_for_all(tmp_path: Path, monkeypa
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]
     assert for_all == [(torch.bfloat16, torch.float32, 0.0)] * 2
+
+
+def test_a_segmenter_of_another_model(tmp_path: Path):
+    """Named by its folder as seen from the model's, also by a member; one of its own comes first, whatever is named."""
+    other = write_parser(tmp_path / "other")
+    named = write_parser(tmp_path / "named", has_segmenter=False, segmenter="../other")
+    assert find_segmenter(named) == tmp_path / "named" / ".." / "other" / "segmenter"
+    combined = write_combined(tmp_path / "both", {"../named": 1})
+    place = find_segmenter(combined)
+    assert place is not None
+    assert place.resolve() == other / "segmenter"
+    assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
+    with pytest.raises(CorpusNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
+        load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
+
+
+def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
+    write_parser(tmp_path / "old" / "other")
+    named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
+    combined = write_combined(tmp_path / "old" / "both", {"../named": 1})
+    parsers = {"copy": load(named), "copy of both": load(combined)}
+    expected = [parser(TEXT) for parser in parsers.values()]
+    for name, parser in parsers.items():
+        parser.save(tmp_path / name)
+    shutil.rmtree(tmp_path / "old")
+    assert [load(tmp_path / name)(TEXT) for name in parsers] == expected

@@ -15,6 +15,7 @@ from typing import get_args
 import torch
 
 from genrst.corpora.files import write_atomically
+from genrst.errors import UsageError
 from genrst.model.folder import Precision
 from genrst.model.store import Model, load_model, save_model
 from genrst.model.vocabulary import Vocabulary
@@ -50,7 +51,10 @@ def main() -> None:
 def with_fewer_words(model: Model, n_words: int) -> Model:
     """The model without its rarest words, which become unknown. It must not generate them."""
     embeddings, language_model = model.network.embeddings, model.network.language_model
-    assert language_model is None or language_model.outputs.stop <= n_words, "words that are generated must stay"
+    if language_model is not None and n_words < language_model.outputs.stop:
+        raise UsageError(
+            f"--words: the {language_model.outputs.stop} words that are generated must stay, was: {n_words}"
+        )
     embeddings.weight = torch.nn.Parameter(embeddings.weight[:n_words].detach().clone())
     embeddings.num_embeddings = len(embeddings.weight)
     words = Vocabulary(model.symbols.words.symbols[:n_words])

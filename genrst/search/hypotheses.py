@@ -7,16 +7,13 @@ stack, so thousands of them share nearly everything.
 from dataclasses import dataclass, fields
 from itertools import accumulate
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
 from genrst.errors import GenrstError
+from genrst.search.diagonals import Integers
 from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, can_wait
-
-Integers = NDArray[np.int64]
 
 COLLECT_STACKS = {"cpu": 2**14, "cuda": 2**20}
 """Stacks that are made between two collections of those that no hypothesis reaches any more."""

@@ -1,6 +1,7 @@
 """Recording what a function starts on a GPU, to start it again all at once (a CUDA graph)."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
 import torch
@@ -43,7 +44,11 @@ class Recorder:
             graph.capture_begin(self._pool, capture_error_mode="thread_local")
             try:
                 result = function()
-            finally:
-                graph.capture_end()
+            except Exception:
+                # A recording that was broken off has an error of its own, which must not hide the first one.
+                with suppress(RuntimeError):
+                    graph.capture_end()
+                raise
+            graph.capture_end()
         self._graphs.append(graph)
         return graph, result

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from genrst.errors import TrainingError
+from genrst.errors import ConfigError, TrainingError
 from genrst.model.batch import Batch, make_batch
 from genrst.model.example import follow_gold
 from genrst.model.network import LogProbabilities, Network
@@ -73,6 +73,8 @@ class Trainer:
         self.processes = processes
         self.progress = Progress()
         self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
+        if config.silver_epochs and not prepared.silver:
+            raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
         is_right = prepared.symbols.nucleus_is_right
         self._train_gold = [follow_gold(example, is_right) for example in prepared.train]
         self._train = [*prepared.train, *prepared.silver]

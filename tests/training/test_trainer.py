@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from genrst.errors import TrainingError
+from genrst.errors import ConfigError, TrainingError
 from genrst.model.store import make_network
 from genrst.training.config import TrainingConfig
 from genrst.training.trainer import Record, Trainer
@@ -147,3 +147,8 @@ def test_silver_losses_are_weighted():
     with torch.no_grad():
         found = trainer.network(trainer._make_batch([0]))
     assert float(trainer._train_on([0])) == pytest.approx(-float(found.actions.sum() + found.words.sum()), rel=1e-5)
+
+
+def test_silver_epochs_without_silver_documents_are_an_error():
+    with pytest.raises(ConfigError, match=r"^training.silver_epochs: there must be silver documents .*, was: none$"):
+        make_trainer(config=SILVER)
