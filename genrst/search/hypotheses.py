@@ -16,7 +16,18 @@ from genrst.search.diagonals import Integers
 from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, can_wait
 
 COLLECT_STACKS = {"cpu": 2**14, "cuda": 2**20}
-"""Stacks that are made between two collections of those that no hypothesis reaches any more."""
+"""The most stacks that are made between two collections of those that no hypothesis reaches any more."""
+
+BYTES_PER_STACK = 2**16
+"""What of a GPU's memory there must be for each; the paper's model needs a quarter of it for a unit and a stack."""
+
+
+def stacks_between_collections(device: torch.device) -> int:
+    """How many stacks are made before those are collected that no hypothesis reaches any more."""
+    most = COLLECT_STACKS[device.type]
+    if device.type == "cuda":
+        most = min(most, torch.cuda.get_device_properties(device).total_memory // BYTES_PER_STACK)
+    return most
 
 
 class Columns:
@@ -203,7 +214,7 @@ class Forest:
     @property
     def is_full(self) -> bool:
         """Whether so many stacks were made since the last collection that it is worth another."""
-        return self._stacks.n_rows - self._n_collected > COLLECT_STACKS[self.device.type]
+        return self._stacks.n_rows - self._n_collected > stacks_between_collections(self.device)
 
     def collect(self, stacks: Tensor, depth: int) -> None:
         """Let the scorer forget what these stacks, of at most `depth` units, do not reach any more."""

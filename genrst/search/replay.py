@@ -14,7 +14,7 @@ import torch
 
 from genrst.search.completed import Completed
 from genrst.search.diagonals import Sources, level_sources
-from genrst.search.hypotheses import COLLECT_STACKS, Beams, Forest
+from genrst.search.hypotheses import Beams, Forest, stacks_between_collections
 from genrst.search.recorder import Recorder
 from genrst.search.scorer import EMPTY_STACK
 
@@ -35,7 +35,7 @@ def replay_search(forest: Forest, completed: Completed, n_places: int, max_stack
     recorder = Recorder(forest.device)
     while documents:
         rows_per_pair = len(documents) * (len(sizes[0]) + len(sizes[1])) * n_places
-        most = COLLECT_STACKS[forest.device.type] // rows_per_pair + 1
+        most = stacks_between_collections(forest.device) // rows_per_pair + 1
         n_more = min(most, _pairs_with_half([n_edus[document] - n_pairs for document in documents]))
         forest.hold(n_more * rows_per_pair)
         pair = _Pair(forest, documents, sizes, beams, step)
