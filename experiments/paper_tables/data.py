@@ -1,27 +1,25 @@
 """The documents that models are trained and compared on, as numbers: from a corpus, or from a file of features."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
-from genrst.apps.preparation import prepare_data
+from genrst.apps.preparation import annotate_as_configured, prepare_data
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document, Span
+from genrst.corpora.document import Document
 from genrst.errors import TreeError, UsageError
-from genrst.evaluation.evaluate import evaluate
 from genrst.evaluation.report import Evaluation
 from genrst.model.example import Example
 from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.prepare import prepare, prepare_tree
 from genrst.model.symbols import Symbols
 from genrst.training.config import DataConfig, RunConfig
+from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.transitions.actions import ActionSet
-from genrst.transitions.oracle import tree_of
 from genrst.trees.node import Tree
-from genrst.trees.relations import OPEN, load_inventory
+from genrst.trees.relations import load_inventory
 
 
 @dataclass(frozen=True)
@@ -44,22 +42,7 @@ class Split:
 
     def evaluate(self, computations: Sequence[Sequence[int]]) -> Evaluation:
         """The trees of some computations against the gold ones, also level by level."""
-        gold = list(self._documents([example.actions for example in self.examples]))
-        return evaluate(gold, list(self._documents(computations)), labels="fine", inventory=OPEN)
-
-    def _documents(self, computations: Sequence[Sequence[int]]) -> Iterator[Document]:
-        """Documents without text: an EDU is a character, and a space follows it."""
-        for example, actions in zip(self.examples, computations, strict=True):
-            edus = tuple(Span(2 * edu, 2 * edu + 1) for edu in range(example.n_edus))
-            tree = tree_of(self.symbols.actions[action] for action in actions)
-            sentences, paragraphs = (_spans(part) for part in (example.syntax.sentences, example.syntax.paragraphs))
-            yield Document(example.id, None, edus, tree, sentences=sentences, paragraphs=paragraphs)
-
-
-def _spans(numbers: Sequence[int]) -> tuple[Span, ...]:
-    """Sentences or paragraphs, from the number of that in which each EDU lies."""
-    starts = [edu for edu in range(len(numbers)) if edu == 0 or numbers[edu] != numbers[edu - 1]]
-    return tuple(Span(2 * start, 2 * stop - 1) for start, stop in pairwise([*starts, len(numbers)]))
+        return evaluate_parses(self.examples, computations, self.symbols)
 
 
 def load_features(configs: Sequence[RunConfig], file: Path | None, cache: Path) -> Prepared:
@@ -87,7 +70,7 @@ def load_test(config: DataConfig, prepared: Prepared) -> Split:
     tokenizer = None if prepared.tokenizer is None else PieceTokenizer(prepared.tokenizer)
     examples = [
         prepare(document, symbols, tree, config.lowercase, tokenizer)
-        for document, tree in zip(_annotate(documents, config), trees, strict=True)
+        for document, tree in zip(annotate_as_configured(documents, config), trees, strict=True)
     ]
     return Split("test", examples, symbols)
 
@@ -102,15 +85,3 @@ def _with_labels(symbols: Symbols, trees: Sequence[Tree]) -> Symbols:
     known = symbols.actions.labels
     unseen = [label for label in ActionSet.from_trees(trees).labels if label not in known]
     return dataclasses.replace(symbols, actions=ActionSet((*known, *unseen)))
-
-
-def _annotate(documents: Sequence[Document], config: DataConfig) -> list[Document]:
-    """As training documents are annotated."""
-    from genrst.text.annotate import annotate
-    from genrst.text.pipeline import load_pipeline
-
-    annotated = list(annotate(documents, load_pipeline(config.pipeline)))
-    if config.syntax == "spacy":
-        return annotated
-    pairs = zip(documents, annotated, strict=True)
-    return [dataclasses.replace(own, entities=found.entities) for own, found in pairs]

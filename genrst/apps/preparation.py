@@ -107,9 +107,13 @@ def _prepare(
     inventory = _inventory(config, [*train, *dev])
     trees = [[prepare_tree(_tree(document), inventory) for document in documents] for documents in (train, dev)]
     actions = _actions(*trees)
-    silver = [document for document in silver if _has_known_labels(prepare_tree(_tree(document), inventory), actions)]
-    trees.append([prepare_tree(_tree(document), inventory) for document in silver])
-    train, dev, silver = (_annotate(documents, config) if documents else [] for documents in (train, dev, silver))
+    pairs = [(document, prepare_tree(_tree(document), inventory)) for document in silver]
+    pairs = [(document, tree) for document, tree in pairs if _has_known_labels(tree, actions)]
+    silver = [document for document, _ in pairs]
+    trees.append([tree for _, tree in pairs])
+    train, dev, silver = (
+        annotate_as_configured(documents, config) if documents else [] for documents in (train, dev, silver)
+    )
     symbols = _symbols(config, [*train, *silver], actions)
     train_examples, dev_examples, silver_examples = (
         [
@@ -142,7 +146,7 @@ def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
     return detect_inventory(unit.relation for document in documents for unit in units(_tree(document)))
 
 
-def _annotate(documents: list[Document], config: DataConfig) -> list[Document]:
+def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
     """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
     from genrst.text.annotate import annotate
     from genrst.text.pipeline import load_pipeline

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
@@ -76,7 +77,15 @@ def parseval_f1(evaluation: Evaluation) -> dict[str, float]:
 def _documents(
     examples: Sequence[Example], computations: Sequence[Sequence[int]], symbols: Symbols
 ) -> Iterator[Document]:
-    """Documents without text: only the numbers of EDUs count."""
+    """Documents without text: an EDU is a character, and a space follows it."""
     for example, actions in zip(examples, computations, strict=True):
         edus = tuple(Span(2 * edu, 2 * edu + 1) for edu in range(example.n_edus))
-        yield Document(example.id, None, edus, tree_of(symbols.actions[action] for action in actions))
+        tree = tree_of(symbols.actions[action] for action in actions)
+        sentences, paragraphs = (_spans(part) for part in (example.syntax.sentences, example.syntax.paragraphs))
+        yield Document(example.id, None, edus, tree, sentences=sentences, paragraphs=paragraphs)
+
+
+def _spans(numbers: Sequence[int]) -> tuple[Span, ...]:
+    """Sentences or paragraphs, from the number of that in which each EDU lies."""
+    starts = [edu for edu in range(len(numbers)) if edu == 0 or numbers[edu] != numbers[edu - 1]]
+    return tuple(Span(2 * start, 2 * stop - 1) for start, stop in pairwise([*starts, len(numbers)]))
