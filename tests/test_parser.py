@@ -13,7 +13,7 @@ from genrst.corpora.document import SecondaryEdge, Signal, Span, Token
 from genrst.errors import GenrstError, TreeError, UsageError
 from genrst.items import Text
 from genrst.model.batch import make_batch
-from genrst.model.example import follow_gold
+from genrst.model.example import follow
 from genrst.model.prepare import prepare
 from genrst.model.scorer import NetworkScorer
 from genrst.parser import load
@@ -30,7 +30,7 @@ def own_logp(parser: Parser, document: Document) -> float:
     model = parser.search.members[0].model
     example = prepare(document, model.symbols, document.tree)
     with torch.inference_mode():
-        found = model.network(make_batch([example], [follow_gold(example, model.symbols.nucleus_is_right)]))
+        found = model.network(make_batch([example], [follow(example, model.symbols.nucleus_is_right)]))
     return float(found.actions.sum() + found.words.sum())
 
 

@@ -21,7 +21,7 @@ from genrst.members import Member as ParserMember
 from genrst.model.batch import make_batch
 from genrst.model.config import from_mapping
 from genrst.model.device import choose_device
-from genrst.model.example import Example, follow_gold
+from genrst.model.example import Example, follow
 from genrst.model.store import Model, load_model
 from genrst.model_folder import ParserConfig
 from genrst.model_folder import Search as Kind
@@ -155,7 +155,7 @@ def gold_logp(model: Model, example: Example) -> Logp | None:
     """log p of the gold tree and its words."""
     if max(example.actions) >= len(model.symbols.actions):
         return None
-    gold = follow_gold(example, model.symbols.nucleus_is_right)
+    gold = follow(example, model.symbols.nucleus_is_right)
     batch = make_batch([example], [gold], model.network.window_shape)
     found = model.network(batch.to(model.network.embeddings.weight.device))
     return Logp(float(found.actions.sum()), float(found.words.sum()))

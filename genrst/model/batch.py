@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from genrst.model.example import Example, GoldStates, is_generate
+from genrst.model.example import Example, Followed, is_generate
 from genrst.model.piece_windows import PieceWindows, WindowShape, pack_windows
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
 from genrst.model.vocabulary import EOS_ID
@@ -53,7 +53,8 @@ class Targets:
 class Steps:
     """The steps of all computations, one document after the other."""
 
-    actions: Tensor
+    right_actions: Tensor
+    """Shape: (steps, 2): the actions that are right, the same one twice if there is only one."""
     documents: Tensor
     can_generate: Tensor
     can_reduce: Tensor
@@ -83,7 +84,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents with their gold computations."""
+    """Documents with their followed computations."""
 
     n_edus: tuple[int, ...]
     words: Words
@@ -98,15 +99,17 @@ class Batch:
         return _move(self, torch.device(device))
 
 
-def make_batch(examples: Sequence[Example], gold: Sequence[GoldStates], shape: WindowShape | None = None) -> Batch:
-    """Join documents. The work per batch is a few sorts: everything per document was done by `follow_gold`.
+def make_batch(examples: Sequence[Example], followed: Sequence[Followed], shape: WindowShape | None = None) -> Batch:
+    """Join documents. The work per batch is a few sorts: everything per document was done by `follow`.
 
     `shape` is that of the windows of a network with a pretrained encoder.
     """
     n_edus = tuple(example.n_edus for example in examples)
     words = pack_words(examples)
     windows = None if shape is None else pack_windows(examples, shape)
-    return Batch(n_edus, words, _targets(examples, words), _steps(examples, gold), _trees(examples, gold), windows)
+    return Batch(
+        n_edus, words, _targets(examples, words), _steps(examples, followed), _trees(examples, followed), windows
+    )
 
 
 def pack_words(examples: Sequence[Example]) -> Words:
@@ -154,10 +157,10 @@ def _targets(examples: Sequence[Example], words: Words) -> Targets:
     )
 
 
-def _steps(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Steps:
+def _steps(examples: Sequence[Example], followed: Sequence[Followed]) -> Steps:
     read, generate, reduce = [], [], []
     for first, example, states in zip(
-        accumulate((e.n_edus + 1 for e in examples), initial=0), examples, gold, strict=False
+        accumulate((e.n_edus + 1 for e in examples), initial=0), examples, followed, strict=False
     ):
         n_read = _n_read(example)
         depth = np.concatenate([[0], states.computation.depth[:-1]])
@@ -165,15 +168,15 @@ def _steps(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Steps:
         generate.append(n_read < example.n_edus)
         reduce.append(depth >= 2)
     return Steps(
-        _join([np.asarray(example.actions, dtype=np.int64) for example in examples]),
+        _join([states.right_actions for states in followed]),
         torch.from_numpy(np.repeat(np.arange(len(examples)), [len(example.actions) for example in examples])),
         _join(generate),
         _join(reduce),
-        _join([states.features.words for states in gold]),
-        _join([states.features.comparisons for states in gold]),
-        _join([states.features.deprels for states in gold]),
-        _join([states.features.layout for states in gold]),
-        torch.from_numpy(_direct_edus(examples, gold)),
+        _join([states.features.words for states in followed]),
+        _join([states.features.comparisons for states in followed]),
+        _join([states.features.deprels for states in followed]),
+        _join([states.features.layout for states in followed]),
+        torch.from_numpy(_direct_edus(examples, followed)),
         _join([np.append(boundaries(e.syntax), 0)[_n_read(e)] for e in examples]),
         _join(read),
     )
@@ -186,10 +189,10 @@ def _n_read(example: Example) -> IntArray:
     return n_read
 
 
-def _direct_edus(examples: Sequence[Example], gold: Sequence[GoldStates]) -> IntArray:
+def _direct_edus(examples: Sequence[Example], followed: Sequence[Followed]) -> IntArray:
     n_edus = sum(example.n_edus for example in examples)
     parts = []
-    for first, states in zip(accumulate((e.n_edus for e in examples), initial=0), gold, strict=False):
+    for first, states in zip(accumulate((e.n_edus for e in examples), initial=0), followed, strict=False):
         run = states.computation
         of_unit = first + np.stack([run.start, run.stop - 1, run.nuclear], axis=1)
         # The last row is for no unit: below = −1 takes it, and so does the state before the first step.
@@ -199,8 +202,8 @@ def _direct_edus(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Int
     return np.concatenate(parts)
 
 
-def _trees(examples: Sequence[Example], gold: Sequence[GoldStates]) -> Trees:
-    runs = [states.computation for states in gold]
+def _trees(examples: Sequence[Example], followed: Sequence[Followed]) -> Trees:
+    runs = [states.computation for states in followed]
     first_steps = np.concatenate([[0], np.cumsum([len(run) for run in runs])[:-1]])
     first_edus = np.concatenate([[0], np.cumsum([example.n_edus for example in examples])[:-1]])
 

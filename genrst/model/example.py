@@ -51,20 +51,23 @@ class StateFeatures(NamedTuple):
     """Shape: (states, 6): three numbers of the top unit, three of the second."""
 
 
-class GoldStates(NamedTuple):
-    """The gold computation and the features of the state before each of its steps."""
+class Followed(NamedTuple):
+    """A computation, the features of the state before each of its steps, and what is right to do there."""
 
     computation: Computation
     features: StateFeatures
+    right_actions: IntArray
+    """Shape: (steps, 2): the actions that are right, the same one twice if there is only one."""
 
 
-def follow_gold(example: Example, nucleus_is_right: Sequence[bool]) -> GoldStates:
-    """Run the gold actions of an example."""
+def follow(example: Example, nucleus_is_right: Sequence[bool]) -> Followed:
+    """Run the actions of an example, all of which are right."""
     computation = run(example.actions, nucleus_is_right)
     rows = [encode_features(example, _features_before(example, computation, step)) for step in range(len(computation))]
     words, comparisons, deprels = zip(*rows, strict=True)
     layout = _layouts(boundaries(example.syntax), computation)
-    return GoldStates(computation, StateFeatures(np.array(words), np.array(comparisons), np.array(deprels), layout))
+    features = StateFeatures(np.array(words), np.array(comparisons), np.array(deprels), layout)
+    return Followed(computation, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
 
 
 def _layouts(found: Sequence[int], computation: Computation) -> IntArray:

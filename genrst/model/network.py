@@ -160,7 +160,10 @@ class Network(nn.Module):
     def _action_logp(self, batch: Batch, states: Tensor) -> Tensor:
         steps = batch.steps
         logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce, steps.boundaries)
-        return logp.gather(1, steps.actions[:, None])[:, 0]
+        first, second = logp.gather(1, steps.right_actions).unbind(dim=1)
+        return torch.where(
+            steps.right_actions[:, 0] == steps.right_actions[:, 1], first, torch.logaddexp(first, second)
+        )
 
     def _word_logp(self, batch: Batch, states: Tensor, packed: PackedSequence, is_blank: Tensor | None) -> Tensor:
         assert self.language_model is not None

@@ -11,7 +11,7 @@ from genrst.evaluation.constituents import ASPECTS
 from genrst.evaluation.evaluate import evaluate
 from genrst.evaluation.report import Evaluation
 from genrst.model.batch import make_batch
-from genrst.model.example import Example, GoldStates
+from genrst.model.example import Example, Followed
 from genrst.model.network import Network
 from genrst.model.scorer import NetworkScorer
 from genrst.model.symbols import Symbols
@@ -39,7 +39,7 @@ class Likelihood:
 
 
 def gold_likelihood(
-    network: Network, examples: Sequence[Example], gold: Sequence[GoldStates], batch_documents: int
+    network: Network, examples: Sequence[Example], gold: Sequence[Followed], batch_documents: int
 ) -> Likelihood:
     """The likelihood of gold trees and their words."""
     device = network.embeddings.weight.device

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from genrst.errors import ConfigError, TrainingError
 from genrst.model.batch import Batch, make_batch
-from genrst.model.example import follow_gold
+from genrst.model.example import follow
 from genrst.model.network import LogProbabilities, Network
 from genrst.model.pretrained_encoder import PretrainedEncoder
 from genrst.model.vocabulary import SPECIALS
@@ -76,11 +76,11 @@ class Trainer:
         if config.silver_epochs and not prepared.silver:
             raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
         is_right = prepared.symbols.nucleus_is_right
-        self._train_gold = [follow_gold(example, is_right) for example in prepared.train]
+        self._train_gold = [follow(example, is_right) for example in prepared.train]
         self._train = [*prepared.train, *prepared.silver]
         if config.silver_epochs:
-            self._train_gold += [follow_gold(example, is_right) for example in prepared.silver]
-        self._dev_gold = [follow_gold(example, is_right) for example in prepared.dev]
+            self._train_gold += [follow(example, is_right) for example in prepared.silver]
+        self._dev_gold = [follow(example, is_right) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
         """Train until there is no more progress on dev, or the last epoch."""

@@ -3,7 +3,7 @@ import torch
 
 from genrst.model.batch import make_batch
 from genrst.model.config import ModelConfig
-from genrst.model.example import Example, follow_gold
+from genrst.model.example import Example, follow
 from genrst.model.network import Network
 from genrst.model.vocabulary import FIRST_OUTPUT_ID, SPECIALS
 from tests.model.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
@@ -36,7 +36,7 @@ def make_network(kind: str, seed: int = 0) -> Network:
 
 
 def batch_of(examples: list[Example]):
-    return make_batch(examples, [follow_gold(example, NUCLEUS_IS_RIGHT) for example in examples])
+    return make_batch(examples, [follow(example, NUCLEUS_IS_RIGHT) for example in examples])
 
 
 def random_blanks(n_documents: int, seed: int = 1) -> torch.Tensor:

@@ -7,7 +7,7 @@ import torch
 from genrst.model import pretrained_encoder
 from genrst.model.batch import Batch, make_batch
 from genrst.model.config import ModelConfig
-from genrst.model.example import Example, follow_gold
+from genrst.model.example import Example, follow
 from genrst.model.network import Network
 from genrst.model.piece_windows import pack_windows
 from genrst.model.pretrained_encoder import PretrainedEncoder
@@ -32,7 +32,7 @@ def make_network(config: ModelConfig, kind: str) -> Network:
 
 
 def batch_of(network: Network, examples: list[Example]) -> Batch:
-    gold = [follow_gold(example, NUCLEUS_IS_RIGHT) for example in examples]
+    gold = [follow(example, NUCLEUS_IS_RIGHT) for example in examples]
     return make_batch(examples, gold, network.window_shape)
 
 

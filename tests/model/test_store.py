@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 
 from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError
-from genrst.model.example import follow_gold
+from genrst.model.example import follow
 from genrst.model.folder import CONFIG, SYMBOLS, WEIGHTS
 from genrst.model.store import Model, load_model, make_network, save_model
 from genrst.training.dev import gold_likelihood
@@ -40,7 +40,7 @@ def test_a_model_comes_back_bit_for_bit(kind: str, tmp_path: Path):
     for name, tensor in loaded.network.state_dict().items():
         assert tensor.dtype == torch.float32
         assert torch.equal(tensor, weights[name]), name
-    gold = [follow_gold(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
+    gold = [follow(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
     scores = [gold_likelihood(one.network, PREPARED.dev, gold, 2) for one in (model, loaded)]
     assert scores[0] == scores[1]
 

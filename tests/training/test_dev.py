@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from genrst.evaluation.evaluate import evaluate
-from genrst.model.example import follow_gold
+from genrst.model.example import follow
 from genrst.model.scorer import NetworkScorer
 from genrst.model.store import make_network
 from genrst.search.beam import search_greedily
@@ -19,7 +19,7 @@ from tests.training.samples import SMALL, make_document, prepare_samples
 torch.set_num_threads(1)
 PREPARED = prepare_samples()
 SYMBOLS = PREPARED.symbols
-GOLD = [follow_gold(example, SYMBOLS.nucleus_is_right) for example in PREPARED.dev]
+GOLD = [follow(example, SYMBOLS.nucleus_is_right) for example in PREPARED.dev]
 
 
 def random_network(kind: str, seed: int = 1):
