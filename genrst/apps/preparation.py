@@ -17,7 +17,7 @@ from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.prepare import mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.training.config import DataConfig
-from genrst.training.prepared import Prepared, content_key, load_prepared, save_prepared
+from genrst.training.prepared import COLUMNS, Prepared, content_key, load_prepared, save_prepared
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Tree, units
 from genrst.trees.relations import Inventory, detect_inventory, load_inventory
@@ -33,7 +33,8 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
     """
     tokenizer = None if encoder is None else find_tokenizer(encoder)
     train, dev = _read(config, config.train_split), _read(config, config.dev_split)
-    train, silver = _choose_genres(config.genres, train, _read_silver(config))
+    is_chosen = choose_genres(config.genres, train)
+    train, silver = (list(filter(is_chosen, documents)) for documents in (train, _read_silver(config)))
     path = cache / f"{content_key([*train, *dev, *silver], _settings(config, tokenizer))}.npz"
     make_once(path, lambda: save_prepared(_prepare(config, train, dev, silver, tokenizer), path))
     return load_prepared(path), path
@@ -56,6 +57,8 @@ def _settings(config: DataConfig, tokenizer: PieceTokenizer | None) -> dict[str,
 
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "genres")}
     settings |= {"pipeline": pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
+    # A file with less than is now prepared is made again.
+    settings["columns"] = COLUMNS
     return settings if tokenizer is None else settings | {"tokenizer": tokenizer.json}
 
 
@@ -83,18 +86,15 @@ def _read_silver(config: DataConfig) -> list[Document]:
     return [document for document in progress(corpus, "reading silver", len(corpus)) if document.tree is not None]
 
 
-def _choose_genres(
-    genres: Sequence[str], train: list[Document], silver: list[Document]
-) -> tuple[list[Document], list[Document]]:
-    """The documents of these genres; all if none is named."""
+def choose_genres(genres: Sequence[str], train: Iterable[Document]) -> Callable[[Document], bool]:
+    """Whether a document is of one of these genres, which training documents must have; all are if none is named."""
     if not genres:
-        return train, silver
+        return lambda document: True
     known = {document.metadata.get("genre", "") for document in train} - {""}
     if unknown := [genre for genre in genres if genre not in known]:
         names = ", ".join(sorted(known)) or "those of the training documents, which have none"
         raise ConfigError(f"data.genres: a genre must be one of {names}, was: {unknown[0]!r}")
-    chosen, more = ([one for one in some if one.metadata.get("genre") in genres] for some in (train, silver))
-    return chosen, more
+    return lambda document: document.metadata.get("genre") in genres
 
 
 def _prepare(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.apps.messages import tell
-from genrst.apps.preparation import file_version, make_once
+from genrst.apps.preparation import choose_genres, file_version, make_once
 from genrst.apps.progress import progress
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
@@ -44,16 +44,19 @@ UNUSED_PIPES = ("ner", "lemmatizer")
 
 def prepare_segmenter_data(config: SegmenterDataConfig, cache: Path) -> tuple[SegmenterPrepared, Path]:
     """The prepared features of a configuration and their file: from the cache, or made and put there."""
-    sources = {split: _read(config, split) for split in (config.train_split, config.dev_split)}
+    train, dev = _read(config, config.train_split), _read(config, config.dev_split)
+    is_chosen = choose_genres(config.genres, train)
+    train = list(filter(is_chosen, train))
     silver: Iterable[Document] = load_corpus(config.silver) if config.silver else ()
-    path = cache / f"{content_key(chain(*sources.values(), silver), _settings(config))}.npz"
-    make_once(path, lambda: save_segmenter_data(_prepare(config, sources, silver), path))
+    # Silver documents are many: they are read twice rather than kept.
+    path = cache / f"{content_key(chain(train, dev, filter(is_chosen, silver)), _settings(config))}.npz"
+    make_once(path, lambda: save_segmenter_data(_prepare(config, train, dev, filter(is_chosen, silver)), path))
     return load_segmenter_data(path), path
 
 
 def _settings(config: SegmenterDataConfig) -> dict[str, object]:
     """All that prepared features depend on besides the documents."""
-    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "silver")}
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "silver", "genres")}
     settings |= {"kind": KIND, "format": FORMAT, "pipeline": pipeline_version(config.pipeline)}
     vectors = file_version(config.vectors)
     return settings if vectors is None else settings | {"vectors_file": vectors}
@@ -67,11 +70,10 @@ def _read(config: SegmenterDataConfig, split: str) -> list[Document]:
 
 
 def _prepare(
-    config: SegmenterDataConfig, sources: dict[str, list[Document]], silver: Iterable[Document]
+    config: SegmenterDataConfig, train: list[Document], dev: list[Document], silver: Iterable[Document]
 ) -> SegmenterPrepared:
     pipeline = load_pipeline(config.pipeline)
     opened = OpenSymbols()
-    train, dev = sources[config.train_split], sources[config.dev_split]
     chosen = {
         "train": _examples(train, (_as_it_is,), opened, pipeline, "training documents"),
         "train_raw": _examples(train, (_as_raw,), opened, pipeline, "training documents, raw"),

@@ -20,6 +20,7 @@ from genrst.corpora.json_format import read_json, write_json
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.items import Failure
 from genrst.text.layout import paragraphs
+from genrst.text.speakers import with_speakers
 
 if TYPE_CHECKING:
     from genrst.model_folder import Search
@@ -107,13 +108,15 @@ def from_spacy(doc: Doc) -> Document:
         Token(token.idx, token.idx + len(token), numbers.get(token.head.i, number), token.dep_, token.tag_)
         for number, token in enumerate(kept)
     )
+    sentences = [Span(sentence.start_char, sentence.end_char) for sentence in doc.sents]
+    found = paragraphs(doc.text)
     return Document(
         "text",
         doc.text,
         (Span(tokens[0].start, tokens[-1].end),),
         tokens=tokens,
-        sentences=tuple(Span(sentence.start_char, sentence.end_char) for sentence in doc.sents),
-        paragraphs=paragraphs(doc.text),
+        sentences=with_speakers(sentences, doc.text, found),
+        paragraphs=found,
         entities=tuple(Span(entity.start_char, entity.end_char, entity.label_) for entity in doc.ents),
     )
 

@@ -3,20 +3,18 @@
 import torch
 from torch import Tensor, nn
 
-from genrst.transitions.layout import Boundary
-
 
 class ActionHead(nn.Module):
     """Scores for GEN (column 0) and every RE(r, n).
 
-    With kinds, GEN with a new sentence and GEN with a new paragraph stand in two more columns at the end. The text says
-    which kind comes, so only that one is asked for.
+    If GEN comes in several kinds, all but the first (with a new sentence, with a new paragraph, …) stand in columns at
+    the end. The text says which kind comes, so only that one is asked for.
     """
 
-    def __init__(self, state_size: int, n_labels: int, has_kinds: bool = False) -> None:
+    def __init__(self, state_size: int, n_labels: int, n_kinds: int = 1) -> None:
         super().__init__()
         self.n_labels = n_labels
-        self.scores = nn.Linear(state_size, 1 + n_labels + (len(Boundary) - 1) * has_kinds)
+        self.scores = nn.Linear(state_size, n_kinds + n_labels)
 
     def forward(self, states: Tensor, can_generate: Tensor, can_reduce: Tensor, boundaries: Tensor) -> Tensor:
         """Log-probabilities of the actions; illegal ones have −∞. `boundaries` are what the next EDUs begin.

@@ -10,11 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from genrst.model.example import Example, Followed, is_generate
+from genrst.model.example import Example, Followed, is_generate, n_read
 from genrst.model.piece_windows import PieceWindows, WindowShape, pack_windows
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
 from genrst.model.vocabulary import EOS_ID
-from genrst.transitions.layout import boundaries
 
 Part = TypeVar("Part")
 
@@ -162,10 +161,10 @@ def _steps(examples: Sequence[Example], followed: Sequence[Followed]) -> Steps:
     for first, example, states in zip(
         accumulate((e.n_edus + 1 for e in examples), initial=0), examples, followed, strict=False
     ):
-        n_read = _n_read(example)
+        n_before = n_read(example.actions)
         depth = np.concatenate([[0], states.computation.depth[:-1]])
-        read.append(first + n_read)
-        generate.append(n_read < example.n_edus)
+        read.append(first + n_before)
+        generate.append(n_before < example.n_edus)
         reduce.append(depth >= 2)
     return Steps(
         _join([states.right_actions for states in followed]),
@@ -177,16 +176,9 @@ def _steps(examples: Sequence[Example], followed: Sequence[Followed]) -> Steps:
         _join([states.features.deprels for states in followed]),
         _join([states.features.layout for states in followed]),
         torch.from_numpy(_direct_edus(examples, followed)),
-        _join([np.append(boundaries(e.syntax), 0)[_n_read(e)] for e in examples]),
+        _join([states.features.boundaries for states in followed]),
         _join(read),
     )
-
-
-def _n_read(example: Example) -> IntArray:
-    """The EDUs read before each step."""
-    is_generated = np.asarray(example.actions) == 0
-    n_read: IntArray = np.cumsum(is_generated) - is_generated
-    return n_read
 
 
 def _direct_edus(examples: Sequence[Example], followed: Sequence[Followed]) -> IntArray:

@@ -53,6 +53,8 @@ class ModelConfig:
     layout_size: int | None = None
     """Width of embeddings of the layout of units. With it GEN comes in three kinds: in a sentence, with a new sentence,
     with a new paragraph. The paper has neither."""
+    layout_kinds: bool = False
+    """Whether headings, list items and turns of speakers are kinds, too; then there are six. Needs `layout_size`."""
     direct_size: int | None = None
     """Width to which the first, last and nuclear EDU of the top two units enter the state (not the paper's)."""
     hidden_size: int | None = None
@@ -66,12 +68,14 @@ class ModelConfig:
         check_sizes(dataclasses.asdict(self), "model")
         # Something around the text, and a piece of it.
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
+        if self.layout_kinds and self.layout_size is None:
+            raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), was: none")
 
 
 def check_sizes(settings: Mapping[str, object], where: str) -> None:
     """Raise an error for a width below 1 or a share that is none; `where` is the name of the table."""
     for name, value in settings.items():
-        if isinstance(value, int) and value < 1:
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
             raise ConfigError(f"{where}.{name}: the value must be 1 or more, was: {value}")
         if isinstance(value, float) and not 0 <= value < 1:
             raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")

@@ -49,6 +49,8 @@ class StateFeatures(NamedTuple):
     """Shape: (states)"""
     layout: IntArray
     """Shape: (states, 6): three numbers of the top unit, three of the second."""
+    boundaries: IntArray
+    """Shape: (states): what the next EDU begins; 0 when none is left."""
 
 
 class Followed(NamedTuple):
@@ -60,13 +62,16 @@ class Followed(NamedTuple):
     """Shape: (steps, 2): the actions that are right, the same one twice if there is only one."""
 
 
-def follow(example: Example, nucleus_is_right: Sequence[bool]) -> Followed:
-    """Run the actions of an example, all of which are right."""
+def follow(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Followed:
+    """Run the actions of an example, all of which are right; `has_kinds` is that of the network."""
     computation = run(example.actions, nucleus_is_right)
     rows = [encode_features(example, _features_before(example, computation, step)) for step in range(len(computation))]
     words, comparisons, deprels = zip(*rows, strict=True)
-    layout = _layouts(boundaries(example.syntax), computation)
-    features = StateFeatures(np.array(words), np.array(comparisons), np.array(deprels), layout)
+    found = boundaries(example.syntax, has_kinds)
+    following = np.array([*found, 0])[n_read(example.actions)]
+    features = StateFeatures(
+        np.array(words), np.array(comparisons), np.array(deprels), _layouts(found, computation), following
+    )
     return Followed(computation, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
 
 
@@ -106,3 +111,10 @@ def encode_features(example: Example, features: Features) -> tuple[list[int], tu
 def is_generate(actions: Sequence[int]) -> IntArray:
     """The steps at which an EDU is generated."""
     return np.flatnonzero(np.asarray(actions) == GENERATE)
+
+
+def n_read(actions: Sequence[int]) -> IntArray:
+    """The EDUs read before each step."""
+    is_generated = np.asarray(actions) == GENERATE
+    before: IntArray = np.cumsum(is_generated) - is_generated
+    return before

@@ -16,7 +16,7 @@ from genrst.model.schedule import IntArray
 from genrst.model.vocabulary import NONE_ID, PAD_ID
 from genrst.transitions.feature_tables import HeadWordTables, dominance_tables, head_word_tables
 from genrst.transitions.features import NOTHING, Comparison, Syntax
-from genrst.transitions.layout import SIZES, boundaries
+from genrst.transitions.layout import SIZES, boundaries, n_boundaries
 
 
 class LookedUp(NamedTuple):
@@ -53,16 +53,17 @@ def join_syntax(parts: Sequence[Syntax]) -> Syntax:
 class FeatureLookup:
     """The tables of some documents, packed: what is known about where units start and stop is one look-up each."""
 
-    def __init__(self, examples: Sequence[Example], device: torch.device) -> None:
+    def __init__(self, examples: Sequence[Example], device: torch.device, has_kinds: bool = False) -> None:
         syntax = join_syntax([example.syntax for example in examples])
-        found = [boundary for example in examples for boundary in boundaries(example.syntax)]
+        found = np.array([boundary for example in examples for boundary in boundaries(example.syntax, has_kinds)])
+        layout = _layout(found, n_boundaries(has_kinds))
         words = np.concatenate([*(example.token_words for example in examples), [PAD_ID]])
         heads = head_word_tables(syntax)
 
         def moved(values: IntArray) -> Tensor:
             return torch.from_numpy(values).to(device)
 
-        self._starts = moved(np.column_stack([_of_starts(heads, words), _ends(syntax), _layout(found)]))
+        self._starts = moved(np.column_stack([_of_starts(heads, words), _ends(syntax), layout]))
         self._stops = moved(_of_stops(heads, words))
         self._inside = moved(words[heads.inside])
         # One more, so that there is always something to look up.
@@ -129,7 +130,7 @@ class FeatureLookup:
     def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
         """As `genrst.transitions.layout.unit_layout` has it.
 
-        Shape: (2, states, 3), (2, states), (2, states) → (2, states, 3)
+        Shape: (2, states, boundaries), (2, states), (2, states) → (2, states, 3)
         """
         inside = (of_start[..., 1:] < stop[..., None]).sum(dim=2)
         size = torch.bucketize(stop - start, self._sizes, right=True)
@@ -159,13 +160,13 @@ def _ends(syntax: Syntax) -> IntArray:
     )
 
 
-def _layout(found: Sequence[int]) -> IntArray:
-    """What each EDU begins, the next that begins a sentence or a paragraph, the next that begins a paragraph."""
-    rows, following = [], (len(found), len(found))
-    for edu in range(len(found) - 1, -1, -1):
-        rows.append((found[edu], *following))
-        following = (edu if found[edu] >= 1 else following[0], edu if found[edu] == 2 else following[1])
-    return np.array(rows[::-1])
+def _layout(found: IntArray, n_boundaries: int) -> IntArray:
+    """What each EDU begins; then, for each boundary but the weakest, the next EDU with it or a stronger one."""
+    columns = [found]
+    for boundary in range(1, n_boundaries):
+        places = np.append(np.flatnonzero(found >= boundary), len(found))
+        columns.append(places[np.searchsorted(places, np.arange(len(found)), side="right")])
+    return np.column_stack(columns)
 
 
 def _dominance(syntax: Syntax, words: IntArray) -> IntArray:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, CorpusNotFoundError
 from genrst.model.config import Config, from_mapping
+from genrst.model.low_rank import merged
 
 CONFIG, SYMBOLS, WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 
@@ -38,7 +39,7 @@ def save_folder(network: nn.Module, config: Any, symbols: object, folder: Path, 
     """Write a network, its configuration (a dataclass) and its symbols (plain data). Each file is replaced at once."""
     write_atomically(folder / CONFIG, json.dumps(dataclasses.asdict(config), indent=1))
     write_atomically(folder / SYMBOLS, json.dumps(symbols, ensure_ascii=False))
-    write_atomically(folder / WEIGHTS, save(_pack(network.state_dict(), precision)))
+    write_atomically(folder / WEIGHTS, save(_pack(merged(network), precision)))
 
 
 def load_folder(

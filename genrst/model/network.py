@@ -27,6 +27,7 @@ from genrst.model.stack import StackLSTM
 from genrst.model.state import StateLayer
 from genrst.model.states import stack_rows
 from genrst.model.vocabulary import SPECIALS, UNK_ID
+from genrst.transitions.layout import n_boundaries
 
 
 class LogProbabilities(NamedTuple):
@@ -66,7 +67,8 @@ class Network(nn.Module):
             if config.kind == "generative"
             else None
         )
-        self.action_head = ActionHead(self.state.size, n_labels, has_kinds=config.layout_size is not None)
+        n_kinds = 1 if config.layout_size is None else n_boundaries(self.has_kinds)
+        self.action_head = ActionHead(self.state.size, n_labels, n_kinds)
         self.document = (
             DocumentEncoder(edu_size, config.document_size, config.kind == "generative")
             if config.document_size
@@ -89,6 +91,11 @@ class Network(nn.Module):
         if self.language_model is None:
             return LogProbabilities(action_logp, action_logp.new_zeros(0))
         return LogProbabilities(action_logp, self._word_logp(batch, states, packed, is_blank))
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether it tells headings, list items and turns of speakers from other paragraphs."""
+        return self.config.layout_kinds
 
     @property
     def window_shape(self) -> WindowShape | None:

@@ -18,10 +18,13 @@ from genrst.model.schedule import IntArray
 from genrst.model.symbols import Symbols
 from genrst.model.vocabulary import UNK_ID
 from genrst.transitions.features import Syntax
+from genrst.transitions.layout import Kind
 from genrst.transitions.oracle import actions_of
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree, relabel
 from genrst.trees.relations import Inventory
+
+_PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ def prepare(
         masked.edu_tokens,
         document.sentence_of_edus(),
         document.paragraph_of_edus(),
+        edu_kinds(document),
     )
     return Example(
         document.id,
@@ -102,6 +106,24 @@ def prepare(
         () if tree is None else _gold_actions(tree, symbols, document.id),
         *_join(tokenizer(_edu_texts(document)) if tokenizer else []),
     )
+
+
+def edu_kinds(document: Document) -> list[int]:
+    """What each EDU begins, as `Kind`: by sentences and paragraphs, by what paragraphs are, and by who speaks."""
+    sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
+    labels = [span.label for span in document.paragraphs] or [""]
+    speakers = [span.label for span in document.sentences] or [""]
+    found = [_PARAGRAPH_KINDS.get(labels[paragraphs[0]], Kind.PARAGRAPH)]
+    for edu in range(1, len(document.edus)):
+        before, now = speakers[sentences[edu - 1]], speakers[sentences[edu]]
+        if paragraphs[edu] != paragraphs[edu - 1]:
+            other = Kind.TURN if now and now != before else Kind.PARAGRAPH
+            found.append(_PARAGRAPH_KINDS.get(labels[paragraphs[edu]], other))
+        elif sentences[edu] != sentences[edu - 1]:
+            found.append(Kind.TURN if before and now and now != before else Kind.SENTENCE)
+        else:
+            found.append(Kind.NOTHING)
+    return [int(kind) for kind in found]
 
 
 def _edu_texts(document: Document) -> list[str]:

@@ -37,7 +37,7 @@ class NetworkScorer:
         self._is_right = torch.tensor(nucleus_is_right[1:], device=self.device)
         edus = network.encode_edus(examples)
         ahead = network.lookahead(edus, list(self.n_edus)) if network.lookahead is not None else None
-        self._features = FeatureLookup(examples, self.device)
+        self._features = FeatureLookup(examples, self.device, network.has_kinds)
         self._state_scores = StateScores(network, examples, edus, ahead)
         self._word_scores = WordScores(network, examples) if network.language_model is not None else None
         self._split_inputs(edus)

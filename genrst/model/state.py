@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from genrst.model.config import ModelConfig
-from genrst.transitions.layout import N_CLASSES
+from genrst.transitions.layout import n_classes
 
 N_DIRECT = 6
 """EDUs that are seen directly: the first, the last and the nuclear one of the top unit, then of the second."""
@@ -20,7 +20,7 @@ class StateLayer(nn.Module):
     def __init__(self, config: ModelConfig, features_size: int, lookahead_size: int) -> None:
         super().__init__()
         self.layout = nn.ModuleList(
-            nn.Embedding(n_classes, config.layout_size) for n_classes in N_CLASSES * 2 if config.layout_size
+            nn.Embedding(n, config.layout_size) for n in n_classes(config.layout_kinds) * 2 if config.layout_size
         )
         self.direct = (
             nn.Linear(2 * config.edu_size, N_DIRECT * config.direct_size, bias=False) if config.direct_size else None

@@ -1,7 +1,8 @@
 """Syntax and entities for documents: tokens, heads, dependency relations, sentences, by spaCy.
 
 What a document already has is kept: its EDUs always (a token never crosses one), its tokens and its sentences if it
-has them; where sentences are unknown, every paragraph starts one. Not here: finding the EDUs.
+has them; where sentences are unknown, every paragraph starts one, and those of a turn say who speaks. Not here: finding
+the EDUs.
 """
 
 import re
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from genrst.corpora.document import Document, Span, Token
 from genrst.errors import GenrstError, MissingDependencyError, TreeError
 from genrst.text.layout import ITEM, ends_sentence
+from genrst.text.speakers import TURN, with_speakers
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,6 +29,7 @@ WORD = 200
 
 # At most 1,000 whole words, so that spaCy's own limit of 1,000,000 characters is far, or a part of a longer word.
 _STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
+_MARKS = {"item": ITEM, "sp": TURN}
 _NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
 
 
@@ -114,13 +117,14 @@ class _Paragraph:
     """What a paragraph says about its sentences."""
 
     free: int
-    """Where the first sentence may end: a heading is one sentence, the mark of a list item (`1.`) is none."""
+    """Where the first sentence may end: a heading is one; the mark of an item (`1.`) and a speaker's name are none."""
     is_lower: bool
     """Whether it starts with a lower-case letter, so that others may after a full stop, too."""
 
     @classmethod
     def of(cls, text: str, span: Span) -> "_Paragraph":
-        mark = ITEM.match(text, span.start) if span.label == "item" else None
+        pattern = _MARKS.get(span.label)
+        mark = pattern.match(text, span.start) if pattern else None
         free = span.end if span.label == "head" else mark.end() if mark else span.start
         return cls(free, text[span.start : span.start + 1].islower())
 
@@ -200,5 +204,6 @@ def _join(source: _Tokenised, parts: "Iterable[tuple[_Piece, Doc]]") -> Document
         ]
         entities += [Span(spans[e.start].start, spans[e.end - 1].end, e.label_) for e in doc.ents]
         sentences += [Span(spans[s.start].start, spans[s.end - 1].end) for s in doc.sents]
-    known = source.document.sentences
-    return replace(source.document, tokens=tuple(tokens), entities=tuple(entities), sentences=known or tuple(sentences))
+    document = source.document
+    found = document.sentences or with_speakers(sentences, document.text or "", document.paragraphs)
+    return replace(document, tokens=tuple(tokens), entities=tuple(entities), sentences=found)

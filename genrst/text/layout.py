@@ -1,15 +1,19 @@
-"""Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`) and list items (`item`).
+"""Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`), list items (`item`) and turns (`sp`).
 
-A blank line always ends a paragraph; headings, rules (`---`) and list items need none. Other line ends stay inside a
-paragraph, as in hard-wrapped text and poems, unless a line of the block is too long to have been wrapped: then a line
-that ends like a sentence ends its paragraph. Not here: sentences (`genrst.text.annotate`).
+A blank line always ends a paragraph; headings, rules (`---`), list items and, in transcripts, the turns of speakers
+need none. Other line ends stay inside a paragraph, as in hard-wrapped text and poems, unless a line of the block is too
+long to have been wrapped: then a line that ends like a sentence ends its paragraph. Not here: sentences
+(`genrst.text.annotate`), and what the name of a speaker looks like (`genrst.text.speakers`).
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from genrst.corpora.document import Span
+from genrst.text.speakers import speaker
 
 TITLE_WORDS = 12
 """The most words of a heading; nine in ten headings of GUM have no more than 10."""
@@ -32,9 +36,11 @@ _NOT_IN_TITLE = (*_FINAL, *",;—–-")
 def paragraphs(text: str) -> tuple[Span, ...]:
     """The paragraphs of a text, in order, without white space around them; every other character is in one.
 
-    The label of a span is `p`, `head` or `item`. Markup (`#`, `-`, `1.`) is part of its paragraph.
+    The label of a span is `p`, `head`, `item` or `sp`. Markup (`#`, `-`, `1.`) and names are part of their paragraphs.
     """
-    found = [paragraph for block in _blocks(text) for paragraph in _split(block)]
+    blocks = list(_blocks(text))
+    speakers = _speakers(blocks)
+    found = [paragraph for block in blocks for paragraph in _split(block, speakers)]
     for paragraph in found[:-1]:  # a short line with nothing below it is a text, or a signature
         if paragraph.is_title:
             paragraph.label = "head"
@@ -64,6 +70,10 @@ class _Line:
     @property
     def is_item(self) -> bool:
         return not self.is_rule and ITEM.match(self.text) is not None
+
+    @property
+    def speaker(self) -> str:
+        return speaker(self.text)
 
     @property
     def is_marked(self) -> bool:
@@ -114,18 +124,52 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
         yield block
 
 
-def _split(block: list[_Line]) -> list[_Paragraph]:
+def _speakers(blocks: Sequence[list[_Line]]) -> Collection[str]:
+    """The names before the turns of a transcript; none in any other text.
+
+    Half of the turns must end like sentences, and half must be by speakers who speak again. If there is one name only,
+    or a question and its answer, half of the text must be turns instead. Keys with values seldom do all that.
+    """
+    turns = [_turns(block) for block in blocks]
+    names = Counter(name for of_block in turns for name, _ in of_block)
+    n_turns, n_ended = names.total(), sum(is_ended for of_block in turns for _, is_ended in of_block)
+    if len(names) > 1 and n_turns > 2:
+        is_transcript = 2 * sum(count for count in names.values() if count > 1) >= n_turns
+    else:
+        is_transcript = n_turns >= max(2, sum(not of_block for of_block in turns))
+    return names.keys() if is_transcript and 2 * n_ended >= n_turns else ()
+
+
+def _turns(block: list[_Line]) -> list[tuple[str, bool]]:
+    """The names before what may be the turns of a block, and whether these end like sentences.
+
+    A wrapped line can start with a word and a colon, too: so a turn starts the block, others follow on sentences.
+    """
+    starts = [
+        number
+        for number, line in enumerate(block)
+        if line.speaker and (number == 0 or ends_sentence(block[number - 1].text))
+    ]
+    if not starts or starts[0] != 0:
+        return []
+    return [
+        (block[start].speaker, ends_sentence(block[stop - 1].text)) for start, stop in pairwise([*starts, len(block)])
+    ]
+
+
+def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
     """The paragraphs of a block."""
     is_list = sum(line.is_item for line in block) > 1
     is_unwrapped = any(line.has_more_words(WRAPPED_WORDS) for line in block)
     found: list[_Paragraph] = []
     for line in block:
         above = found[-1] if found else None
+        is_turn = line.speaker in speakers
         if above is not None and _is_underline(line, above):
             above.label = "head"
             above.lines.append(line)
-        elif above is None or _is_start(line, above, is_list, is_unwrapped):
-            found.append(_Paragraph(_label(line), [line], is_unwrapped or len(block) == 1))
+        elif above is None or is_turn or _is_start(line, above, is_list, is_unwrapped):
+            found.append(_Paragraph("sp" if is_turn else _label(line), [line], is_unwrapped or len(block) == 1))
         else:
             above.lines.append(line)
     return found

@@ -22,6 +22,8 @@ _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 def save_checkpoint(trainer: Trainer, path: Path) -> None:
     """Write all that a run needs to go on."""
     tensors = {f"weights/{name}": tensor for name, tensor in trainer.network.state_dict().items()}
+    if trainer.average is not None:
+        tensors |= {f"average/{name}": tensor for name, tensor in trainer.average.state_dict().items()}
     for name, parameter in trainer.network.named_parameters():
         state = trainer.optimizer.state.get(parameter, {})
         tensors |= {f"{moment}/{name}": torch.as_tensor(state[moment]) for moment in _MOMENTS if moment in state}
@@ -46,9 +48,10 @@ def load_checkpoint(trainer: Trainer, path: Path) -> None:
 
 
 def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
-    weights = {name.removeprefix("weights/"): t for name, t in tensors.items() if name.startswith("weights/")}
     try:
-        trainer.network.load_state_dict(weights)
+        trainer.network.load_state_dict(_below("weights/", tensors))
+        if trainer.average is not None:
+            trainer.average.load_state_dict(_below("average/", tensors))
     except RuntimeError as error:
         raise ConfigError(f"{path}: the checkpoint is of another model than the configuration") from error
     for name, parameter in trainer.network.named_parameters():
@@ -58,3 +61,7 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
             trainer.optimizer.state[parameter] = {
                 moment: tensor if moment == "step" else tensor.to(parameter.device) for moment, tensor in state.items()
             }
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -54,6 +54,8 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     encoder_learning_rate: float = 4e-5
     """That of a pretrained encoder; schedule and warm-up are the same."""
+    encoder_rank: int = 0
+    """Rank of the matrices by which a pretrained encoder is changed (LoRA); 0: all of its weights are trained."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: int = 0
     clip: float = 5.0
@@ -66,6 +68,15 @@ class TrainingConfig:
     """What the loss of a silver document counts."""
     silver_above: float = 1.0
     """What its decisions above sentences count, besides: silver trees are weak there."""
+    subtrees: float = 0.0
+    """How many random subtrees of gold documents an epoch has besides, as documents of their own, for each of them."""
+    exploration: float = 0.0
+    """Share of the gold documents for which the model draws the actions of an epoch itself, and learns what would have
+    been right (discriminative only)."""
+    exploration_temperature: float = 1.0
+    """Above 1 it makes more mistakes on the way."""
+    averaging: float = 0.0
+    """How much of the moving average of all weights a step keeps, 0.99 say; the average is then evaluated and saved."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: mixed precision, on a GPU."""
     checkpoint_epochs: int = 1
@@ -83,11 +94,16 @@ class TrainingConfig:
             "warmup_steps": self.warmup_steps >= 0,
             "learning_rate": 0 < self.learning_rate < 1e30,
             "encoder_learning_rate": 0 <= self.encoder_learning_rate < 1e30,
+            "encoder_rank": self.encoder_rank >= 0,
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "silver_epochs": self.silver_epochs >= 0,
             "silver_weight": 0 <= self.silver_weight <= 1,
             "silver_above": 0 <= self.silver_above <= 1,
+            "subtrees": 0 <= self.subtrees < 1e6,
+            "exploration": 0 <= self.exploration <= 1,
+            "exploration_temperature": 0 < self.exploration_temperature < 1e6,
+            "averaging": 0 <= self.averaging < 1,
             "checkpoint_epochs": self.checkpoint_epochs > 0,
             "evaluate_epochs": self.evaluate_epochs > 0,
             "evaluate_from": self.evaluate_from > 0,
@@ -103,6 +119,10 @@ class RunConfig:
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        if self.training.encoder_rank and self.model.encoder is None:
+            raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

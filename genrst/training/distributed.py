@@ -5,10 +5,13 @@ Started by `torchrun`; a plain `genrst train` is the only process of its kind.
 
 import os
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import nn
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +26,19 @@ class Processes:
         """Whether this process writes files and prints."""
         return self.rank == 0
 
-    def share(self, items: list[int]) -> list[int]:
+    def share(self, items: list[Item]) -> list[Item]:
         """This process' part of a batch."""
         return items[self.rank :: self.count]
 
     def add_gradients(self, network: nn.Module) -> None:
-        """Replace every gradient by its sum over all processes."""
+        """Replace every gradient by its sum over all processes; what does not learn stays without."""
         if self.count == 1:
             return
+        gradients = []
         for parameter in network.parameters():
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-        gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+            if parameter.requires_grad:
+                parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                gradients.append(parameter.grad)
         flat = torch.cat([gradient.flatten() for gradient in gradients])
         dist.all_reduce(flat)
         sizes = [gradient.numel() for gradient in gradients]

@@ -28,7 +28,7 @@ FORMAT = 1
 DAMAGE = (OSError, EOFError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 """What NumPy, zip and JSON raise when an archive was cut or changed."""
 
-_COLUMNS = (
+COLUMNS = (
     "edu_words",
     "edu_lengths",
     "token_words",
@@ -37,6 +37,7 @@ _COLUMNS = (
     "edu_tokens",
     "sentences",
     "paragraphs",
+    "kinds",
     "actions",
     "pieces",
     "piece_lengths",
@@ -81,7 +82,7 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
     }
     arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
     for split, examples in (("train", prepared.train), ("dev", prepared.dev), ("silver", prepared.silver)):
-        for column in _COLUMNS if examples else ():
+        for column in COLUMNS if examples else ():
             parts = [_column(example, column) for example in examples]
             arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
             arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
@@ -122,9 +123,9 @@ def load_prepared(path: Path) -> Prepared:
 
 def _examples(arrays: Any, split: str, ids: Sequence[str]) -> list[Example]:  # noqa: ANN401
     columns = {}
-    for column in _COLUMNS:
+    for column in COLUMNS:
         if f"{split}.{column}" not in arrays:
-            # A file of before there were word pieces.
+            # A file of before there were word pieces, or kinds.
             columns[column] = [np.zeros(0, dtype=np.int64)] * len(ids)
             continue
         ends = np.cumsum(arrays[f"{split}.{column}.sizes"])
@@ -133,7 +134,8 @@ def _examples(arrays: Any, split: str, ids: Sequence[str]) -> list[Example]:  # 
 
 
 def _example(id: str, columns: dict[str, NDArray[np.int64]]) -> Example:
-    syntax = Syntax(*(columns[name].tolist() for name in ("heads", "deprels", "edu_tokens", "sentences", "paragraphs")))
+    names = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
+    syntax = Syntax(*(columns[name].tolist() for name in names))
     return Example(
         id,
         columns["edu_words"],

@@ -15,6 +15,7 @@ from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, CorpusFormatError
 from genrst.model.config import ModelConfig
 from genrst.model.encoder_files import load_encoder
+from genrst.model.low_rank import add_low_rank
 from genrst.model.network import Network
 from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.pretrained_encoder import PretrainedEncoder
@@ -75,7 +76,11 @@ class Run:
 
     def _network(self, prepared: Prepared) -> Network:
         torch.manual_seed(self.seed)
-        network = make_network(self.config.model, prepared.symbols, _pretrained(self.config.model, prepared))
+        pretrained = _pretrained(self.config.model, prepared)
+        network = make_network(self.config.model, prepared.symbols, pretrained)
+        if pretrained is not None and self.config.training.encoder_rank:
+            # Drawn after all else, so that the rest of the network starts as it does without.
+            add_low_rank(pretrained.encoder, self.config.training.encoder_rank)
         if prepared.vectors is not None:
             _set_vectors(network, torch.from_numpy(prepared.vectors))
         return network.to(self.device)
@@ -98,7 +103,7 @@ class Run:
             settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
             write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
             prepared = trainer.prepared
-            model = Model(trainer.network, prepared.symbols, _tokenizer(self.config.model, prepared))
+            model = Model(trainer.kept_network, prepared.symbols, _tokenizer(self.config.model, prepared))
             save_model(model, self.folder / MODEL)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)

@@ -9,12 +9,13 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from genrst.errors import ConfigError, TrainingError
+from genrst.errors import TrainingError
 from genrst.model.batch import Batch, make_batch
 from genrst.model.example import follow
 from genrst.model.network import LogProbabilities, Network
@@ -23,6 +24,7 @@ from genrst.model.vocabulary import SPECIALS
 from genrst.training.config import TrainingConfig
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
+from genrst.training.lessons import Lesson, Lessons
 from genrst.training.prepared import Prepared
 from genrst.transitions.features import Comparison
 
@@ -73,14 +75,10 @@ class Trainer:
         self.processes = processes
         self.progress = Progress()
         self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
-        if config.silver_epochs and not prepared.silver:
-            raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
+        self.lessons = Lessons(prepared, config, network, seed)
+        self.average = _average(network, config.averaging)
         is_right = prepared.symbols.nucleus_is_right
-        self._train_gold = [follow(example, is_right) for example in prepared.train]
-        self._train = [*prepared.train, *prepared.silver]
-        if config.silver_epochs:
-            self._train_gold += [follow(example, is_right) for example in prepared.silver]
-        self._dev_gold = [follow(example, is_right) for example in prepared.dev]
+        self._dev_gold = [follow(example, is_right, network.has_kinds) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
         """Train until there is no more progress on dev, or the last epoch."""
@@ -94,61 +92,58 @@ class Trainer:
         n_waited = progress.epoch - max(progress.best_epoch, config.evaluate_from - 1)
         return progress.epoch >= config.max_epochs or n_waited >= config.patience
 
+    @property
+    def kept_network(self) -> Network:
+        """The network that is evaluated and kept: the average of those so far, or the one in training."""
+        return self.network if self.average is None else cast(Network, self.average.module)
+
     def _epoch(self) -> Record:
         started = time.perf_counter()
-        losses = [self._train_on(documents) for documents in self._batches()]
+        batches = self._batches()
+        losses = [self._train_on(lessons) for lessons in batches]
         # Looking at a loss waits for the GPU, so it is done once an epoch.
         train_loss = self.processes.add(float(torch.stack(losses).sum()))[0]
-        train_loss /= sum(self._train[document].n_edus for document in self._documents(self.progress.epoch))
+        train_loss /= sum(_n_edus(lessons) for lessons in batches)
         self.progress.epoch += 1
         self._check(train_loss)
         return self._record(train_loss, time.perf_counter() - started)
 
-    def _batches(self) -> list[list[int]]:
-        """The documents of the epoch in a new order, a list per step; the order depends on seed and epoch alone."""
-        order = self._documents(self.progress.epoch)
-        random.Random(f"{self.seed} {self.progress.epoch}").shuffle(order)
-        size = self.config.batch_documents
-        return [order[first : first + size] for first in range(0, len(order), size)]
+    def _batches(self) -> list[list[Lesson]]:
+        """The lessons of the epoch, a list per step."""
+        lessons, size = self.lessons.epoch(self.progress.epoch, self.network), self.config.batch_documents
+        return [lessons[first : first + size] for first in range(0, len(lessons), size)]
 
-    def _documents(self, epoch: int) -> list[int]:
-        """The documents of an epoch: the gold ones and, at first, the silver ones after them."""
-        examples = self._train if epoch < self.config.silver_epochs else self.prepared.train
-        return list(range(len(examples)))
-
-    def _train_on(self, documents: list[int]) -> Tensor:
-        """One step; returns the summed loss of this process' documents."""
-        n_edus = sum(self._train[document].n_edus for document in documents)
+    def _train_on(self, lessons: list[Lesson]) -> Tensor:
+        """One step; returns the summed loss of this process' lessons."""
         device = self.network.embeddings.weight.device
         for group in self.optimizer.param_groups:
             group["lr"] = group["share"] * self._learning_rate()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=device)
         torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
-        if mine := self.processes.share(documents):
+        if mine := self.processes.share(lessons):
             batch = self._make_batch(mine).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
                 found = self.network(batch, self._blanks(mine, device))
             loss = -self._weighted(found, batch, mine)
-            torch.autograd.backward(loss / n_edus)
+            torch.autograd.backward(loss / _n_edus(lessons))
         self.processes.add_gradients(self.network)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimizer.step()
+        if self.average is not None:
+            self.average.update_parameters(self.network)
         self.progress.step += 1
         return loss.detach()
 
-    def _make_batch(self, documents: list[int]) -> Batch:
-        return make_batch(
-            [self._train[document] for document in documents],
-            [self._train_gold[document] for document in documents],
-            self.network.window_shape,
-        )
+    def _make_batch(self, lessons: list[Lesson]) -> Batch:
+        examples, followed = [one.example for one in lessons], [one.followed for one in lessons]
+        return make_batch(examples, followed, self.network.window_shape)
 
-    def _weighted(self, found: LogProbabilities, batch: Batch, documents: list[int]) -> Tensor:
+    def _weighted(self, found: LogProbabilities, batch: Batch, lessons: list[Lesson]) -> Tensor:
         """The log-probability of a batch, with less weight for what automatic trees are likely to have wrong."""
-        if self.progress.epoch >= self.config.silver_epochs:
+        is_silver = torch.tensor([lesson.is_silver for lesson in lessons])
+        if not is_silver.any():
             return found.actions.sum() + found.words.sum()
-        is_silver = torch.tensor([document >= len(self.prepared.train) for document in documents])
         weights = torch.where(is_silver, self.config.silver_weight, 1.0).to(found.actions.device)
         of_step = is_silver.to(weights.device)[batch.steps.documents]
         is_above = of_step & (batch.steps.comparisons[:, 0] > int(Comparison.SAME))
@@ -157,7 +152,7 @@ class Trainer:
         words = found.words * weights[batch.targets.documents] if len(found.words) else found.words
         return actions.sum() + words.sum()
 
-    def _blanks(self, documents: list[int], device: torch.device) -> Tensor | None:
+    def _blanks(self, lessons: list[Lesson], device: torch.device) -> Tensor | None:
         """Blank noise: which word types of each document are replaced.
 
         Drawn for each document by itself, so that processes that share a batch draw what one alone would.
@@ -165,8 +160,8 @@ class Trainer:
         if not self.config.blank_noise:
             return None
         rows = []
-        for document in documents:
-            seed = random.Random(f"{self.seed} {self.progress.epoch} {document}").getrandbits(63)
+        for lesson in lessons:
+            seed = random.Random(f"{self.seed} {self.progress.epoch} {lesson.number}").getrandbits(63)
             generator = torch.Generator().manual_seed(seed)
             rows.append(torch.rand(len(self.prepared.symbols.words), generator=generator) < self.config.blank_noise)
         is_blank = torch.stack(rows)
@@ -175,9 +170,8 @@ class Trainer:
 
     def _learning_rate(self) -> float:
         config, step = self.config, self.progress.step
-        n_steps = sum(
-            math.ceil(len(self._documents(epoch)) / config.batch_documents) for epoch in range(config.max_epochs)
-        )
+        counts = (self.lessons.count(epoch) for epoch in range(config.max_epochs))
+        n_steps = sum(math.ceil(count / config.batch_documents) for count in counts)
         done = step / n_steps
         factor = {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[config.schedule]
         warmup = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps else 1.0
@@ -190,8 +184,8 @@ class Trainer:
 
     def _record(self, train_loss: float, train_seconds: float) -> Record:
         started = time.perf_counter()
-        self.network.eval()
-        likelihood = gold_likelihood(self.network, self.prepared.dev, self._dev_gold, self.config.batch_documents)
+        network = self.kept_network.eval()
+        likelihood = gold_likelihood(network, self.prepared.dev, self._dev_gold, self.config.batch_documents)
         # The last step of an epoch can break the network without showing in the training loss.
         self._check(likelihood.action_nll + likelihood.word_nll)
         scores = self._dev_scores()
@@ -218,7 +212,22 @@ class Trainer:
         is_due = is_due and self.progress.epoch % self.config.evaluate_epochs == 0
         if not (is_due or is_last):
             return {}
-        return parseval_f1(evaluate_greedily(self.network, self.prepared.symbols, self.prepared.dev))
+        return parseval_f1(evaluate_greedily(self.kept_network, self.prepared.symbols, self.prepared.dev))
+
+
+def _average(network: Network, kept: float) -> AveragedModel | None:
+    if not kept:
+        return None
+    average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(kept))  # type: ignore[no-untyped-call]
+    for module in average.modules():
+        # A copy of an LSTM has its weights in pieces, which a GPU would join again at every call.
+        if isinstance(module, nn.RNNBase):
+            module.flatten_parameters()
+    return average
+
+
+def _n_edus(lessons: list[Lesson]) -> int:
+    return sum(lesson.example.n_edus for lesson in lessons)
 
 
 def _parameter_groups(network: Network, config: TrainingConfig) -> list[dict[str, Any]]:
@@ -227,8 +236,10 @@ def _parameter_groups(network: Network, config: TrainingConfig) -> list[dict[str
     pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []
     known = set(map(id, pretrained))
     others = [parameter for parameter in network.parameters() if id(parameter) not in known]
+    # With a low rank, most of an encoder does not learn.
+    learning = [parameter for parameter in pretrained if parameter.requires_grad]
     share = config.encoder_learning_rate / config.learning_rate
-    return [{"params": others, "share": 1.0}, {"params": pretrained, "share": share}]
+    return [{"params": others, "share": 1.0}, {"params": learning, "share": share}]
 
 
 def _dev_losses(found: Likelihood) -> tuple[float, float, float | None]:

@@ -63,7 +63,8 @@ class Syntax:
     """The parts of a document that features are made of, as integers.
 
     `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
-    token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU.
+    token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
+    `kinds` says what every EDU begins (`genrst.transitions.layout.Kind`), and is empty where nobody knows.
     """
 
     heads: Sequence[int]
@@ -71,6 +72,7 @@ class Syntax:
     edu_tokens: Sequence[int]
     sentences: Sequence[int]
     paragraphs: Sequence[int]
+    kinds: Sequence[int] = ()
 
     def features(self, start: int, middle: int, stop: int) -> Features:
         """The features of the units [start, middle) and [middle, stop)."""

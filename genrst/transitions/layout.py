@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from enum import IntEnum
 
+from genrst.errors import ConfigError
 from genrst.transitions.features import Syntax
 
 
@@ -18,15 +19,37 @@ class Boundary(IntEnum):
     PARAGRAPH = 2
 
 
+class Kind(IntEnum):
+    """The same in more detail, for models that want it, from the weakest to the strongest."""
+
+    NOTHING = 0
+    SENTENCE = 1
+    ITEM = 2
+    """An item of a list."""
+    PARAGRAPH = 3
+    TURN = 4
+    """What another speaker says: a paragraph, or only a sentence."""
+    HEADING = 5
+
+
 SIZES = (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
 """Where the classes of a unit's size begin, in EDUs; the first class is one EDU."""
 
-N_CLASSES = (1 + len(Boundary), 1 + len(Boundary), 2 + len(SIZES))
-"""How many values each number of a unit's layout has; 0 stands for no unit."""
+
+def n_boundaries(has_kinds: bool) -> int:
+    """In how many ways an EDU can begin."""
+    return len(Kind) if has_kinds else len(Boundary)
 
 
-def boundaries(syntax: Syntax) -> list[int]:
-    """What each EDU begins."""
+def n_classes(has_kinds: bool) -> tuple[int, int, int]:
+    """How many values each number of a unit's layout has; 0 stands for no unit."""
+    return 1 + n_boundaries(has_kinds), 1 + n_boundaries(has_kinds), 2 + len(SIZES)
+
+
+def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
+    """What each EDU begins: a `Boundary`, or a `Kind` if those are wanted."""
+    if has_kinds:
+        return _kinds(syntax)
     found = [Boundary.PARAGRAPH]
     for edu in range(1, len(syntax.sentences)):
         if syntax.paragraphs[edu] != syntax.paragraphs[edu - 1]:
@@ -36,6 +59,14 @@ def boundaries(syntax: Syntax) -> list[int]:
         else:
             found.append(Boundary.NOTHING)
     return [int(boundary) for boundary in found]
+
+
+def _kinds(syntax: Syntax) -> list[int]:
+    if not syntax.kinds:
+        raise ConfigError("model.layout_kinds: the features must be prepared again, for they were without kinds")
+    first, *others = map(int, syntax.kinds)
+    # A part of a document that is a document of its own begins a paragraph, as documents do.
+    return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]
 
 
 def unit_layout(found: Sequence[int], start: int, stop: int) -> tuple[int, int, int]:

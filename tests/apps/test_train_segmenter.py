@@ -1,6 +1,7 @@
 """`genrst train` for the segmenter, on a corpus of three tiny documents, as people call it."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,31 @@ def test_what_is_prepared(train):
         assert [int(one.starts_edu.sum()) for one in examples] == [len(document.edus) for document in documents], name
     assert "because" in prepared.symbols.vocabularies[0].symbols
     assert prepared.vectors is None
+
+
+def test_genres(train):
+    """Training and silver documents are chosen by them, and what others alone have is not among the symbols."""
+    for folder, genres in {"corpus/train": "nbb", "corpus/dev": "bne", "silver": "bnb"}.items():
+        shutil.rmtree(folder, ignore_errors=True)
+        for number, genre in enumerate(genres):
+            document = replace(make_document(number), tokens=(), sentences=(), metadata={"genre": genre})
+            write(document, Path(folder) / f"tiny-{number}.json")
+    options = ["--prepare-only", "--set", "data.silver=silver"]
+    every, news = (
+        load_segmenter_data(Path(train(*options, "--set", f"data.genres={genres}").output.strip()))
+        for genres in ("[]", '["n"]')
+    )
+    n_edus = [len(make_document(number).edus) for number in range(3)]
+    assert {name: [one.n_edus for one in examples] for name, examples in every.sets.items()} == dict.fromkeys(
+        every.sets, n_edus
+    )
+    chosen = {"train": n_edus[:1], "train_raw": n_edus[:1], "silver": n_edus[1:2], "dev": n_edus, "dev_raw": n_edus}
+    assert {name: [one.n_edus for one in examples] for name, examples in news.sets.items()} == chosen
+    known = [prepared.symbols.vocabularies[0].symbols for prepared in (every, news)]
+    assert ["fog" in words for words in known] == [True, False], "the third document is of another genre everywhere"
+    assert ["warehouse" in words for words in known] == [True, True], "from a silver document"
+    found = train("--set", 'data.genres=["n", "e"]')
+    assert (found.status, found.messages) == (1, ["genrst: data.genres: a genre must be one of b, n, was: 'e'"])
 
 
 def test_prepared_features_need_no_corpus_and_no_spacy(train, monkeypatch: pytest.MonkeyPatch):

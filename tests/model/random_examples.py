@@ -1,7 +1,7 @@
 """Random documents as numbers, with random trees over them."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from genrst.model.example import Example
 from genrst.model.vocabulary import SPECIALS
 from genrst.transitions.features import Syntax
+from genrst.transitions.layout import Kind
 
 N_WORDS, N_DEPRELS, N_LABELS = 23, 5, 6
 NUCLEUS_IS_RIGHT = (False, *(label % 3 == 1 for label in range(N_LABELS)))
@@ -29,6 +30,19 @@ def random_actions(
     return tuple(actions)
 
 
+def random_kinds(sentences: Sequence[int], paragraphs: Sequence[int], seed: int) -> list[int]:
+    rng = random.Random(f"{seed} kinds")
+    kinds = [rng.choice((Kind.ITEM, Kind.PARAGRAPH, Kind.HEADING))]
+    for edu in range(1, len(sentences)):
+        if paragraphs[edu] != paragraphs[edu - 1]:
+            kinds.append(rng.choice((Kind.ITEM, Kind.PARAGRAPH, Kind.TURN, Kind.HEADING)))
+        elif sentences[edu] != sentences[edu - 1]:
+            kinds.append(rng.choice((Kind.SENTENCE, Kind.TURN)))
+        else:
+            kinds.append(Kind.NOTHING)
+    return [int(kind) for kind in kinds]
+
+
 def random_example(n_edus: int, seed: int = 0) -> Example:
     rng = random.Random(seed)
     lengths = [rng.randint(1, 5) for _ in range(n_edus)]
@@ -47,6 +61,6 @@ def random_example(n_edus: int, seed: int = 0) -> Example:
         edu_words=words,
         edu_lengths=np.array(lengths, dtype=np.int64),
         token_words=words,
-        syntax=Syntax(heads, deprels, edu_tokens, sentences, paragraphs),
+        syntax=Syntax(heads, deprels, edu_tokens, sentences, paragraphs, random_kinds(sentences, paragraphs, seed)),
         actions=random_actions(n_edus, rng),
     )

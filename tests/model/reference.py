@@ -132,11 +132,13 @@ class Reference:
         total = torch.logsumexp(scores[legal], dim=0)
         logp = torch.where(legal, scores - total, -torch.inf)
         kind = self.boundary(n_read) if n_more and is_left else 0
-        return torch.cat([logp[[0, 1 + layer.n_labels, 2 + layer.n_labels][kind]][None], logp[1 : 1 + layer.n_labels]])
+        return torch.cat([logp[kind + layer.n_labels if kind else 0][None], logp[1 : 1 + layer.n_labels]])
 
     def boundary(self, edu: int) -> int:
-        """2 if the EDU begins a paragraph, 1 if only a sentence."""
+        """2 if the EDU begins a paragraph, 1 if only a sentence; with kinds, what the document says."""
         syntax = self.example.syntax
+        if self.network.config.layout_kinds:
+            return syntax.kinds[edu]
         if edu == 0 or syntax.paragraphs[edu] != syntax.paragraphs[edu - 1]:
             return 2
         return int(syntax.sentences[edu] != syntax.sentences[edu - 1])

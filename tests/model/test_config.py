@@ -73,6 +73,13 @@ def test_sizes_are_positive(size: int):
         ModelConfig(edu_layers=size)
 
 
+def test_kinds_need_a_width_for_layout():
+    assert ModelConfig(layout_size=4, layout_kinds=True).layout_kinds
+    with pytest.raises(ConfigError) as error:
+        from_mapping(ModelConfig, {"layout_kinds": True})
+    assert str(error.value) == "model.layout_kinds: there must be a width for layout (model.layout_size), was: none"
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -45,14 +45,14 @@ def all_spans(examples: list[Example]) -> list[Span]:
     return [span for document, example in enumerate(examples) for span in spans(document, example.n_edus)]
 
 
-def look_up(examples: list[Example], wanted: list[Span]) -> LookedUp:
+def look_up(examples: list[Example], wanted: list[Span], has_kinds: bool = False) -> LookedUp:
     """With EDUs numbered over all documents."""
     firsts = [0, *accumulate(example.n_edus for example in examples)]
     rows = [
         [edu + firsts[document] if edu >= 0 else -1 for edu in (second, top, stop)]
         for document, second, top, stop in wanted
     ]
-    return FeatureLookup(examples, CPU).features(*torch.tensor(rows).T)
+    return FeatureLookup(examples, CPU, has_kinds).features(*torch.tensor(rows).T)
 
 
 def defined(example: Example, span: Span) -> Features:
@@ -90,12 +90,13 @@ def test_tables_give_the_features_of_the_definition(seed, is_sparse):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_tables_give_the_layout_of_the_definition(seed):
+@pytest.mark.parametrize("has_kinds", [False, True])
+def test_tables_give_the_layout_of_the_definition(seed, has_kinds):
     """And what the next EDU begins, where there is one."""
     examples = [random_example(n_edus, 7 * seed + n_edus) for n_edus in (1, 2, 9, 30)]
     wanted = all_spans(examples)
-    found = look_up(examples, wanted)
-    of_documents = [boundaries(example.syntax) for example in examples]
+    found = look_up(examples, wanted, has_kinds)
+    of_documents = [boundaries(example.syntax, has_kinds) for example in examples]
     expected = [
         (*unit_layout(of_documents[document], top, stop), *unit_layout(of_documents[document], second, top))
         for document, second, top, stop in wanted
@@ -104,6 +105,7 @@ def test_tables_give_the_layout_of_the_definition(seed):
     for span, boundary in zip(wanted, found.boundaries.tolist(), strict=True):
         if span.stop < examples[span.document].n_edus:
             assert boundary == of_documents[span.document][span.stop]
+    assert {boundary for document in of_documents for boundary in document} == set(range(6 if has_kinds else 3))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -35,8 +35,8 @@ def make_network(kind: str, seed: int = 0) -> Network:
     return network
 
 
-def batch_of(examples: list[Example]):
-    return make_batch(examples, [follow(example, NUCLEUS_IS_RIGHT) for example in examples])
+def batch_of(examples: list[Example], has_kinds: bool = False):
+    return make_batch(examples, [follow(example, NUCLEUS_IS_RIGHT, has_kinds) for example in examples])
 
 
 def random_blanks(n_documents: int, seed: int = 1) -> torch.Tensor:

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from genrst.corpora.document import Document, Span, Token
 from genrst.errors import GenrstError, TreeError, UnknownLabelError
-from genrst.model.prepare import mask_entities, prepare, prepare_tree
+from genrst.model.prepare import edu_kinds, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import make_symbols
 from genrst.model.vocabulary import UNK_ID
 from genrst.transitions.actions import ActionSet, Reduce
+from genrst.transitions.layout import Boundary, Kind, boundaries
 from genrst.trees.node import Leaf, Unit
 from genrst.trees.relations import load_inventory
 
@@ -120,6 +121,7 @@ def test_numbers():
     assert example.syntax.edu_tokens == [0, 4, 6]
     assert example.syntax.sentences == [0, 1]
     assert example.syntax.paragraphs == [0, 0]
+    assert example.syntax.kinds == [Kind.PARAGRAPH, Kind.SENTENCE]
     assert example.actions == ()
 
 
@@ -166,3 +168,62 @@ def test_trees_are_coarse_and_binary():
 def test_documents_must_be_annotated(change):
     with pytest.raises(TreeError, match="note: a document must have text and tokens to be prepared"):
         prepare(replace(document("a b"), **change), make_symbols([], [], LABELS))
+
+
+def laid_out(*paragraphs: tuple[str, list[str]]) -> Document:
+    """Paragraphs of a label and speakers, one a sentence; each sentence has two EDUs of a letter."""
+    edus, sentences, spans = [], list[Span](), list[Span]()
+    for label, speakers in paragraphs:
+        first = 4 * len(sentences)
+        for speaker in speakers:
+            start = 4 * len(sentences)
+            sentences.append(Span(start, start + 3, speaker))
+            edus += [Span(start, start + 1), Span(start + 2, start + 3)]
+        spans.append(Span(first, edus[-1].end, label))
+    return document(*["a"] * len(edus), edus=tuple(edus), sentences=tuple(sentences), paragraphs=tuple(spans))
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "kinds"),
+    [
+        ([("p", [""])], "P"),
+        ([("", ["", ""])], "PS"),
+        ([("head", [""]), ("item", ["", ""]), ("p", [""]), ("caption", [""])], "HISPP"),
+        ([("item", ["A"]), ("p", ["A"]), ("p", ["B"])], "IPT"),
+        ([("sp", ["A", "A", "B"]), ("sp", ["B"]), ("sp", ["A"])], "PSTPT"),
+        ([("p", [""]), ("sp", ["A"]), ("p", [""]), ("sp", ["A"])], "PTPT"),
+        ([("p", ["", "A", ""])], "PSS"),
+        ([("p", ["A"]), ("head", ["B"]), ("item", ["A"])], "PHI"),
+    ],
+)
+def test_kinds_by_hand(paragraphs: list[tuple[str, list[str]]], kinds: str):
+    """Each letter is what a sentence begins; the second EDU of every one begins nothing."""
+    names = {"P": Kind.PARAGRAPH, "S": Kind.SENTENCE, "H": Kind.HEADING, "I": Kind.ITEM, "T": Kind.TURN}
+    expected = [kind for letter in kinds for kind in (names[letter], Kind.NOTHING)]
+    assert edu_kinds(laid_out(*paragraphs)) == expected
+
+
+def test_kinds_of_a_document_without_sentences_and_paragraphs():
+    assert edu_kinds(document("a b", "c d")) == [Kind.PARAGRAPH, Kind.NOTHING]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["p", "head", "item", "sp", ""]), st.lists(st.sampled_from(["", "A", "B"]), min_size=1)
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_kinds_are_boundaries_in_more_detail(paragraphs):
+    """All but a turn say themselves whether a paragraph begins; a turn can be a sentence."""
+    syntax = prepare(laid_out(*paragraphs), make_symbols([], [], LABELS)).syntax
+    coarse = {
+        Kind.NOTHING: {Boundary.NOTHING},
+        Kind.SENTENCE: {Boundary.SENTENCE},
+        Kind.TURN: {Boundary.SENTENCE, Boundary.PARAGRAPH},
+    }
+    for kind, boundary in zip(boundaries(syntax, has_kinds=True), boundaries(syntax), strict=True):
+        assert boundary in coarse.get(Kind(kind), {Boundary.PARAGRAPH})
+    assert boundaries(syntax, has_kinds=True) == syntax.kinds

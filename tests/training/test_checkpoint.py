@@ -6,30 +6,35 @@ import torch
 
 from genrst.errors import ConfigError
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
+from genrst.training.config import TrainingConfig
 from tests.training.test_trainer import QUICK, make_trainer
+
+VARIED = replace(QUICK, averaging=0.9, exploration=0.6, subtrees=1.0)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 4])
-def test_a_resumed_run_is_the_one_never_interrupted(tmp_path: Path, stop: int):
+@pytest.mark.parametrize(("kind", "config"), [("generative", QUICK), ("discriminative", VARIED)])
+def test_a_resumed_run_is_the_one_never_interrupted(tmp_path: Path, stop: int, kind: str, config: TrainingConfig):
     """Bit for bit: weights and losses."""
-    config = replace(QUICK, max_epochs=5, schedule="cosine")
-    whole = make_trainer(config=config)
+    config = replace(config, max_epochs=5, schedule="cosine")
+    whole = make_trainer(kind, config=config)
     expected = [(record.epoch, record.train_loss, record.dev_loss, record.is_best) for record in whole.epochs()]
 
-    first = make_trainer(config=config)
+    first = make_trainer(kind, config=config)
     found = []
     for record in first.epochs():
         found.append((record.epoch, record.train_loss, record.dev_loss, record.is_best))
         if record.epoch == stop:
             break
     save_checkpoint(first, tmp_path / "checkpoint.safetensors")
-    second = make_trainer(config=config)
+    second = make_trainer(kind, config=config)
     load_checkpoint(second, tmp_path / "checkpoint.safetensors")
     found += [(record.epoch, record.train_loss, record.dev_loss, record.is_best) for record in second.epochs()]
 
     assert found == expected
-    for name, tensor in whole.network.state_dict().items():
-        assert torch.equal(tensor, second.network.state_dict()[name]), name
+    for own, other in ((whole.network, second.network), (whole.kept_network, second.kept_network)):
+        for name, tensor in own.state_dict().items():
+            assert torch.equal(tensor, other.state_dict()[name]), name
     assert second.progress == whole.progress
 
 

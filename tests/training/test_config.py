@@ -100,6 +100,7 @@ def test_without_changes_the_file_counts(file: Path):
         ("training.=1", "a change must have the form table.key=value, was: 'training.=1'"),
         ("training.clip.norm=1", "training.clip.norm: clip is no table"),
         ("model.unit_size=0", "model.unit_size: the value must be 1 or more, was: 0"),
+        ("training.encoder_rank=4", "training.encoder_rank: there must be an encoder to change (model.encoder), was: "),
         (f"training.seeds={'[' * 5000}", "training.seeds: the value must be a list"),
     ],
 )
@@ -124,6 +125,7 @@ def test_wrong_changes(file: Path, change: str, message: str):
         "learning_rate=1e38",
         "learning_rate=-1e-3",
         "warmup_steps=-1",
+        "encoder_rank=-1",
         "clip=0",
         "blank_noise=1",
         "blank_noise=-0.1",

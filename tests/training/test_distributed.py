@@ -5,8 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
+import torch.distributed as dist
 from safetensors.torch import load_file
+from torch import nn
+
+from genrst.training.distributed import Processes
 
 PROGRAM = """
 import sys, torch
@@ -47,3 +52,15 @@ def test_two_processes_have_the_gradients_of_one(tmp_path: Path):
     for name, gradient in alone.items():
         torch.testing.assert_close(together[name], gradient, atol=1e-6, rtol=1e-5, msg=name)
     assert any(gradient.abs().max() > 1e-4 for name, gradient in alone.items() if name != "losses")
+
+
+def test_what_does_not_learn_has_no_gradient(monkeypatch: pytest.MonkeyPatch):
+    """And what this process' share of a batch did not touch takes part in the sum with zeros."""
+    monkeypatch.setattr(dist, "all_reduce", lambda flat: flat.add_(1))
+    frozen, touched, untouched = nn.Linear(2, 3).requires_grad_(False), nn.Linear(2, 3), nn.Linear(2, 3)
+    touched(torch.ones(1, 2)).sum().backward()
+    Processes(0, 2).add_gradients(nn.ModuleList([frozen, touched, untouched]))
+    for module, expected in ((touched, 2.0), (untouched, 1.0)):
+        assert all(torch.equal(p.grad, torch.full_like(p, expected)) for p in module.parameters() if p.grad is not None)
+        assert all(parameter.grad is not None for parameter in module.parameters())
+    assert all(parameter.grad is None for parameter in frozen.parameters())

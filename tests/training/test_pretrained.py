@@ -77,7 +77,7 @@ def test_the_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: Path):
     pretrained = trainer.network.edu_encoder
     assert isinstance(pretrained, PretrainedEncoder)
     assert all(module.training for module in pretrained.modules()), "with its dropout"
-    trainer._train_on([0, 1])
+    trainer._train_on(trainer._batches()[0])
     rest, group = trainer.optimizer.param_groups
     assert rest["lr"] == pytest.approx(1e-2 / 4)
     assert group["lr"] == pytest.approx(1e-3 / 4)

@@ -7,10 +7,17 @@ import torch
 from genrst.errors import ConfigError, TrainingError
 from genrst.model.store import make_network
 from genrst.training.config import TrainingConfig
+from genrst.training.lessons import Lesson
 from genrst.training.trainer import Record, Trainer
 from tests.training.samples import SMALL, prepare_samples
 
 QUICK = TrainingConfig(batch_documents=2, learning_rate=1e-2, max_epochs=60, patience=60)
+
+
+def first_lessons(trainer: Trainer) -> list[Lesson]:
+    """Those of the current epoch, in the order of their documents."""
+    lessons = trainer.lessons.epoch(trainer.progress.epoch, trainer.network)
+    return sorted(lessons, key=lambda lesson: lesson.number)
 
 
 def make_trainer(kind: str = "generative", config: TrainingConfig = QUICK, seed: int = 1) -> Trainer:
@@ -48,7 +55,7 @@ def test_every_document_is_seen_once_an_epoch_in_a_new_order():
     orders = []
     for epoch in range(12):
         trainer.progress.epoch = epoch
-        order = [document for batch in trainer._batches() for document in batch]
+        order = [lesson.number for batch in trainer._batches() for lesson in batch]
         assert sorted(order) == [0, 1, 2]
         orders.append(tuple(order))
     assert len(set(orders)) > 1
@@ -84,14 +91,15 @@ def test_schedules(schedule, middle):
 
 def test_blank_noise_spares_special_symbols_and_follows_the_rate():
     trainer = make_trainer(config=replace(QUICK, blank_noise=0.5))
-    blanks = trainer._blanks([0, 1, 2], torch.device("cpu"))
+    lessons = first_lessons(trainer)
+    blanks = trainer._blanks(lessons, torch.device("cpu"))
     assert blanks is not None
     assert not blanks[:, :4].any()
     assert 0.3 < blanks[:, 4:].float().mean() < 0.7
-    again = trainer._blanks([2], torch.device("cpu"))
+    again = trainer._blanks(lessons[2:], torch.device("cpu"))
     assert again is not None
     assert torch.equal(blanks[2:], again), "a document's noise does not depend on its batch"
-    assert make_trainer(config=replace(QUICK, blank_noise=0.0))._blanks([0], torch.device("cpu")) is None
+    assert make_trainer(config=replace(QUICK, blank_noise=0.0))._blanks(lessons, torch.device("cpu")) is None
 
 
 def test_a_loss_that_is_no_number_ends_training():
@@ -119,7 +127,7 @@ def test_silver_documents_come_in_the_first_epochs_only():
     orders = []
     for epoch in range(4):
         trainer.progress.epoch = epoch
-        orders.append(sorted(document for batch in trainer._batches() for document in batch))
+        orders.append([lesson.number for lesson in first_lessons(trainer)])
     assert orders == [[0, 1, 2], [0, 1, 2], [0], [0]]
     assert len(list(with_silver().epochs())) == 4
 
@@ -134,21 +142,44 @@ def test_silver_losses_are_weighted():
     """Against the network's own log-probabilities, document by document."""
     trainer = with_silver(silver_weight=0.5, silver_above=0.2)
     expected = 0.0
-    for document in range(3):
-        batch = trainer._make_batch([document])
+    lessons = first_lessons(trainer)
+    for document, lesson in enumerate(lessons):
+        batch = trainer._make_batch([lesson])
         with torch.no_grad():
             found = trainer.network(batch)
         # 2: in different sentences, 3: one of them over several.
         is_above = (batch.steps.comparisons[:, 0] >= 2).float()
         weights = 1 - is_above * 0.8 if document else torch.ones_like(is_above)
         expected -= float((found.actions * weights).sum() + found.words.sum()) * (0.5 if document else 1.0)
-    assert float(trainer._train_on([0, 1, 2])) == pytest.approx(expected, rel=1e-5)
+    assert float(trainer._train_on(lessons)) == pytest.approx(expected, rel=1e-5)
     trainer.progress.epoch = 2
     with torch.no_grad():
-        found = trainer.network(trainer._make_batch([0]))
-    assert float(trainer._train_on([0])) == pytest.approx(-float(found.actions.sum() + found.words.sum()), rel=1e-5)
+        found = trainer.network(trainer._make_batch(lessons[:1]))
+    assert float(trainer._train_on(lessons[:1])) == pytest.approx(
+        -float(found.actions.sum() + found.words.sum()), rel=1e-5
+    )
 
 
 def test_silver_epochs_without_silver_documents_are_an_error():
     with pytest.raises(ConfigError, match=r"^training.silver_epochs: there must be silver documents .*, was: none$"):
         make_trainer(config=SILVER)
+
+
+def test_the_average_of_weights_is_evaluated():
+    """Against averaging by hand."""
+    trainer = make_trainer(config=replace(QUICK, averaging=0.9, max_epochs=2))
+    name, expected = "embeddings.weight", None
+    for epoch in range(2):
+        trainer.progress.epoch = epoch
+        for lessons in trainer._batches():
+            trainer._train_on(lessons)
+            weight = trainer.network.state_dict()[name].clone()
+            expected = weight if expected is None else 0.9 * expected + 0.1 * weight
+    assert expected is not None
+    assert torch.allclose(trainer.kept_network.state_dict()[name], expected, atol=1e-6)
+    assert not torch.equal(trainer.network.state_dict()[name], expected)
+
+
+def test_without_averaging_the_network_itself_is_kept():
+    trainer = make_trainer()
+    assert trainer.kept_network is trainer.network

@@ -20,6 +20,8 @@ class SegmenterDataConfig:
     gum_version: str = "11.1"
     silver: str = ""
     """The folder of a corpus with automatic EDUs to begin with, or empty for none."""
+    genres: tuple[str, ...] = ()
+    """Of training and silver documents only those of these genres, all if empty; dev stays whole."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     vectors: str = "spacy"

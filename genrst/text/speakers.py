@@ -1,0 +1,67 @@
+"""Who speaks, by the name and the colon before what is said: `Interviewer: Why?`, `JOHN SMITH (laughing): No.`, `Q: …`.
+
+Not here: whether a text is a transcript, so that such a line is a turn at all (`genrst.text.layout`).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from genrst.corpora.document import Span
+
+TURN = re.compile(
+    r"[*_]{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3})"
+    r"(?: ?[(\[][^()\[\]\n]{1,40}[)\]])?[*_]{0,2}:[*_]{0,2}[ \t\u00a0]+\S"
+)
+"""A name of up to four words, perhaps bold or with a remark in brackets, a colon, and the first character after it."""
+
+MOST_SHORTENED = 5
+"""The most characters of a word that was shortened to a full stop: `Prof.`"""
+
+_PARTICLES = {"al", "and", "bin", "da", "de", "del", "der", "di", "du", "el", "la", "le", "of", "the", "van", "von"}
+_NUMBERED = {"caller", "guest", "interviewer", "participant", "person", "respondent", "speaker", "student", "voice"}
+_WORDS = """
+abstract act added address advantages age aim aims also answers attention author authors background bcc capacity
+category caution cause cc changed chapter chorus climate conclusion conclusions cons contact copyright cost credit
+credits danger date debug definition description details difficulty directions disadvantages discussion duration edit
+effect email episode equipment error evidence example examples exception exercise fact facts family fatal fax figure
+fixed fixme format from genre genus goal habitat height hint hours image important info ingredients input instructions
+interview introduction issue key keywords language length level link links location makes materials meaning method
+methods myth name nb next note notes notice objective objectives occupation options origin output overview part phase
+phone photo picture points population posted preparation pros ps published publisher purpose range rating re reason
+references related reminder removed result results round scene season section see sent serves servings size solution
+source sources species spoiler status step steps subject summary symptoms table tags tel temperature time tip tips
+title to todo topic total trace type update updated updates url usage verse version video volume warn warning website
+week weight what when where who why yield
+"""
+_NO_NAMES = frozenset(_WORDS.split())
+"""What else stands before a colon at the start of a line: in headers, recipes, fact sheets, papers, logs, asides."""
+
+
+def speaker(text: str, start: int = 0) -> str:
+    """The name of who speaks from some place of a text on; empty if no name and colon stand there."""
+    turn = TURN.match(text, start)
+    return turn["name"] if turn and _is_name(turn["name"]) else ""
+
+
+def _is_name(name: str) -> bool:
+    first, *others = words = name.split(" ")
+    if words[-1].isdigit():
+        return len(words) == 2 and first.casefold() in _NUMBERED
+    if words[-1].strip(".").casefold() in _NO_NAMES or not first[0].isupper():
+        return False
+    # A full stop after a longer word ends a sentence: `Preface. London: …` stands in lists of books.
+    if any(word.endswith(".") and word.count(".") == 1 and len(word) > MOST_SHORTENED for word in words):
+        return False
+    return all(word[0].isupper() or word in _PARTICLES for word in others)
+
+
+def with_speakers(sentences: Sequence[Span], text: str, paragraphs: Sequence[Span]) -> tuple[Span, ...]:
+    """The sentences, those of turns (paragraphs `sp`) with the names of who speaks."""
+    starts = [paragraph.start for paragraph in paragraphs]
+    speakers = [speaker(text, paragraph.start) if paragraph.label == "sp" else "" for paragraph in paragraphs]
+    numbers = (bisect_right(starts, sentence.start) - 1 for sentence in sentences)
+    return tuple(
+        Span(sentence.start, sentence.end, speakers[number] if number >= 0 else "")
+        for sentence, number in zip(sentences, numbers, strict=True)
+    )

@@ -1,0 +1,88 @@
+"""What an epoch trains on: gold documents, at first silver ones besides, and variations of gold ones.
+
+Which documents are varied, and how, depends on the seed, the epoch and the network alone.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from genrst.errors import ConfigError
+from genrst.model.example import Example, Followed, follow
+from genrst.model.network import Network
+from genrst.training.config import TrainingConfig
+from genrst.training.exploration import explore
+from genrst.training.prepared import Prepared
+from genrst.training.subtrees import draw_subtree
+
+
+class Lesson(NamedTuple):
+    """A document to train on, with a computation that makes its tree or another."""
+
+    number: int
+    """Different for all lessons of an epoch: noise is drawn by it."""
+    example: Example
+    followed: Followed
+    is_silver: bool = False
+
+
+class Lessons:
+    """The lessons of all epochs."""
+
+    def __init__(self, prepared: Prepared, config: TrainingConfig, network: Network, seed: int) -> None:
+        if config.silver_epochs and not prepared.silver:
+            raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
+        if config.exploration and network.language_model is not None:
+            raise ConfigError("training.exploration: a generative model learns from gold trees only, was: generative")
+        self._config, self._seed = config, seed
+        self._is_right = prepared.symbols.nucleus_is_right
+        self._has_kinds = network.has_kinds
+        self._gold = self._follow(prepared.train, 0)
+        silver = prepared.silver if config.silver_epochs else []
+        self._silver = [lesson._replace(is_silver=True) for lesson in self._follow(silver, len(self._gold))]
+
+    def count(self, epoch: int) -> int:
+        """The number of lessons in an epoch."""
+        return len(self._gold) + self._n_subtrees + len(self._silver) * self._has_silver(epoch)
+
+    def epoch(self, epoch: int, network: Network) -> list[Lesson]:
+        """The lessons of an epoch, in a new order; the network is that at its beginning."""
+        lessons = [*self._gold]
+        generator = random.Random(f"{self._seed} {epoch} lessons")
+        if self._config.exploration:
+            for lesson in self._explored(network, generator):
+                lessons[lesson.number] = lesson
+        if self._has_silver(epoch):
+            lessons += self._silver
+        lessons += self._subtrees(generator)
+        random.Random(f"{self._seed} {epoch}").shuffle(lessons)
+        return lessons
+
+    def _has_silver(self, epoch: int) -> bool:
+        return epoch < self._config.silver_epochs
+
+    @property
+    def _n_subtrees(self) -> int:
+        return round(self._config.subtrees * len(self._gold))
+
+    def _explored(self, network: Network, generator: random.Random) -> list[Lesson]:
+        """Some gold documents, with trees that the network makes."""
+        chosen = generator.sample(self._gold, round(self._config.exploration * len(self._gold)))
+        examples = [lesson.example for lesson in chosen]
+        temperature = self._config.exploration_temperature
+        found = explore(network, examples, self._is_right, temperature, generator.getrandbits(63))
+        return [
+            Lesson(lesson.number, example, self._run(example)._replace(right_actions=right))
+            for lesson, (example, right) in zip(chosen, found, strict=True)
+        ]
+
+    def _subtrees(self, generator: random.Random) -> list[Lesson]:
+        chosen = generator.choices(self._gold, k=self._n_subtrees)
+        parts = [draw_subtree(lesson.example, lesson.followed.computation, generator) for lesson in chosen]
+        return self._follow(parts, len(self._gold) + len(self._silver))
+
+    def _follow(self, examples: Sequence[Example], first: int) -> list[Lesson]:
+        return [Lesson(number, example, self._run(example)) for number, example in enumerate(examples, first)]
+
+    def _run(self, example: Example) -> Followed:
+        return follow(example, self._is_right, self._has_kinds)
