@@ -10,7 +10,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from typing import Any, Literal
 import torch
 from matplotlib.figure import Figure
 
+from experiments.command import count, run_command, start_parser
 from genrst.corpora.files import write_atomically
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.parse import Found
@@ -64,7 +65,7 @@ def choose_tree(found: Found, rng: random.Random) -> Tree:
 Row = dict[str, Any]
 
 
-def run(n_trees: int) -> list[Row]:
+def sample_all(n_trees: int) -> list[Row]:
     """All searches, scorers and lengths."""
     rows: list[Row] = []
     for name, search in SEARCHES.items():
@@ -109,13 +110,17 @@ def plot(rows: list[Row], path: Path) -> None:
     figure.savefig(path)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Run the experiment and write its results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trees", type=int, default=100)
+    parser = start_parser(__doc__)
+    parser.add_argument("--trees", type=count, default=100)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent)
-    arguments = parser.parse_args()
-    rows = run(arguments.trees)
+    run_command(parser, run, words)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    rows = sample_all(arguments.trees)
     write_atomically(arguments.output / "results.json", json.dumps(rows, indent=1))
     write_atomically(arguments.output / "table.md", table(rows))
     plot(rows, arguments.output / "figure.svg")

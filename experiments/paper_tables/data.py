@@ -19,7 +19,7 @@ from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Tree
-from genrst.trees.relations import load_inventory
+from genrst.trees.relations import Inventory, load_inventory
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,24 @@ def load_test(config: DataConfig, prepared: Prepared) -> Split:
     """The test documents of the corpus, as numbers of the symbols that the models know."""
     inventory = load_inventory(prepared.notes["inventory"])
     documents = list(load_corpus(config.path, config.corpus, "test", version=config.gum_version))
-    trees = [prepare_tree(_tree(document), inventory) for document in documents]
-    symbols = _with_labels(prepared.symbols, trees)
     tokenizer = None if prepared.tokenizer is None else PieceTokenizer(prepared.tokenizer)
-    examples = [
-        prepare(document, symbols, tree, config.lowercase, tokenizer)
-        for document, tree in zip(annotate_as_configured(documents, config), trees, strict=True)
-    ]
-    return Split("test", examples, symbols)
+    annotated = annotate_as_configured(documents, config)
+    return make_split("test", annotated, prepared.symbols, inventory, config.lowercase, tokenizer)
+
+
+def make_split(
+    name: str,
+    documents: Sequence[Document],
+    symbols: Symbols,
+    inventory: Inventory,
+    lowercase: bool = False,
+    tokenizer: PieceTokenizer | None = None,
+) -> Split:
+    """Annotated documents with trees as numbers of symbols that models know."""
+    trees = [prepare_tree(_tree(document), inventory) for document in documents]
+    symbols = _with_labels(symbols, trees)
+    pairs = zip(documents, trees, strict=True)
+    return Split(name, [prepare(document, symbols, tree, lowercase, tokenizer) for document, tree in pairs], symbols)
 
 
 def _tree(document: Document) -> Tree:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.paper_tables.environment import Environment
+from experiments.environment import Environment
 from experiments.paper_tables.scores import Comparison, Spread, System, choose_best, compare, count_errors
 from experiments.paper_tables.tables import model_table, search_table
 from genrst.corpora.files import write_atomically

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiments.command import count, run_command, start_parser
+from experiments.environment import ROOT
 from experiments.paper_tables.data import load_dev, load_features, load_test
-from experiments.paper_tables.environment import ROOT
 from experiments.paper_tables.report import Report
 from experiments.paper_tables.schedule import Schedule
 from experiments.paper_tables.scores import choose_best
@@ -23,7 +24,7 @@ from experiments.paper_tables.searches import KINDS, Search, list_searches
 from experiments.paper_tables.tables import PAPER_BEAMS
 from experiments.paper_tables.train import Member
 from experiments.paper_tables.workers import start_workers
-from genrst.errors import GenrstError, UsageError
+from genrst.errors import UsageError
 from genrst.training.config import RunConfig, load_config
 
 CONFIGS = {"generative": "paper.toml", "discriminative": "paper-discriminative.toml"}
@@ -31,16 +32,11 @@ CONFIGS = {"generative": "paper.toml", "discriminative": "paper-discriminative.t
 
 def main(words: Sequence[str] | None = None) -> None:
     """Make the tables."""
-    parser = _parser()
-    arguments = parser.parse_args(words)
-    try:
-        run(arguments)
-    except GenrstError as error:
-        parser.exit(1, f"{error}\n")
+    run_command(_parser(), run, words)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = start_parser(__doc__)
     parser.add_argument("--corpus", choices=("gum", "rstdt"), help="recognised by its folder if not given")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--data", metavar="DIR", type=Path, help="the folder of the corpus")
@@ -48,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="where features are kept")
     parser.add_argument("--output", metavar="DIR", type=Path, required=True)
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of Table 4; test needs --data")
-    parser.add_argument("--documents", metavar="N", type=_count, help="search only the first N of a split")
+    parser.add_argument("--documents", metavar="N", type=count, help="search only the first N of a split")
     parser.add_argument("--models", nargs="+", choices=list(CONFIGS), default=list(CONFIGS))
     for model, name in CONFIGS.items():
         path = ROOT / "configs" / name
@@ -57,20 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
     parser.add_argument("--searches", nargs="+", choices=kinds, default=kinds, help="of those that a model has")
-    parser.add_argument("--beams", type=_count, nargs="+", default=PAPER_BEAMS)
+    parser.add_argument("--beams", type=count, nargs="+", default=PAPER_BEAMS)
     parser.add_argument("--word-weights", type=float, nargs="+", default=[1.0], help="of words against structure")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=_count, default=1, help="trainings and searches side by side")
+    parser.add_argument("--jobs", type=count, default=1, help="trainings and searches side by side")
     parser.add_argument(
-        "--at-once", type=_count, default=8000, help="hypotheses side by side: about 1 MB each at the paper's sizes"
+        "--at-once", type=count, default=8000, help="hypotheses side by side: about 1 MB each at the paper's sizes"
     )
     return parser
-
-
-def _count(word: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 1 on, was: {word!r}")
-    return int(word)
 
 
 def run(arguments: argparse.Namespace) -> None:

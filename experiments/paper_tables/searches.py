@@ -12,9 +12,12 @@ from pathlib import Path
 
 import torch
 
+from experiments.environment import Environment, read_environment
 from experiments.paper_tables.data import Split
-from experiments.paper_tables.environment import Environment, read_environment
 from experiments.paper_tables.train import Member
+from experiments.search import MAX_STACK
+from experiments.search import find_trees as find_side_by_side
+from genrst.apps.messages import tell
 from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, UsageError
 from genrst.members import Member as ParserMember
@@ -26,13 +29,9 @@ from genrst.model.store import Model, load_model
 from genrst.model_folder import ParserConfig
 from genrst.model_folder import Search as Kind
 from genrst.search.parse import Found
-from genrst.tree_search import TreeSearch
 
 KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}
 """The searches of each model; one without words is searched action by action."""
-
-MAX_STACK = 40
-"""The bound on the stacks of bag-level search; the others need none to be fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ def run_search(member: Member, search: Search, split: Split, at_once: int, devic
     n_bounded = sum(one.is_bounded for one in found)
     result = Result(member.model, member.seed, search, trees, seconds, n_bounded, read_environment(processor))
     write_atomically(result_path(member, search, split), json.dumps(asdict(result)))
-    print(f"{member.model} seed {member.seed} {split.name} {search.name}: {seconds:.1f} s", flush=True)
+    tell(f"{member.model} seed {member.seed} {split.name} {search.name}: {seconds:.1f} s")
 
 
 def _check_symbols(model: Model, split: Split, member: Member) -> None:
@@ -142,12 +141,9 @@ def _check_symbols(model: Model, split: Split, member: Member) -> None:
 def find_trees(model: Model, search: Search, examples: Sequence[Example], at_once: int) -> list[Found]:
     """What a search finds in each document, with up to `at_once` hypotheses side by side."""
     config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
-    max_stack = MAX_STACK if search.kind == "bag" else None
-    searcher = TreeSearch([ParserMember(model)], config, max_stack)
     # A document has a beam for every size of the stack, or one.
-    size = max(1, at_once // (search.beam * (max_stack or 1)))
-    parts = (list(examples[first : first + size]) for first in range(0, len(examples), size))
-    return [found for part in parts for found in searcher.find([part], search.beam)]
+    n_beams = MAX_STACK if search.kind == "bag" else 1
+    return find_side_by_side([ParserMember(model)], [examples], config, max(1, at_once // (search.beam * n_beams)))
 
 
 @torch.inference_mode()
@@ -155,7 +151,7 @@ def gold_logp(model: Model, example: Example) -> Logp | None:
     """log p of the gold tree and its words."""
     if max(example.actions) >= len(model.symbols.actions):
         return None
-    gold = follow(example, model.symbols.nucleus_is_right)
+    gold = follow(example, model.symbols.nucleus_is_right, model.network.has_kinds)
     batch = make_batch([example], [gold], model.network.window_shape)
     found = model.network(batch.to(model.network.embeddings.weight.device))
     return Logp(float(found.actions.sum()), float(found.words.sum()))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from genrst.apps.messages import tell
 from genrst.corpora.files import write_atomically
 from genrst.errors import UsageError
 from genrst.model.device import choose_device
@@ -23,7 +24,7 @@ class Member:
     """One seed of a model, and the folder of its run."""
 
     model: str
-    """generative or discriminative."""
+    """Its name: in the tables, generative or discriminative."""
     seed: int
     config: RunConfig
     folder: Path
@@ -61,7 +62,7 @@ def train(member: Member, prepared: Prepared, device: str) -> None:
     run = Run(member.config, member.seed, member.folder, choose_device(device))
     for record in run.records(prepared, run.find_checkpoint()):
         scores = " ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
-        print(f"{member.model} seed {member.seed} epoch {record.epoch}: {scores}", flush=True)
+        tell(f"{member.model} seed {member.seed} epoch {record.epoch}: {scores}")
     records = read_log(member.folder / LOG)
     best = [record for record in records if record.is_best][-1]
     summary = {

@@ -7,11 +7,12 @@ DISRPT shared tasks. Syntax is spaCy's in either case; the text is all that raw 
 """
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
+from experiments.command import Rows, count, run_command, start_parser
+from experiments.environment import read_environment, read_seeds
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.document import Document
 from genrst.evaluation.counts import Counts, count_matches, micro
@@ -25,30 +26,37 @@ from genrst.text.segmenter.store import load_segmenter
 Segment = Callable[[Sequence[Document]], list[Document]]
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Print a line of JSON for every segmenter and form of the documents."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = start_parser(__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--split", default="dev")
+    parser.add_argument("--documents", metavar="N", type=count, help="only the first N of the split")
     parser.add_argument("--models", type=Path, nargs="*", default=[])
     parser.add_argument("--pipeline", help="a spaCy pipeline (default: the best one installed)")
     parser.add_argument("--device", default="cpu")
-    arguments = parser.parse_args()
+    run_command(parser, run, words)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
     device = choose_device(arguments.device)
     segmenters: dict[str, Segment] = {"rules": lambda documents: list(map(segment_by_rules, documents))}
     segmenters |= {str(model): load_segmenter(model, device).segment for model in arguments.models}
-    gold = list(load_corpus(arguments.corpus, split=arguments.split))
+    gold = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
     pipeline = load_pipeline(arguments.pipeline)
     forms = {
         "sentences": list(annotate(gold, pipeline)),
         "raw": list(annotate([unsegmented(document.id, document.text or "") for document in gold], pipeline)),
     }
+    rows = Rows(read_environment(device))
     for name, segment in segmenters.items():
         for form, documents in forms.items():
             started = perf_counter()
             counts = score(gold, segment(documents))
             seconds = round(perf_counter() - started, 2)
-            print(json.dumps({"segmenter": name, "form": form, **counts.as_dict(), "seconds": seconds}), flush=True)
+            row = {"segmenter": name, "form": form, **counts.as_dict(), "seconds": seconds}
+            rows.add(**row, seeds=[] if name == "rules" else read_seeds(Path(name)))
 
 
 def score(gold: Sequence[Document], found: Sequence[Document]) -> Counts:

@@ -8,12 +8,14 @@ The card, README.md, is written by hand: it says what was measured.
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import get_args
 
 import torch
 
+from experiments.command import run_command, start_parser
 from genrst.corpora.files import write_atomically
 from genrst.errors import UsageError
 from genrst.model.folder import Precision
@@ -23,9 +25,9 @@ from genrst.model_folder import PARSER, SEGMENTER, read_parser_config
 from genrst.text.segmenter.store import load_segmenter, save_segmenter
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Read both models and write the folder."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = start_parser(__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--segmenter", type=Path, help="a trained one")
@@ -35,7 +37,11 @@ def main() -> None:
     parser.add_argument("--word-weight", type=float, default=0.5)
     parser.add_argument("--precision", choices=get_args(Precision), default="int8")
     parser.add_argument("--words", type=int, help="keep only so many words, the most frequent")
-    arguments = parser.parse_args()
+    run_command(parser, run, words)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
     model = load_model(arguments.model)
     if arguments.words:
         model = with_fewer_words(model, arguments.words)

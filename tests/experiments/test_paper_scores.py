@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.environment import Environment
 from experiments.paper_tables.data import Split
-from experiments.paper_tables.environment import Environment
 from experiments.paper_tables.scores import Spread, System, choose_best, compare, count_errors, make_systems
 from experiments.paper_tables.searches import FoundTree, Logp, Result, Search, list_searches
 from genrst.corpora.document import Document, Span

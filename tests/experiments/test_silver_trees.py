@@ -1,103 +1,44 @@
-"""Silver trees by a teacher that numbers words, relations, word pieces and actions in another way."""
+"""Silver trees by teachers that number words, relations, word pieces and actions in another way."""
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
 
-from experiments.silver_trees.label import choose, main
-from experiments.silver_trees.translation import make_translation
+from experiments.combination.minimum_risk import units_of
+from experiments.silver_trees import join, label
+from experiments.silver_trees.label import choose
+from experiments.silver_trees.teachers import choose_agreed
+from experiments.translation import make_translation
 from genrst.errors import UsageError
-from genrst.model.example import Example
 from genrst.model.piece_tokenizer import PieceTokenizer
 from genrst.model.prepare import prepare
-from genrst.model.store import Model, make_network, save_model
+from genrst.model.scorer import NetworkScorer
+from genrst.model.store import Model, load_model, make_network, save_model
 from genrst.model.symbols import Symbols
-from genrst.model.vocabulary import NONE, SPECIALS, UNK, Vocabulary
+from genrst.model.vocabulary import SPECIALS, Vocabulary
+from genrst.search.beam import BeamOptions, search_beams, search_greedily
+from genrst.search.ensemble import Ensemble
 from genrst.training.config import RunConfig, TrainingConfig
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
-from genrst.transitions.actions import ActionSet, Reduce
-from genrst.transitions.features import Syntax
+from genrst.transitions.actions import ActionSet
+from tests.experiments.test_translation import spell
 from tests.model.random_examples import random_actions, random_example
 from tests.model.test_folder import trained as trained
 from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 torch.set_num_threads(1)
-
-
-def spell(*pieces: str) -> PieceTokenizer:
-    tokenizer = Tokenizer(models.WordPiece({piece: n for n, piece in enumerate(pieces)}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return PieceTokenizer(tokenizer.to_str())
-
-
-def make_symbols(words: list[str], deprels: list[str], *labels: str) -> Symbols:
-    actions = ActionSet(tuple(Reduce(*label.split()) for label in labels))
-    return Symbols(Vocabulary((*SPECIALS, *words)), Vocabulary((NONE, UNK, *deprels)), actions)
-
-
-OURS = make_symbols(["sea", "<pad>", "fog", "boat"], ["obj", "nsubj"], "cause NS", "joint NN", "cause SN")
-THEIRS = make_symbols(["boat", "sea"], ["det", "nsubj", "obj"], "cause SN", "cause NS")
-EXAMPLE = Example(
-    "by hand",
-    edu_words=np.array([4, 6, 2, 5, 7]),
-    edu_lengths=np.array([2, 3]),
-    token_words=np.array([7, 6, 4, 2, 4]),
-    syntax=Syntax([0, 0, 0, 0, 0], [2, 3, 1, 0, 2], [0, 2, 5], [0, 0], [0, 0]),
-    actions=(0, 0, 2),
-    pieces=np.array([0, 1, 3, 4]),
-    piece_lengths=np.array([2, 2]),
-)
-
-
-def by_hand(labels: Symbols = THEIRS, *, has_pieces: bool = True) -> tuple[Prepared, Model]:
-    tokenizers = spell("a", "[UNK]", "never", "##b", "c"), spell("[UNK]", "c", "a", "b")
-    prepared = Prepared(OURS, [], [EXAMPLE], None, {}, tokenizer=tokenizers[0].json if has_pieces else None)
-    return prepared, Model(make_network(SMALL, labels), labels, tokenizers[1])
-
-
-def test_a_document_by_hand():
-    translation = make_translation(*by_hand())
-    found = translation.to_model(EXAMPLE)
-    # sea fog <unk> <pad>-the-word boat; <pad>, the word, and fog are unknown to the teacher.
-    assert found.edu_words.tolist() == [5, 2, 2, 2, 4]
-    assert found.token_words.tolist() == [4, 2, 5, 2, 5]
-    # obj nsubj <unk> <none> obj
-    assert found.syntax.deprels == [4, 3, 1, 0, 4]
-    # a [UNK] ##b c
-    assert found.pieces.tolist() == [2, 0, 0, 1]
-    for name in ("edu_lengths", "piece_lengths"):
-        assert getattr(found, name).tolist() == getattr(EXAMPLE, name).tolist()
-    assert replace(found.syntax, deprels=EXAMPLE.syntax.deprels) == EXAMPLE.syntax
-    # GEN GEN RE(cause, SN) GEN RE(cause, NS)
-    assert translation.from_model([0, 0, 1, 0, 2]) == (0, 0, 3, 0, 1)
-
-
-def test_special_symbols_are_themselves():
-    translation = make_translation(*by_hand())
-    assert translation.words[: len(SPECIALS)].tolist() == [0, 1, 2, 3]
-    assert translation.deprels[:2].tolist() == [0, 1]
-
-
-def test_a_teacher_without_an_encoder_needs_no_pieces():
-    prepared, model = by_hand()
-    for features in (prepared, replace(prepared, tokenizer=None)):
-        assert make_translation(features, replace(model, tokenizer=None)).to_model(EXAMPLE).pieces is EXAMPLE.pieces
-
-
-def test_what_does_not_fit():
-    with pytest.raises(UsageError, match="must be prepared with an encoder, for the teacher has one"):
-        make_translation(*by_hand(has_pieces=False))
-    with pytest.raises(UsageError, match=r"must be among those of the features, was: RE\(mode, NS\)"):
-        make_translation(*by_hand(make_symbols([], [], "cause NS", "mode NS")))
 
 
 def test_the_sample():
@@ -110,6 +51,16 @@ def test_the_sample():
     assert sorted(example.n_edus for example in choose(silver, range(10, 21), 99, seed=1)) == list(range(10, 21))
     with pytest.raises(UsageError, match="a silver document of 30 to 40 EDUs, was: none of 29"):
         choose(silver, range(30, 41), 5, seed=1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 1))
+def test_the_share_that_is_agreed_on(agreement: list[float], share: float):
+    kept = choose_agreed(agreement, share)
+    assert kept == sorted(set(kept))
+    assert len(kept) >= 1
+    assert abs(len(kept) - share * len(agreement)) <= 0.5 or len(kept) == 1
+    dropped = [value for number, value in enumerate(agreement) if number not in kept]
+    assert all(agreement[number] >= max(dropped, default=0) for number in kept)
 
 
 def turned_round(tokenizer: PieceTokenizer | None) -> Prepared:
@@ -143,13 +94,20 @@ def write_features(path: Path, tokenizer: PieceTokenizer | None = None) -> Prepa
     return prepared
 
 
+def run_label(
+    folder: Path, capsys: pytest.CaptureFixture[str], teachers: Sequence[Path], *options: str, output: str = "labelled"
+) -> tuple[Prepared, list[dict[str, Any]]]:
+    """What the command writes and prints."""
+    words = ["--teacher", *map(str, teachers), "--prepared", str(folder / "features.npz"), "--device", "cpu"]
+    label.main([*words, "--output", str(folder / f"{output}.npz"), "--min-edus", "1", *options])
+    return load_prepared(folder / f"{output}.npz"), [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
 def check(
     teacher: Path, prepared: Prepared, folder: Path, capsys: pytest.CaptureFixture[str], at_once: str = "120"
 ) -> None:
     """A teacher that knows the documents by heart gives their silver copies the gold trees."""
-    words = ["--teacher", str(teacher), "--prepared", str(folder / "features.npz"), "--device", "cpu"]
-    main([*words, "--output", str(folder / "labelled.npz"), "--min-edus", "1", "--at-once", at_once])
-    found = load_prepared(folder / "labelled.npz")
+    found, (dev, silver) = run_label(folder, capsys, [teacher], "--at-once", at_once)
     gold = {example.id: example.actions for example in prepared.dev}
     assert {example.id: example.actions for example in found.silver} == gold
     assert len(found.silver) == 3
@@ -159,9 +117,9 @@ def check(
     assert {example.id: example.edu_words.tolist() for example in found.silver} == words_of, "in our numbers"
     assert found.symbols == prepared.symbols
     assert found.tokenizer == prepared.tokenizer
-    assert found.notes == {"inventory": "gum", "teacher": str(teacher)}
-    dev, silver = map(json.loads, capsys.readouterr().out.splitlines())
-    assert dev == {"documents": "dev", "n": 3, "S": 100, "N": 100, "R": 100, "F": 100}
+    assert found.notes["inventory"] == "gum"
+    assert found.notes["labelling"]["teacher"] == [str(teacher)]
+    assert dev.items() >= {"documents": "dev", "n": 3, "S": 100, "N": 100, "R": 100, "F": 100}.items()
     assert (silver["documents"], silver["n"]) == ("silver", 3)
     assert silver["F"] < 100
 
@@ -181,23 +139,134 @@ def test_the_trees_of_a_teacher_with_an_encoder(
     check(trained_with_encoder, prepared, tmp_path, capsys)
 
 
+@pytest.fixture
+def teachers(tmp_path: Path) -> list[Path]:
+    """Three of random weights and the same labels; each numbers words in its own way. Features lie beside them."""
+    write_features(tmp_path / "features.npz")
+    symbols = prepare_samples().symbols
+    words = list(symbols.words.symbols[len(SPECIALS) :])
+    folders = []
+    for seed in (1, 2, 3):
+        random.Random(seed).shuffle(words)
+        torch.manual_seed(seed)
+        own = Symbols(Vocabulary((*SPECIALS, *words)), symbols.deprels, symbols.actions)
+        network = make_network(SMALL, own).eval()
+        for parameter in network.parameters():
+            torch.nn.init.uniform_(parameter, -0.5, 0.5)
+        folders.append(tmp_path / f"seed-{seed}" / "model")
+        save_model(Model(network, own), folders[-1])
+    return folders
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_teachers_choose_together(beam: int, teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    found, rows = run_label(tmp_path, capsys, teachers, "--beam", str(beam))
+    prepared = load_prepared(tmp_path / "features.npz")
+    models = list(map(load_model, teachers))
+    translations = [make_translation(prepared, model) for model in models]
+    silver = {example.id: example for example in prepared.silver}
+    for example in found.silver:
+        scorers = [
+            NetworkScorer(model.network, [translation.to_model(silver[example.id])], model.symbols.nucleus_is_right)
+            for model, translation in zip(models, translations, strict=True)
+        ]
+        together = Ensemble(scorers, [1, 1, 1])
+        options = BeamOptions(beam, word_weight=0.5)
+        (best,) = search_greedily(together) if beam == 1 else (search_beams(together, options)[0].parses[0],)
+        assert example.actions == translations[0].from_model(best.actions)
+    assert all(row["seeds"] == [1, 2, 3] and row["hardware"] and row["torch"] for row in rows)
+
+
+def test_documents_on_which_teachers_agree(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """F of two trees is the share of units that they have in common."""
+    trees = []
+    for number, teacher in enumerate(teachers):
+        found, _ = run_label(tmp_path, capsys, [teacher], output=f"alone-{number}")
+        trees.append({example.id: units_of(example.actions) for example in found.silver})
+    expected = {
+        id: fmean(len(one[id] & other[id]) / len(one[id]) for one, other in combinations(trees, 2)) for id in trees[0]
+    }
+    found, rows = run_label(tmp_path, capsys, teachers, "--agreement", "0.34")
+    (kept,) = found.silver
+    best = max(expected.values())
+    assert expected[kept.id] == best
+    means = {row["documents"]: (row["n"], row["agreement_F"]) for row in rows if "agreement_F" in row}
+    assert means == {"candidates": (3, round(100 * fmean(expected.values()), 2)), "kept": (1, round(100 * best, 2))}
+    assert found.notes["labelling"]["agreement"] == 0.34
+
+
+def label_shards(folder: Path, capsys: pytest.CaptureFixture[str], teacher: Path, n: int) -> list[str]:
+    for number in range(1, n + 1):
+        run_label(folder, capsys, [teacher], "--shard", f"{number}/{n}", output=f"part-{number}")
+    return [str(folder / f"part-{number}.npz") for number in range(1, n + 1)]
+
+
+def test_shards_are_joined(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    parts = label_shards(tmp_path, capsys, teachers[0], 2)
+    assert [len(load_prepared(Path(part)).silver) for part in parts] == [2, 1]
+    join.main([*parts[::-1], "--output", str(tmp_path / "joined.npz")])
+    joined = load_prepared(tmp_path / "joined.npz")
+    whole, _ = run_label(tmp_path, capsys, teachers[:1])
+    assert [(one.id, one.actions) for one in joined.silver] == [(one.id, one.actions) for one in whole.silver]
+    assert (joined.notes, joined.symbols, len(joined.dev)) == (whole.notes, whole.symbols, len(whole.dev))
+
+
+def test_shards_that_do_not_fit(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    first, second, _ = label_shards(tmp_path, capsys, teachers[0], 3)
+    run_label(tmp_path, capsys, teachers[1:2], "--shard", "3/3", output="other")
+    run_label(tmp_path, capsys, teachers[:1], output="whole")
+    other, whole = (str(tmp_path / f"{name}.npz") for name in ("other", "whole"))
+    for parts, message in [
+        ([first, second], "parts must be all of 3 shards, each once, was: 1/3 2/3"),
+        ([first, second, other], f"{first} and {other}: parts must be of the same features, teachers and settings"),
+        ([first, whole], f"{whole}: a part must be a shard of labelled documents (label --shard)"),
+    ]:
+        with pytest.raises(SystemExit):
+            join.main([*parts, "--output", str(tmp_path / "joined.npz")])
+        assert capsys.readouterr().err == message + "\n"
+    assert not (tmp_path / "joined.npz").exists()
+
+
+def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = load_model(teachers[1])
+    symbols = replace(model.symbols, actions=ActionSet(model.symbols.actions.labels[::-1]))
+    save_model(Model(model.network, symbols), teachers[1])
+    with pytest.raises(SystemExit):
+        run_label(tmp_path, capsys, teachers)
+    assert capsys.readouterr().err == (
+        f"{teachers[0]} and {teachers[1]}: models that choose together must have the same labels\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--documents", "0"], "argument --documents: invalid positive value: '0'"),
+        (["--documents", "0"], "argument --documents: must be a number from 1 on, was: '0'"),
+        (["--shard", "3/2"], "argument --shard: must be I/N, with I from 1 to N, was: '3/2'"),
+        (["--shard", "1"], "argument --shard: must be I/N, with I from 1 to N, was: '1'"),
+        (["--agreement", "1.5"], "argument --agreement: must be 1 at most, was: '1.5'"),
+        (["--agreement", "nan"], "argument --agreement: must be a number over 0, was: 'nan'"),
+        (["--agreement", "0.5"], "--agreement needs two teachers or more, was: 1"),
+        (["--teacher", "one", "one"], "--teacher: each must be given once, was: one one"),
+        (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, was: 4"),
         (["--max-edus", "2", "--min-edus", "1"], "a silver document of 1 to 2 EDUs, was: none of 3"),
         (["--min-edus", "9", "--max-edus", "2"], "a silver document of 9 to 2 EDUs, was: none of 3"),
-        (["--teacher", "nowhere", "--min-edus", "1"], "nowhere: a model folder must hold"),
+        (["--teacher", "nowhere", "--min-edus", "1"], "or be a folder, was: 'nowhere'"),
         (["--prepared", "none.npz"], "none.npz: the file must hold prepared features"),
+        (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be a number from 0 on, was: -1.0"),
     ],
 )
 def test_errors_are_one_line(
-    option: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    option: list[str],
+    message: str,
+    teachers: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.chdir(tmp_path)
-    write_features(Path("features.npz"))
     with pytest.raises(SystemExit) as end:
-        main(["--teacher", "teacher", "--prepared", "features.npz", "--output", "labelled.npz", *option])
+        label.main(["--teacher", str(teachers[0]), "--prepared", "features.npz", "--output", "labelled.npz", *option])
     assert end.value.code in (1, 2)
     assert message in capsys.readouterr().err.splitlines()[-1]
     assert not Path("labelled.npz").exists()

@@ -64,7 +64,7 @@ def _pieces(spelling: str | None, tokenizer: PieceTokenizer) -> IntArray:
     from tokenizers import Tokenizer
 
     if spelling is None:
-        raise UsageError("the features must be prepared with an encoder, for the teacher has one")
+        raise UsageError("the features must be prepared with an encoder, for a model has one")
     ours, theirs = (Tokenizer.from_str(text).get_vocab() for text in (spelling, tokenizer.json))
     # A text of nothing is the unknown piece.
     ((unknown,),) = tokenizer([""])
@@ -78,5 +78,5 @@ def _actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
     numbers = ours.numbers()
     actions = [theirs[number] for number in range(len(theirs))]
     if unknown := [action for action in actions if action not in numbers]:
-        raise UsageError(f"all labels of the teacher must be among those of the features, was: {unknown[0]}")
+        raise UsageError(f"all labels of a model must be among those of the features, was: {unknown[0]}")
     return np.array([numbers[action] for action in actions])

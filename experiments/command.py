@@ -1,0 +1,80 @@
+"""What all commands of the experiments share: how they begin, what they print, and how an error ends them."""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.environment import Environment
+from genrst.corpora.files import write_atomically
+from genrst.errors import GenrstError
+from genrst.evaluation.report import Evaluation
+from genrst.training.dev import parseval_f1
+
+
+def start_parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser of arguments whose help is the description of a module, as it is."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def run_command(
+    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], object], words: Sequence[str] | None = None
+) -> None:
+    """Run a command with the arguments given, or with those of the program; an error of ours is one line."""
+    arguments = parser.parse_args(words)
+    try:
+        run(arguments)
+    except GenrstError as error:
+        parser.exit(1, f"{error}\n")
+
+
+def count(word: str) -> int:
+    """An argument that is a number from 1 on."""
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 1 on, was: {word!r}")
+    return int(word)
+
+
+def positive(word: str) -> float:
+    """An argument that is a number over 0."""
+    try:
+        number = float(word)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number over 0, was: {word!r}")
+    return number
+
+
+def share(word: str) -> float:
+    """An argument that is a number over 0, and 1 at most."""
+    if positive(word) > 1:
+        raise argparse.ArgumentTypeError(f"must be 1 at most, was: {word!r}")
+    return float(word)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Results as lines of JSON, each with the code and the machine behind it, and with what is the same in all."""
+
+    environment: Environment
+    common: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, **row: object) -> None:
+        """Print a row."""
+        self.lines.append(json.dumps(row | self.common | asdict(self.environment)) + "\n")
+        print(self.lines[-1], end="", flush=True)
+
+    def write(self, path: Path | None) -> None:
+        """Write all rows into a file, if one is given."""
+        if path is not None:
+            write_atomically(path, "".join(self.lines))
+
+
+def scores_of(evaluation: Evaluation) -> dict[str, float]:
+    """S, N, R, F by Parseval, in percent, as rows have them."""
+    return {aspect: round(score, 2) for aspect, score in parseval_f1(evaluation).items()}

@@ -1,0 +1,54 @@
+"""Searching documents that are numbers already, with one model or with several that choose together."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from genrst.errors import UsageError
+from genrst.members import Member, load_members
+from genrst.model.example import Example
+from genrst.model_folder import EncoderPrecision, ParserConfig, find_model, is_combined, read_parser_config
+from genrst.search.parse import Found
+from genrst.tree_search import TreeSearch
+
+MAX_STACK = 40
+"""The bound on the stacks of bag-level search; the others need none to be fast."""
+
+
+def load_together(names: Sequence[str], device: torch.device, precision: EncoderPrecision = "auto") -> list[Member]:
+    """Models, by name or folder, that can choose together: they must have the same labels.
+
+    `precision` is that of pretrained encoders.
+    """
+    members = [_load(name, device, precision) for name in names]
+    for name, member in zip(names, members, strict=True):
+        if member.model.symbols.actions != members[0].model.symbols.actions:
+            raise UsageError(f"{names[0]} and {name}: models that choose together must have the same labels")
+    return members
+
+
+def _load(name: str, device: torch.device, precision: EncoderPrecision) -> Member:
+    folder = find_model(name)
+    if is_combined(folder):
+        raise UsageError(f"{name}: a model must have weights of its own, was: a combined one")
+    config = replace(read_parser_config(folder), encoder_precision=precision)
+    (member,) = load_members(folder, config, device)
+    return member
+
+
+def find_trees(
+    members: Sequence[Member], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
+) -> list[Found]:
+    """What a search finds in each document, up to `at_once` side by side; every member has examples of its own.
+
+    Documents of one length are searched together, so that few have to wait.
+    """
+    search = TreeSearch(members, config, MAX_STACK if config.search == "bag" else None)
+    order = sorted(range(len(examples[0])), key=lambda number: examples[0][number].n_edus)
+    found: dict[int, Found] = {}
+    for first in range(0, len(order), at_once):
+        numbers = order[first : first + at_once]
+        part = [[own[number] for number in numbers] for own in examples]
+        found |= zip(numbers, search.find(part, config.beam), strict=True)
+    return [found[number] for number in range(len(order))]
