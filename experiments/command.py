@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.environment import Environment
+from experiments.environment import ROOT, Environment
 from genrst.corpora.files import write_atomically
-from genrst.errors import GenrstError
+from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.training.dev import parseval_f1
 
@@ -54,6 +54,20 @@ def share(word: str) -> float:
     if positive(word) > 1:
         raise argparse.ArgumentTypeError(f"must be 1 at most, was: {word!r}")
     return float(word)
+
+
+def find_config(name: str) -> Path:
+    """A configuration by its file, or by its name in our folder."""
+    return Path(name) if name.endswith(".toml") else ROOT / "configs" / f"{name}.toml"
+
+
+def keep_settings(arguments: argparse.Namespace, names: Sequence[str], path: Path) -> None:
+    """Write arguments that all results depend on; raise an error if an earlier start had others."""
+    settings = json.loads(json.dumps({name: getattr(arguments, name) for name in names}, default=str))
+    earlier = json.loads(path.read_bytes()) if path.is_file() else settings
+    if other := [name for name in names if earlier.get(name) != settings[name]]:
+        raise UsageError(f"{path.parent} holds a run of other settings ({', '.join(other)}): --output starts another")
+    write_atomically(path, json.dumps(settings, indent=1) + "\n")
 
 
 @dataclass(frozen=True, slots=True)

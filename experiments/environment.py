@@ -44,7 +44,7 @@ def _commit() -> str | None:
 
 
 def read_seeds(folder: Path) -> list[int | None]:
-    """The seed of a model, or those of the members of a combined one; None where no run says it."""
+    """The seed of a model, or those of the members of an ensemble; None where no run says it."""
     return [_seed(member) for member, _ in read_members(folder)]
 
 

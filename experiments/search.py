@@ -8,7 +8,7 @@ import torch
 from genrst.errors import UsageError
 from genrst.members import Member, load_members
 from genrst.model.example import Example
-from genrst.model_folder import EncoderPrecision, ParserConfig, find_model, is_combined, read_parser_config
+from genrst.model_folder import EncoderPrecision, ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.search.parse import Found
 from genrst.tree_search import TreeSearch
 
@@ -30,8 +30,8 @@ def load_together(names: Sequence[str], device: torch.device, precision: Encoder
 
 def _load(name: str, device: torch.device, precision: EncoderPrecision) -> Member:
     folder = find_model(name)
-    if is_combined(folder):
-        raise UsageError(f"{name}: a model must have weights of its own, was: a combined one")
+    if is_ensemble(folder):
+        raise UsageError(f"{name}: a model must have weights of its own, was: an ensemble")
     config = replace(read_parser_config(folder), encoder_precision=precision)
     (member,) = load_members(folder, config, device)
     return member

@@ -29,7 +29,7 @@ class Member:
 
 
 def load_members(folder: Path, config: ParserConfig, device: torch.device) -> list[Member]:
-    """The model of a folder, or the members of a combined one; `config` is that of the parser."""
+    """The model of a folder, or the members of an ensemble; `config` is that of the parser."""
     members: list[Member] = []
     places = read_members(folder)
     for place, weight in places:
@@ -43,7 +43,7 @@ def load_members(folder: Path, config: ParserConfig, device: torch.device) -> li
 
 
 def _own_config(folder: Path, config: ParserConfig) -> ParserConfig:
-    """How a member reads texts: as its own folder says, but for what the combined model's says about encoders."""
+    """How a member reads texts: as its own folder says, but for what the ensemble's says about encoders."""
     own = read_parser_config(folder)
     precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
     overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap

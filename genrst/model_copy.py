@@ -1,4 +1,4 @@
-"""A parser's folder written again somewhere else, with all that it needs: members of a combined model, too."""
+"""A parser's folder written again somewhere else, with all that it needs: members of an ensemble, too."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from genrst.model_folder import (
     MemberConfig,
     ParserConfig,
     find_segmenter,
-    is_combined,
+    is_ensemble,
     read_members,
 )
 
@@ -32,7 +32,7 @@ def copy_model(folder: Path, config: ParserConfig, target: Path) -> None:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:50]}.") as temporary:
             copy = Path(temporary) / "model"
             _copy_files(folder, copy)
-            if is_combined(folder):
+            if is_ensemble(folder):
                 _copy_members(folder, copy)
             write_atomically(copy / PARSER, json.dumps(asdict(replace(config, segmenter=None)), indent=1) + "\n")
             place, own = find_segmenter(folder), [folder, *(member for member, _ in read_members(folder))]

@@ -6,7 +6,7 @@
     segmenter/                                       finds the EDUs; without one, rules do
     README.md                                        the model card
 
-In place of a model of its own, a folder may name several that choose together (`ensemble.json`); it is then *combined*.
+In place of a model of its own, a folder may name several that choose together (`ensemble.json`): an *ensemble*.
 Models by name are folders in `genrst/models`.
 """
 
@@ -66,10 +66,10 @@ class ParserConfig:
 
 @dataclass(frozen=True, slots=True)
 class MemberConfig:
-    """A member of a combined model."""
+    """A member of an ensemble."""
 
     model: str = ""
-    """Its folder, as seen from that of the combined model, or the name it is installed under."""
+    """Its folder, as seen from that of the ensemble, or the name it is installed under."""
     weight: float = 1.0
     """Of its log-probabilities in the sum that trees are compared by."""
 
@@ -86,7 +86,7 @@ class EnsembleConfig:
 
     def __post_init__(self) -> None:
         if not self.members:
-            raise ConfigError("members: a combined model must have a member or more, was: none")
+            raise ConfigError("members: an ensemble must have a member or more, was: none")
 
 
 def installed_models() -> list[str]:
@@ -96,10 +96,10 @@ def installed_models() -> list[str]:
 
 def is_model(folder: Path) -> bool:
     """Whether a folder holds a model."""
-    return (folder / _WEIGHTS).is_file() or is_combined(folder)
+    return (folder / _WEIGHTS).is_file() or is_ensemble(folder)
 
 
-def is_combined(folder: Path) -> bool:
+def is_ensemble(folder: Path) -> bool:
     """Whether a folder names several models that choose together, instead of holding one."""
     return (folder / ENSEMBLE).is_file()
 
@@ -138,20 +138,20 @@ def _read_config(config_type: type[Config], path: Path) -> Config:
 
 
 def read_members(folder: Path) -> list[tuple[Path, float]]:
-    """The folders of the models that a parser asks, with their weights: its own, or those of a combined model."""
-    if not is_combined(folder):
+    """The folders of the models that a parser asks, with their weights: its own, or those of an ensemble."""
+    if not is_ensemble(folder):
         return [(folder, 1.0)]
     path = folder / ENSEMBLE
     if (folder / _WEIGHTS).exists():
-        raise ConfigError(f"{path}: a combined model must have no weights of its own, was: {_WEIGHTS}")
+        raise ConfigError(f"{path}: an ensemble must have no weights of its own, was: {_WEIGHTS}")
     return [(_find_member(member.model, path), member.weight) for member in _read_config(EnsembleConfig, path).members]
 
 
 def _find_member(name: str, path: Path) -> Path:
     """Members of members would be no help, and could go round in circles."""
     folder = _find_beside(name, path, "a member")
-    if is_combined(folder):
-        raise ConfigError(f"{path}: a member must have weights of its own, was: {name!r}, which is a combined model")
+    if is_ensemble(folder):
+        raise ConfigError(f"{path}: a member must have weights of its own, was: {name!r}, which is an ensemble")
     return folder
 
 
@@ -178,8 +178,8 @@ def find_segmenter(folder: Path) -> Path | None:
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
-    """What is known about a model without loading it, ready for JSON; if it is combined, of its members, too."""
-    if not is_combined(folder):
+    """What is known about a model without loading it, ready for JSON; if it is an ensemble, of its members, too."""
+    if not is_ensemble(folder):
         return _describe(folder, [folder]) | _describe_network(folder)
     members = read_members(folder)
     facts = [

@@ -1,7 +1,7 @@
 """From documents with EDUs to documents with trees: numbers, scores, search, in groups of bounded size."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import torch
@@ -14,6 +14,7 @@ from genrst.model.scorer import NetworkScorer
 from genrst.model_folder import ParserConfig
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
+from genrst.search.groups import in_groups
 from genrst.search.parse import Found, Parse
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.oracle import tree_of
@@ -34,7 +35,8 @@ class TreeSearch:
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first."""
-        return [trees for group in _groups(documents) for trees in self._group(group, n)]
+        groups = in_groups(documents, lambda document: len(document.edus), MOST_EDUS)
+        return [trees for group in groups for trees in self._group(group, n)]
 
     def _group(self, documents: list[Document], n: int) -> list[list[Document]]:
         found = self.find(self.prepare(documents), max(n, self.config.beam))
@@ -111,17 +113,3 @@ def _warn_of_bound(document: Document, max_stack: int | None) -> None:
         f"{document.id}: the best tree needs all {max_stack} places of the stack; with more there may be a better one"
     )
     warnings.warn(ParserWarning(message), stacklevel=2)
-
-
-def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents that are searched together."""
-    group: list[Document] = []
-    size = 0
-    for document in documents:
-        size += len(document.edus)
-        if group and size > MOST_EDUS:
-            yield group
-            group, size = [], len(document.edus)
-        group.append(document)
-    if group:
-        yield group

@@ -64,8 +64,8 @@ def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool 
     return folder
 
 
-def write_combined(folder: Path, members: Mapping[str, float], **settings: object) -> Path:
-    """The folder of a combined model; `members` are names and weights, `settings` go into parser.json."""
+def write_ensemble(folder: Path, members: Mapping[str, float], **settings: object) -> Path:
+    """The folder of an ensemble; `members` are names and weights, `settings` go into parser.json."""
     folder.mkdir(parents=True, exist_ok=True)
     listed = [{"model": name, "weight": weight} for name, weight in members.items()]
     (folder / "ensemble.json").write_text(json.dumps({"members": listed}))

@@ -22,7 +22,7 @@ from genrst.search.ensemble import Ensemble
 from genrst.transitions.actions import ActionSet
 from genrst.transitions.oracle import tree_of
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer
-from tests.parser_samples import LABELS, PIPELINE, TEXT, WORDS, check, make_model, write_combined, write_parser
+from tests.parser_samples import LABELS, PIPELINE, TEXT, WORDS, check, make_model, write_ensemble, write_parser
 from tests.training.samples import SMALL
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt.", "The ferry stopped", "because of a storm."]
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     write_encoded(folder / "encoded")
     write_parser(folder / "static", lowercase=True, search="greedy", beam=1)
-    return write_combined(folder / "both", {"../encoded": 2, str(folder / "static"): 0.5})
+    return write_ensemble(folder / "both", {"../encoded": 2, str(folder / "static"): 0.5})
 
 
 @pytest.fixture(scope="module")
@@ -89,36 +89,36 @@ def test_a_weighted_sum_is_no_log_probability(folder: Path, search: Any):
     assert (document.model, document.log_probability) == ("both", None)
 
 
-def test_settings_are_those_of_the_combined_model_but_texts_are_read_as_in_training(both: Parser):
+def test_settings_are_those_of_the_ensemble_but_texts_are_read_as_in_training(both: Parser):
     assert repr(both) == "<Parser 'both': bag search, beam 4>"
     assert [member.lowercase for member in both.search.members] == [False, True]
 
 
 def test_the_segmenter_is_its_own_or_that_of_the_first_member_with_one(folder: Path, both: Parser, tmp_path: Path):
     assert both.segment(TEXT).edus == load(folder.parent / "static").segment(TEXT).edus
-    combined = write_combined(tmp_path, {str(folder.parent / "encoded"): 1.0})
+    ensemble = write_ensemble(tmp_path, {str(folder.parent / "encoded"): 1.0})
     with pytest.warns(match="has no segmenter"):
-        by_rules = load(combined).segment(TEXT)
+        by_rules = load(ensemble).segment(TEXT)
     assert by_rules.edus != both.segment(TEXT).edus
-    (combined / "segmenter").symlink_to(folder.parent / "static" / "segmenter")
-    assert load(combined).segment(TEXT).edus == both.segment(TEXT).edus
+    (ensemble / "segmenter").symlink_to(folder.parent / "static" / "segmenter")
+    assert load(ensemble).segment(TEXT).edus == both.segment(TEXT).edus
 
 
 @pytest.mark.parametrize("name", ["static", "encoded"])
 def test_the_only_member_with_weight_one_is_that_model(folder: Path, tmp_path: Path, name: str):
     place = folder.parent / name
-    combined = load(write_combined(tmp_path, {str(place): 1}))
+    ensemble = load(write_ensemble(tmp_path, {str(place): 1}))
     alone = load(place, search="bag", beam=4, pipeline=PIPELINE)
     expected = [replace(document, model="both") for document in alone.kbest(EDUS, 3)]
-    assert combined.kbest(EDUS, 3) == expected
+    assert ensemble.kbest(EDUS, 3) == expected
     assert expected[0].log_probability is not None
 
 
 def test_a_model_twice_with_half_weight_is_the_model_without_log_probability(tmp_path: Path, tiny: Path):
-    combined = load(write_combined(tmp_path, {str(tiny): 0.5, f"{tiny}/.": 0.5}))
-    single = load(write_combined(tmp_path / "single", {str(tiny): 0.5}))
+    ensemble = load(write_ensemble(tmp_path, {str(tiny): 0.5, f"{tiny}/.": 0.5}))
+    single = load(write_ensemble(tmp_path / "single", {str(tiny): 0.5}))
     expected = load(tiny).kbest(EDUS, 3)
-    for parser in (combined, single):
+    for parser in (ensemble, single):
         found = parser.kbest(EDUS, 3)
         assert [document.tree for document in found] == [document.tree for document in expected]
         assert {document.log_probability for document in found} == {None}
@@ -128,20 +128,20 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A folder beside it comes before a name, and the working folder does not count."""
     monkeypatch.setattr("genrst.model_folder.MODELS", tmp_path / "models")
     write_parser(tmp_path / "models" / "en", has_segmenter=False, lowercase=True)
-    monkeypatch.chdir(write_combined(tmp_path / "both", {"en": 1}).parent)
+    monkeypatch.chdir(write_ensemble(tmp_path / "both", {"en": 1}).parent)
     assert [member.lowercase for member in load("both").search.members] == [True]
     write_parser(tmp_path / "both" / "en", has_segmenter=False)
     assert [member.lowercase for member in load("both").search.members] == [False]
-    write_combined(tmp_path / "models" / "pair", {"../en": 1})
-    assert load("pair").config.name == "both", "combined models have names, too"
-    write_combined(tmp_path / "both", {"models/en": 1})
+    write_ensemble(tmp_path / "models" / "pair", {"../en": 1})
+    assert load("pair").config.name == "both", "ensembles have names, too"
+    write_ensemble(tmp_path / "both", {"models/en": 1})
     with pytest.raises(GenrstError, match="was: 'models/en'"):
         load("both")
 
 
 MEMBER_ERRORS: list[tuple[object, str]] = [
-    ({"members": []}, "members: a combined model must have a member or more, was: none"),
-    ({}, "members: a combined model must have a member or more, was: none"),
+    ({"members": []}, "members: an ensemble must have a member or more, was: none"),
+    ({}, "members: an ensemble must have a member or more, was: none"),
     ({"members": 3}, "members: the value must be a list, was: 3"),
     ({"members": ["tiny"]}, "members[0]: the value must be a table, was: 'tiny'"),
     ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
@@ -157,15 +157,15 @@ MEMBER_ERRORS: list[tuple[object, str]] = [
     ({"members": [{"model": "m", "weight": float("nan")}]}, "the weight of a member must be a number over 0, was: nan"),
     ({"members": [{"model": "m", "weight": float("inf")}]}, "the weight of a member must be a number over 0, was: inf"),
     ({"members": [{"model": "m", "weight": 10**400}]}, "int too large to convert to float"),
-    ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is a combined model"),
-    ({"members": [{}]}, "a member must have weights of its own, was: '', which is a combined model"),
+    ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is an ensemble"),
+    ({"members": [{}]}, "a member must have weights of its own, was: '', which is an ensemble"),
     ([], "a configuration: the value must be a table, was: []"),
 ]
 
 
 @pytest.mark.parametrize(("content", "message"), MEMBER_ERRORS, ids=[message for _, message in MEMBER_ERRORS])
 def test_members_that_are_wrong(tmp_path: Path, content: object, message: str):
-    write_combined(tmp_path, {})
+    write_ensemble(tmp_path, {})
     (tmp_path / "ensemble.json").write_text(json.dumps(content))
     with pytest.raises(GenrstError) as error:
         load(tmp_path)
@@ -174,21 +174,21 @@ def test_members_that_are_wrong(tmp_path: Path, content: object, message: str):
 
 
 def test_circles(tmp_path: Path):
-    write_combined(tmp_path / "a", {"../b": 1})
-    write_combined(tmp_path / "b", {"../a": 1})
-    with pytest.raises(GenrstError, match=r"a/ensemble.json: .* was: '../b', which is a combined model$"):
+    write_ensemble(tmp_path / "a", {"../b": 1})
+    write_ensemble(tmp_path / "b", {"../a": 1})
+    with pytest.raises(GenrstError, match=r"a/ensemble.json: .* was: '../b', which is an ensemble$"):
         load(tmp_path / "a")
 
 
 def test_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(GenrstError, match="empty: a model folder must hold"):
-        load(write_combined(tmp_path, {"empty": 1}))
+        load(write_ensemble(tmp_path, {"empty": 1}))
 
 
 def test_weights_of_its_own(tmp_path: Path):
     write_parser(tmp_path, has_segmenter=False)
-    write_combined(tmp_path, {"x": 1})
+    write_ensemble(tmp_path, {"x": 1})
     with pytest.raises(GenrstError, match=r"must have no weights of its own, was: weights.safetensors$"):
         load(tmp_path)
 
@@ -198,7 +198,7 @@ def test_labels_that_differ(tmp_path: Path, tiny: Path):
     symbols = replace(model.symbols, actions=ActionSet((*LABELS[1:], LABELS[0])))
     save_model(Model(model.network, symbols), tmp_path / "other")
     with pytest.raises(GenrstError) as error:
-        load(write_combined(tmp_path, {str(tiny): 1, "other": 1}))
+        load(write_ensemble(tmp_path, {str(tiny): 1, "other": 1}))
     expected = f"{tiny} and {tmp_path / 'other'}: models that choose together must have the same labels"
     assert str(error.value) == expected
 
@@ -237,9 +237,9 @@ def test_encoders_of_members_are_set_by_them_or_for_all(tmp_path: Path, monkeypa
     monkeypatch.setattr("genrst.members.computes_bfloat16", lambda device: True)
     write_encoded(tmp_path / "one", encoder_precision="float32", encoder_overlap=0.125)
     write_encoded(tmp_path / "two")
-    combined = write_combined(tmp_path, {"one": 1, "two": 1})
+    ensemble = write_ensemble(tmp_path, {"one": 1, "two": 1})
     of_their_own, for_all = (
-        [encoder_of(member) for member in load_members(combined, config, torch.device("cpu"))]
+        [encoder_of(member) for member in load_members(ensemble, config, torch.device("cpu"))]
         for config in (ParserConfig(), ParserConfig(encoder_precision="bfloat16", encoder_overlap=0.0))
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]
@@ -251,8 +251,8 @@ def test_a_segmenter_of_another_model(tmp_path: Path):
     other = write_parser(tmp_path / "other")
     named = write_parser(tmp_path / "named", has_segmenter=False, segmenter="../other")
     assert find_segmenter(named) == tmp_path / "named" / ".." / "other" / "segmenter"
-    combined = write_combined(tmp_path / "both", {"../named": 1})
-    place = find_segmenter(combined)
+    ensemble = write_ensemble(tmp_path / "both", {"../named": 1})
+    place = find_segmenter(ensemble)
     assert place is not None
     assert place.resolve() == other / "segmenter"
     assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
@@ -263,8 +263,8 @@ def test_a_segmenter_of_another_model(tmp_path: Path):
 def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
     write_parser(tmp_path / "old" / "other")
     named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
-    combined = write_combined(tmp_path / "old" / "both", {"../named": 1})
-    parsers = {"copy": load(named), "copy of both": load(combined)}
+    ensemble = write_ensemble(tmp_path / "old" / "both", {"../named": 1})
+    parsers = {"copy": load(named), "copy of both": load(ensemble)}
     expected = [parser(TEXT) for parser in parsers.values()]
     for name, parser in parsers.items():
         parser.save(tmp_path / name)

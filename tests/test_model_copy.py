@@ -8,15 +8,15 @@ import pytest
 
 from genrst import Parser, load
 from genrst.errors import CorpusNotFoundError, UsageError
-from tests.parser_samples import TEXT, write_combined, write_parser
+from tests.parser_samples import TEXT, write_ensemble, write_parser
 
 
-def make_combined(folder: Path) -> Parser:
+def make_ensemble(folder: Path) -> Parser:
     """Two members with the same name, and a folder inside one that is none of the model's."""
     write_parser(folder / "a" / "model", has_segmenter=False)
     write_parser(folder / "b" / "model", kind="discriminative", lowercase=True)
     (folder / "b" / "model" / "old").mkdir()
-    write_combined(folder / "both", {"../a/model": 1, "../b/model": 0.5})
+    write_ensemble(folder / "both", {"../a/model": 1, "../b/model": 0.5})
     (folder / "both" / "README.md").write_text("# both")
     return load(folder / "both", beam=3)
 
@@ -30,8 +30,8 @@ def test_a_model(tmp_path: Path, tiny: Path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["copy"]
 
 
-def test_a_combined_model_needs_no_other_folder(tmp_path: Path):
-    parser = make_combined(tmp_path / "old")
+def test_an_ensemble_needs_no_other_folder(tmp_path: Path):
+    parser = make_ensemble(tmp_path / "old")
     expected = parser.kbest(TEXT, 2)
     parser.save(str(tmp_path / "copy"))
     shutil.rmtree(tmp_path / "old")
@@ -65,7 +65,7 @@ def test_nothing_is_replaced(tmp_path: Path, parser: Parser, is_folder: bool):
 
 
 def test_all_or_nothing(tmp_path: Path):
-    parser = make_combined(tmp_path / "old")
+    parser = make_ensemble(tmp_path / "old")
     weights = tmp_path / "old" / "b" / "model" / "weights.safetensors"
     weights.unlink()
     weights.symlink_to(tmp_path / "nowhere")

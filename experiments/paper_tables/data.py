@@ -49,11 +49,16 @@ def load_features(configs: Sequence[RunConfig], file: Path | None, cache: Path) 
     """The features of train and dev that all models share: those of a file, or of the corpus."""
     if file is not None:
         return load_prepared(file)
-    first, *others = [(config.data, config.model.encoder) for config in configs]
-    if any(other != first for other in others):
-        raise UsageError("all models must have the same data and encoder, for they share features")
-    data, encoder = first
+    data, encoder = shared_source(configs)
     return prepare_data(data, cache, encoder)[0]
+
+
+def shared_source(configs: Sequence[RunConfig]) -> tuple[DataConfig, str | None]:
+    """The data and the encoder of models that share features; one without an encoder does not look at word pieces."""
+    encoders = {config.model.encoder for config in configs} - {None}
+    if len({config.data for config in configs}) > 1 or len(encoders) > 1:
+        raise UsageError("all models must have the same data and encoder, for they share features")
+    return configs[0].data, next(iter(encoders), None)
 
 
 def load_dev(prepared: Prepared) -> Split:

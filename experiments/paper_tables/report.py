@@ -1,7 +1,7 @@
 """Everything that a run has found, as the files `results.json`, `table3.md` and `table4.md`."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,8 +46,9 @@ class Report:
 
     def write(self, folder: Path, notes: Mapping[str, Any]) -> None:
         """Write all files; `notes` say how the results came about."""
-        table3 = search_table(self.on_dev, self.searches_compared, _about(self.corpus, self.on_dev[0]))
-        about = _about(self.corpus, self.final[0])
+        about = f"Ours: {describe_documents(self.corpus, self.on_dev[0])}"
+        table3 = search_table(self.on_dev, self.searches_compared, about)
+        about = f"Ours: {describe_documents(self.corpus, self.final[0])}"
         table4 = model_table(self.final, self._is_best, self.models_compared, about)
         write_atomically(folder / "table3.md", table3)
         write_atomically(folder / "table4.md", table4)
@@ -56,7 +57,7 @@ class Report:
     def _as_dict(self) -> dict[str, Any]:
         return {
             "corpus": self.corpus,
-            "environments": list(dict.fromkeys(_environments(self.on_dev, self.final))),
+            "environments": list_environments([*self.on_dev, *self.final]),
             "best_on_dev": [{"model": system.model, "search": system.search} for system in self.best],
             "dev": [_system(system, self.on_dev) for system in self.on_dev],
             "table4": [_system(system, self.final) for system in self.final],
@@ -75,20 +76,20 @@ def _bag_and_word(systems: Sequence[System]) -> Iterator[tuple[System, System]]:
                 yield bag, word
 
 
-def _about(corpus: str, system: System) -> str:
+def describe_documents(corpus: str, system: System) -> str:
+    """What a system was evaluated on, by which measure, and with which seeds."""
     n_edus = sum(example.n_edus for example in system.split.examples)
     seeds = [str(result.seed) for result in system.results]
     spread = f"mean ± sample standard deviation of the seeds {', '.join(seeds)}" if seeds[1:] else f"seed {seeds[0]}"
     return (
-        f"Ours: {corpus}, {system.split.name}, {len(system.split.examples)} documents, {n_edus:,} EDUs; gold EDUs,\n"
+        f"{corpus}, {system.split.name}, {len(system.split.examples)} documents, {n_edus:,} EDUs; gold EDUs,\n"
         f"Parseval micro F1; {spread}.\n"
     )
 
 
-def _environments(*groups: Sequence[System]) -> Iterator[Environment]:
-    for systems in groups:
-        for system in systems:
-            yield from (result.environment for result in system.results)
+def list_environments(systems: Iterable[System]) -> list[Environment]:
+    """All code and machines behind some systems."""
+    return list(dict.fromkeys(result.environment for system in systems for result in system.results))
 
 
 def _system(system: System, systems: Sequence[System]) -> dict[str, Any]:

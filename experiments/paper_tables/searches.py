@@ -22,7 +22,7 @@ from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError, UsageError
 from genrst.members import Member as ParserMember
 from genrst.model.batch import make_batch
-from genrst.model.config import from_mapping
+from genrst.model.config import ModelConfig, from_mapping
 from genrst.model.device import choose_device
 from genrst.model.example import Example, follow
 from genrst.model.store import Model, load_model
@@ -55,6 +55,11 @@ def list_searches(model: str, kinds: Sequence[str], beams: Sequence[int], weight
     settings = list(product(beams, weights if model == "generative" else [0.0]))
     beam_searches = [Search(kind, *setting) for kind in wanted if kind != "greedy" for setting in settings]
     return [*beam_searches, *(Search(kind) for kind in wanted if kind == "greedy")]
+
+
+def list_bag_searches(config: ModelConfig, beam: int, weights: Sequence[float]) -> list[Search]:
+    """Bag-level search by weights of words; a model without words is searched once."""
+    return [Search("bag", beam, weight) for weight in (weights if config.kind == "generative" else [0.0])]
 
 
 @dataclass(frozen=True, slots=True)

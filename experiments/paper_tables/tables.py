@@ -67,7 +67,7 @@ def _beams_table(shown: Sequence[System], systems: Sequence[System], weight: flo
             rows.append([aspect, f"{kind}-level", *cells(kind, aspect)])
     for error in ("gold", "another"):
         rows += [[f"{error} is likelier", f"{kind}-level", *cells(kind, error)] for kind in kinds]
-    return _markdown(rows, n_text=2)
+    return markdown_table(rows, n_text=2)
 
 
 def _paper_cells(aspect: str, kind: str, beams: Sequence[int]) -> list[str]:
@@ -94,18 +94,18 @@ def model_table(
 
     rows = [["", *ASPECTS]]
     rows += [[f"{model}, paper", *map(str, scores)] for model, scores in PAPER_MODELS.items()]
-    rows += [[label(system), *_score_cells(system.scores)] for system in systems]
+    rows += [[label(system), *score_cells(system.scores)] for system in systems]
     levels = [["level", "", *ASPECTS]]
     levels += [
-        [LEVEL_NAMES[level], label(system), *_score_cells(system.levels[level])]
+        [LEVEL_NAMES[level], label(system), *score_cells(system.levels[level])]
         for level in LEVELS
         for system in systems
     ]
     parts = [
         f"# Table 4: the generative and the discriminative model\n\n{about}{MODEL_NOTES}",
-        _markdown(rows, n_text=1),
+        markdown_table(rows, n_text=1),
         "## By level of the text\n",
-        _markdown(levels, n_text=2),
+        markdown_table(levels, n_text=2),
     ]
     return "\n".join([*parts, *_significance(comparisons)])
 
@@ -118,7 +118,8 @@ def describe(search: Search) -> str:
     return f"{search.kind}-level, k = {search.beam}{weight}"
 
 
-def _score_cells(scores: dict[str, list[float]]) -> list[str]:
+def score_cells(scores: dict[str, list[float]]) -> list[str]:
+    """S, N, R and F with their spread."""
     return [str(Spread.of(scores[aspect])) for aspect in ASPECTS]
 
 
@@ -137,19 +138,20 @@ def _significance(comparisons: Sequence[Comparison]) -> list[str]:
                     aspect,
                     f"{joined.points:+.1f}",
                     f"{joined.low:+.1f} to {joined.high:+.1f}",
-                    _p_value(joined.bootstrap_p),
-                    _p_value(joined.randomisation_p),
-                    "; ".join(f"{one.points:+.1f} (p {_p_value(one.randomisation_p)})" for one in by_seed),
+                    show_p_value(joined.bootstrap_p),
+                    show_p_value(joined.randomisation_p),
+                    "; ".join(f"{one.points:+.1f} (p {show_p_value(one.randomisation_p)})" for one in by_seed),
                 ]
             )
-    return [f"## Significance\n\n{TESTS}", _markdown(rows, n_text=2)]
+    return [f"## Significance\n\n{TESTS}", markdown_table(rows, n_text=2)]
 
 
-def _p_value(value: float) -> str:
+def show_p_value(value: float) -> str:
+    """A p-value with three digits, which 10,000 rounds allow."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _markdown(rows: Sequence[Sequence[str]], n_text: int) -> str:
+def markdown_table(rows: Sequence[Sequence[str]], n_text: int) -> str:
     """A table whose first columns are text and whose others are numbers."""
     rule = ["---"] * n_text + ["--:"] * (len(rows[0]) - n_text)
     return "".join(f"| {' | '.join(row)} |\n" for row in (rows[0], rule, *rows[1:]))

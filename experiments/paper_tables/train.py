@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,13 @@ class Member:
         path = self.folder / TRAINED
         known = json.loads(path.read_bytes()) if path.is_file() else {}
         return {"model": self.model, "seed": self.seed, **known}
+
+
+def make_members(name: str, config: RunConfig, seeds: Sequence[int], folder: Path) -> Iterator[Member]:
+    """All seeds of a model."""
+    for seed in seeds:
+        own = dataclasses.replace(config, training=dataclasses.replace(config.training, seeds=(seed,)))
+        yield Member(name, seed, own, folder / f"seed-{seed}")
 
 
 def train(member: Member, prepared: Prepared, device: str) -> None:

@@ -20,15 +20,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from experiments.combination import run as combination
-from experiments.command import count, run_command, scores_of, share, start_parser
+from experiments.command import count, keep_settings, run_command, scores_of, share, start_parser
 from experiments.paper_tables.data import load_dev
 from experiments.paper_tables.schedule import Schedule
 from experiments.paper_tables.scores import System
-from experiments.paper_tables.searches import Search
+from experiments.paper_tables.searches import list_bag_searches
 from experiments.paper_tables.train import Member
 from experiments.paper_tables.workers import start_workers
 from experiments.silver_trees import label
-from experiments.silver_trees.recipe import Recipe, keep_settings, make_recipe
+from experiments.silver_trees.recipe import SETTINGS, Recipe, make_recipe
 from genrst.corpora.files import write_atomically
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.model.device import choose_device
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     _check(arguments)
     recipe = make_recipe(arguments)
     of_students, of_teachers = _prepare(arguments, recipe)
-    keep_settings(arguments, arguments.output / "settings.json")
+    keep_settings(arguments, SETTINGS, arguments.output / "settings.json")
     if arguments.prepare_only:
         print(json.dumps({"students": str(of_students), "teachers": str(of_teachers)}))
         return
@@ -161,17 +161,11 @@ def _label_arguments(arguments: argparse.Namespace, teachers: Sequence[object], 
 def _train(members: Sequence[Member], file: Path, arguments: argparse.Namespace) -> list[str]:
     """Train what is not trained yet, and score it."""
     prepared = load_prepared(file)
-    searches = {member.model: _searches(member, arguments.word_weights) for member in members}
+    searches = {one.model: list_bag_searches(one.config.model, BEAM, arguments.word_weights) for one in members}
     with start_workers(arguments.jobs) as workers:
         schedule = Schedule(workers, arguments.device, arguments.at_once)
         systems = schedule.search(schedule.train(members, prepared), searches, load_dev(prepared))
     return [line for system in systems for line in _lines(system)]
-
-
-def _searches(member: Member, word_weights: Sequence[float]) -> list[Search]:
-    """Models without words are searched once."""
-    weights = word_weights if member.config.model.kind == "generative" else [0.0]
-    return [Search("bag", BEAM, weight) for weight in weights]
 
 
 def _lines(system: System) -> Iterator[str]:

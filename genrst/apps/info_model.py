@@ -37,14 +37,14 @@ def format_model(facts: dict[str, Any]) -> str:
 
 
 def _kind(facts: dict[str, Any]) -> str:
-    """Of a combined model its members, with their weights."""
+    """Of an ensemble its members, with their weights."""
     if "members" not in facts:
         return str(facts["config"]["kind"])
-    return "combined: " + ", ".join(f"{member['weight']:g} × {member['model']}" for member in facts["members"])
+    return "ensemble: " + ", ".join(f"{member['weight']:g} × {member['model']}" for member in facts["members"])
 
 
 def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
-    """Members of a combined model have the same labels, but words of their own."""
+    """Members of an ensemble have the same labels, but words of their own."""
     if "members" in facts:
         return {"labels": f"{facts['members'][0]['n_labels']:,}"}
     return {"words": f"{facts['n_words']:,}", "labels": f"{facts['n_labels']:,}"}

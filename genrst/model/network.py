@@ -31,7 +31,7 @@ from genrst.transitions.layout import n_boundaries
 
 
 class LogProbabilities(NamedTuple):
-    """Log-probabilities of what happened: of every action, and of every generated word (none if discriminative)."""
+    """Log-probabilities of what is right at every step, and of every generated word (none if discriminative)."""
 
     actions: Tensor
     words: Tensor
@@ -80,7 +80,7 @@ class Network(nn.Module):
         return min(n_words, len(SPECIALS) + (self.config.output_words or n_words))
 
     def forward(self, batch: Batch, is_blank: Tensor | None = None) -> LogProbabilities:
-        """Score the gold computations of a batch.
+        """Score what is right at every step of the computations of a batch.
 
         `is_blank` (documents, vocabulary) marks words whose embeddings are replaced by that of `<unk>`, in and out.
         """

@@ -48,10 +48,13 @@ def load_checkpoint(trainer: Trainer, path: Path) -> None:
 
 
 def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
+    average = _below("average/", tensors)
+    if trainer.average is not None and not average:
+        raise ConfigError(f"{path}: the checkpoint must have averaged weights (training.averaging), was: without")
     try:
         trainer.network.load_state_dict(_below("weights/", tensors))
         if trainer.average is not None:
-            trainer.average.load_state_dict(_below("average/", tensors))
+            trainer.average.load_state_dict(average)
     except RuntimeError as error:
         raise ConfigError(f"{path}: the checkpoint is of another model than the configuration") from error
     for name, parameter in trainer.network.named_parameters():

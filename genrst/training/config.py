@@ -123,6 +123,8 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.training.encoder_rank and self.model.encoder is None:
             raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
+        if self.training.exploration and self.model.kind == "generative":
+            raise ConfigError("training.exploration: a generative model learns from gold trees only, was: generative")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

@@ -15,7 +15,11 @@ from genrst.model.network import Network
 from genrst.model.schedule import IntArray
 from genrst.model.scorer import NetworkScorer, States
 from genrst.search.beam import search_greedily
+from genrst.search.groups import in_groups
 from genrst.transitions.dynamic_oracle import DynamicOracle
+
+MOST_EDUS = 16_000
+"""How many EDUs are explored at once, unless a document has more: at the paper's sizes they take 3 GB."""
 
 
 class DrawingScorer(NetworkScorer):
@@ -30,11 +34,11 @@ class DrawingScorer(NetworkScorer):
         examples: Sequence[Example],
         nucleus_is_right: Sequence[bool],
         temperature: float,
-        seed: int,
+        generator: torch.Generator,
     ) -> None:
         super().__init__(network, examples, nucleus_is_right)
         self._temperature = temperature
-        self._generator = torch.Generator(self.device).manual_seed(seed)
+        self._generator = generator
 
     def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the next action with noise, and of words."""
@@ -47,10 +51,14 @@ def explore(
     network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
 ) -> list[tuple[Example, IntArray]]:
     """Each document with actions that the network draws, and the right ones at each step, of shape (steps, 2)."""
-    if not examples:
-        return []
     was_training = network.training
-    parses = search_greedily(DrawingScorer(network.eval(), examples, nucleus_is_right, temperature, seed))
+    network.eval()
+    generator = torch.Generator(network.embeddings.weight.device).manual_seed(seed)
+    parses = [
+        parse
+        for group in in_groups(examples, lambda example: example.n_edus, MOST_EDUS)
+        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, temperature, generator))
+    ]
     network.train(was_training)
     return [
         (replace(example, actions=parse.actions), np.array(DynamicOracle(example.actions).right_actions(parse.actions)))

@@ -32,8 +32,6 @@ class Lessons:
     def __init__(self, prepared: Prepared, config: TrainingConfig, network: Network, seed: int) -> None:
         if config.silver_epochs and not prepared.silver:
             raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
-        if config.exploration and network.language_model is not None:
-            raise ConfigError("training.exploration: a generative model learns from gold trees only, was: generative")
         self._config, self._seed = config, seed
         self._is_right = prepared.symbols.nucleus_is_right
         self._has_kinds = network.has_kinds

@@ -12,6 +12,9 @@ from genrst.trees.node import Tree, units
 
 NUCLEARITIES = ("NS", "SN", "NN")
 
+GENERATE = 0
+"""The number of GEN in every action set."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Reduce:

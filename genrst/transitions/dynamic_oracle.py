@@ -14,9 +14,7 @@ of the gold unit which is parted where the two units meet.
 from collections.abc import Sequence
 
 from genrst.errors import TreeError
-
-GENERATE = 0
-"""The number of GEN in every action set."""
+from genrst.transitions.actions import GENERATE
 
 
 class DynamicOracle:

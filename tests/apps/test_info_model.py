@@ -8,7 +8,7 @@ import pytest
 from genrst.model.store import load_model
 from genrst.text.segmenter.store import load_segmenter
 from tests.apps.program import call
-from tests.parser_samples import LABELS, write_combined, write_parser
+from tests.parser_samples import LABELS, write_ensemble, write_parser
 
 CARD = "# tiny\n\nTrained on nothing, \x1b[31mby nobody."
 
@@ -55,13 +55,13 @@ def test_names_folders_and_corpora(folder: Path, capsys: pytest.CaptureFixture[s
     assert call(capsys, "info", "en/a.edus").output.startswith("files, ")
 
 
-def test_a_combined_model(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_ensemble(folder: Path, capsys: pytest.CaptureFixture[str]):
     write_parser(folder.parent / "other", kind="discriminative", has_segmenter=False, name="small")
-    write_combined(folder.parent / "both", {"../other": 0.5, "../tiny": 1})
+    write_ensemble(folder.parent / "both", {"../other": 0.5, "../tiny": 1})
     rows = dict(line.split(maxsplit=1) for line in call(capsys, "info", "both").output.splitlines())
     facts = json.loads(call(capsys, "info", "both", "--json").output)
     alone = [json.loads(call(capsys, "info", name, "--json").output) for name in ("other", "tiny")]
-    assert (rows["model"], rows["kind"]) == ("both", "combined: 0.5 × small, 1 × tiny")
+    assert (rows["model"], rows["kind"]) == ("both", "ensemble: 0.5 × small, 1 × tiny")
     assert rows["parameters"] == f"{sum(one['n_parameters'] for one in alone):,}"
     assert rows["segmenter"] == f"{alone[1]['segmenter_parameters']:,} parameters"
     assert (rows["labels"], "words" in rows) == (str(len(LABELS)), False)
@@ -71,8 +71,8 @@ def test_a_combined_model(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize("members", [{}, {"nowhere": 1}, {".": 1}, {"../tiny": 0}])
-def test_a_combined_model_that_is_wrong(folder: Path, members: dict[str, float], capsys: pytest.CaptureFixture[str]):
-    write_combined(folder.parent / "both", members)
+def test_an_ensemble_that_is_wrong(folder: Path, members: dict[str, float], capsys: pytest.CaptureFixture[str]):
+    write_ensemble(folder.parent / "both", members)
     outcome = call(capsys, "info", "both")
     assert (outcome.status, outcome.output) == (1, "")
     assert len(outcome.errors) == 1

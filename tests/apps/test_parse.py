@@ -21,7 +21,7 @@ from genrst.rendering.terminal import render_text
 from genrst.trees.binarise import flatten
 from genrst.trees.node import Leaf, Unit
 from tests.apps.program import Outcome, call, give_input, shell
-from tests.parser_samples import TEXT, write_combined, write_parser
+from tests.parser_samples import TEXT, write_ensemble, write_parser
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 GOLD = Unit("gold", "NS", (Leaf(0), Unit("gold", "NN", (Leaf(1), Leaf(2)))))
@@ -56,9 +56,9 @@ def test_a_tree_for_the_terminal(run: Run, parser: Parser):
     assert outcome.output == render_text(parser(TEXT))
 
 
-def test_a_combined_model(tiny: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_ensemble(tiny: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
     write_parser(folder / "other", kind="discriminative", has_segmenter=False)
-    write_combined(folder / "both", {str(tiny): 1, "../other": 0.5})
+    write_ensemble(folder / "both", {str(tiny): 1, "../other": 0.5})
     outcome = call(capsys, "parse", "--model", "both", "ferry.txt", "--kbest", "2")
     assert (outcome.status, outcome.messages) == (0, [])
     first, second = load("both").kbest(TEXT, 2)

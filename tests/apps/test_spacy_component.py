@@ -16,7 +16,7 @@ from genrst.corpora.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
 from genrst.items import Failure
 from genrst.parser import load
-from tests.parser_samples import PIPELINE, TEXT, check, write_combined, write_parser
+from tests.parser_samples import PIPELINE, TEXT, check, write_ensemble, write_parser
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,9 +54,9 @@ def test_trees_are_those_of_the_parser(nlp: Language, model: Path):
     assert nlp(text)._.rst == parsed
 
 
-def test_a_combined_model(model: Path, tmp_path: Path):
+def test_an_ensemble(model: Path, tmp_path: Path):
     write_parser(tmp_path / "other", kind="discriminative")
-    folder = write_combined(tmp_path, {"other": 2, str(model): 1})
+    folder = write_ensemble(tmp_path, {"other": 2, str(model): 1})
     nlp = spacy.load(PIPELINE)
     nlp.add_pipe("genrst", config={"model": str(folder)})
     text = "It rained, so we stayed in. Nobody was hurt, because the ferry stopped."

@@ -25,7 +25,7 @@ from genrst.training.dev import evaluate_parses, parseval_f1
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.transitions.actions import ActionSet, Reduce
 from tests.model.random_examples import N_LABELS, random_actions, random_example
-from tests.parser_samples import write_combined, write_parser
+from tests.parser_samples import write_ensemble, write_parser
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 torch.set_num_threads(1)
@@ -135,7 +135,7 @@ def test_a_corpus_gives_what_the_parser_gives(tmp_path: Path, capsys: pytest.Cap
         write(document, tmp_path / "corpus" / "dev" / f"{number}.json")
     write_parser(tmp_path / "one", has_segmenter=False)
     write_parser(tmp_path / "two", kind="discriminative", has_segmenter=False)
-    write_combined(tmp_path / "both", {"../one": 1.0, "../two": 0.5})
+    write_ensemble(tmp_path / "both", {"../one": 1.0, "../two": 0.5})
     run_end_to_end([str(tmp_path / "corpus"), "--model", str(tmp_path / "both"), "--forms", "gold", "--device", "cpu"])
     expected = json.loads(capsys.readouterr().out)
     names = [str(tmp_path / name) for name in ("one", "two")]
@@ -173,8 +173,8 @@ def test_errors_are_one_line(
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_combined_model_is_no_member(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    combined = str(write_combined(tmp_path / "both", dict.fromkeys(models(folder), 1.0)))
+def test_an_ensemble_is_no_member(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    ensemble = str(write_ensemble(tmp_path / "both", dict.fromkeys(models(folder), 1.0)))
     with pytest.raises(SystemExit):
-        main(["--prepared", str(folder / "features.npz"), "--models", combined])
-    assert capsys.readouterr().err == f"{combined}: a model must have weights of its own, was: a combined one\n"
+        main(["--prepared", str(folder / "features.npz"), "--models", ensemble])
+    assert capsys.readouterr().err == f"{ensemble}: a model must have weights of its own, was: an ensemble\n"

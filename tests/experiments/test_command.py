@@ -17,7 +17,7 @@ from experiments.segmentation import run as segmentation
 from experiments.shipped_model import pack
 from genrst.training.config import RunConfig, TrainingConfig
 from genrst.training.run import Run
-from tests.parser_samples import write_combined
+from tests.parser_samples import write_ensemble
 from tests.training.samples import SMALL, prepare_samples
 
 torch.set_num_threads(1)
@@ -77,5 +77,5 @@ def test_seeds_are_those_of_the_runs(tmp_path: Path):
     assert read_seeds(tmp_path / "one" / "model") == [7]
     assert read_seeds(tmp_path / "several" / "seed-4" / "model") == [4]
     (tmp_path / "one" / "model").rename(tmp_path / "elsewhere")
-    combined = write_combined(tmp_path / "both", {"../elsewhere": 1.0, "../several/seed-4/model": 1.0})
-    assert read_seeds(combined) == [None, 4]
+    ensemble = write_ensemble(tmp_path / "both", {"../elsewhere": 1.0, "../several/seed-4/model": 1.0})
+    assert read_seeds(ensemble) == [None, 4]
