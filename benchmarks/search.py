@@ -17,7 +17,6 @@ import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,8 @@ from torch import Tensor
 from benchmarks.train import random_example, random_prepared
 from genrst.model.config import ModelConfig
 from genrst.model.example import Example
+from genrst.model.feature_lookup import join_syntax
+from genrst.model.schedule import IntArray
 from genrst.model.scorer import NetworkScorer, States
 from genrst.model.store import Model, load_model, make_network
 from genrst.search.beam import BeamOptions, search_beams
@@ -34,7 +35,7 @@ from genrst.search.literal import search_bags_literally
 from genrst.search.scorer import can_wait
 from genrst.search.word import WordOptions, search_words
 from genrst.training.prepared import load_prepared
-from genrst.transitions.features import Syntax
+from genrst.training.subtrees import cut_edus
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
     "bag": lambda scorer, beam: search_beams(scorer, BeamOptions(beam)),
@@ -167,36 +168,23 @@ def measure_literal(model: Model, example: Example, beam: int) -> dict[str, obje
 def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
     """One document of exactly n EDUs, made of others one after the other."""
     parts: list[Example] = []
-    while sum(part.n_edus for part in parts) < n_edus:
-        left = n_edus - sum(part.n_edus for part in parts)
-        parts.append(cut(examples[len(parts) % len(examples)], left))
-    tokens = [0, *accumulate(len(part.token_words) for part in parts)]
-    sentences = [0, *accumulate(part.syntax.sentences[-1] + 1 for part in parts)]
-    paragraphs = [0, *accumulate(part.syntax.paragraphs[-1] + 1 for part in parts)]
-    syntax = Syntax(
-        [head + first for part, first in zip(parts, tokens, strict=False) for head in part.syntax.heads],
-        [deprel for part in parts for deprel in part.syntax.deprels],
-        [0] + [first + t for part, first in zip(parts, tokens, strict=False) for t in part.syntax.edu_tokens[1:]],
-        [s + first for part, first in zip(parts, sentences, strict=False) for s in part.syntax.sentences],
-        [p + first for part, first in zip(parts, paragraphs, strict=False) for p in part.syntax.paragraphs],
-    )
-    words = (np.concatenate([getattr(p, n) for p in parts]) for n in ("edu_words", "edu_lengths", "token_words"))
-    edu_words, edu_lengths, token_words = words
-    return Example(f"joined-{n_edus}", edu_words, edu_lengths, token_words, syntax)
+    left = n_edus
+    while left:
+        example = examples[len(parts) % len(examples)]
+        parts.append(cut_edus(example, 0, min(left, example.n_edus)))
+        left -= parts[-1].n_edus
 
+    def joined(column: str) -> IntArray:
+        return np.concatenate([getattr(part, column) for part in parts])
 
-def cut(example: Example, n_edus: int) -> Example:
-    """The first EDUs of a document; heads behind the cut become roots."""
-    if n_edus >= example.n_edus:
-        return example
-    s, n_tokens = example.syntax, example.syntax.edu_tokens[n_edus]
-    heads = [head if head < n_tokens else token for token, head in enumerate(s.heads[:n_tokens])]
-    syntax = Syntax(
-        heads, s.deprels[:n_tokens], s.edu_tokens[: n_edus + 1], s.sentences[:n_edus], s.paragraphs[:n_edus]
-    )
-    n_words = int(example.edu_lengths[:n_edus].sum())
     return Example(
-        example.id, example.edu_words[:n_words], example.edu_lengths[:n_edus], example.token_words[:n_tokens], syntax
+        f"joined-{n_edus}",
+        joined("edu_words"),
+        joined("edu_lengths"),
+        joined("token_words"),
+        join_syntax([part.syntax for part in parts]),
+        pieces=joined("pieces"),
+        piece_lengths=joined("piece_lengths"),
     )
 
 

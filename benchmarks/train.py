@@ -89,7 +89,7 @@ def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Na
     for _ in range(arguments.epochs):
         synchronise(network)
         started = time.perf_counter()
-        losses = [trainer._train_on(documents) for documents in trainer._batches()]
+        losses = [trainer._train_on(lessons) for lessons in trainer._batches()]
         torch.stack(losses).sum().item()
         seconds.append(time.perf_counter() - started)
         trainer.progress.epoch += 1

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from genrst.model.schedule import GENERATE
+from genrst.transitions.actions import GENERATE
 
 Units: TypeAlias = frozenset[tuple[int, int, int]]
 """The first EDU, the EDU after the last one, and the label, by the number of its action, of all units of a tree."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from genrst.model.schedule import GENERATE, Computation, IntArray, run
+from genrst.model.schedule import Computation, IntArray, run
 from genrst.model.vocabulary import NONE_ID, PAD_ID
+from genrst.transitions.actions import GENERATE
 from genrst.transitions.features import NOTHING, Features, Syntax
 from genrst.transitions.layout import boundaries, unit_layout
 

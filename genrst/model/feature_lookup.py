@@ -47,6 +47,7 @@ def join_syntax(parts: Sequence[Syntax]) -> Syntax:
         [0, *shifted([part.edu_tokens[1:] for part in parts], n_tokens)],
         shifted([part.sentences for part in parts], [part.sentences[-1] + 1 for part in parts]),
         shifted([part.paragraphs for part in parts], [part.paragraphs[-1] + 1 for part in parts]),
+        [kind for part in parts for kind in part.kinds],
     )
 
 

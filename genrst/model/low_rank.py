@@ -50,9 +50,8 @@ def add_low_rank(encoder: nn.Module, rank: int) -> None:
     linears = [(p, name, child) for p in parents for name, child in p.named_children() if isinstance(child, nn.Linear)]
     if not linears:
         raise ConfigError("training.encoder_rank: the layers of the encoder must have linear maps, was: none")
-    widest = min(width for _, _, linear in linears for width in linear.weight.shape)
-    if rank > widest:
-        raise ConfigError(f"training.encoder_rank: the maps of the encoder have ranks up to {widest}, was: {rank}")
+    if rank > (full := min(width for _, _, linear in linears for width in linear.weight.shape)):
+        raise ConfigError(f"training.encoder_rank: a rank must be no more than the encoder's {full}, was: {rank}")
     for parent, name, linear in linears:
         setattr(parent, name, LowRank(linear, rank))
 

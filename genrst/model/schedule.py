@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from genrst.transitions.actions import GENERATE
 
-GENERATE = 0
-"""The number of GEN in every action set."""
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,22 @@ def draw_subtree(example: Example, computation: Computation, generator: random.R
 
 
 def cut_out(example: Example, computation: Computation, step: int) -> Example:
-    """The part of a document that the unit made by a step covers. A word whose head is outside becomes a root."""
+    """The part of a document that the unit made by a step covers, with its tree."""
     start, stop = int(computation.start[step]), int(computation.stop[step])
+    n_steps = 2 * (stop - start) - 1
+    return replace(cut_edus(example, start, stop), actions=example.actions[step + 1 - n_steps : step + 1])
+
+
+def cut_edus(example: Example, start: int, stop: int) -> Example:
+    """The EDUs [start, stop) of a document, without a tree. A word whose head is outside becomes a root."""
     syntax = example.syntax
     first, last = syntax.edu_tokens[start], syntax.edu_tokens[stop]
     heads = [head if first <= head < last else token for token, head in enumerate(syntax.heads[first:last], first)]
-    n_steps = 2 * (stop - start) - 1
     part = replace(
         example,
         id=f"{example.id} {start}-{stop}",
         token_words=example.token_words[first:last],
-        actions=example.actions[step + 1 - n_steps : step + 1],
+        actions=(),
         syntax=Syntax(
             [head - first for head in heads],
             syntax.deprels[first:last],

@@ -102,6 +102,13 @@ def test_layers_are_what_is_in_lists():
         add_low_rank(nn.ModuleDict({"embeddings": nn.Linear(2, 2)}), 1)
 
 
+def test_a_rank_is_no_more_than_the_encoder_has():
+    layers = [nn.Linear(5, 3), nn.Linear(3, 4)]
+    add_low_rank(nn.ModuleList(layers), 3)
+    with pytest.raises(ConfigError, match=r"^training.encoder_rank: .* no more than the encoder's 3, was: 10{20}$"):
+        add_low_rank(nn.ModuleList(layers), 10**20)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_merged_weights_are_those_of_an_ordinary_network_that_does_the_same(kind: str):
     """In float64, where what is the same can be told from what is only similar."""

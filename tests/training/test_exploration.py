@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.errors import ConfigError
 from genrst.model.batch import make_batch
 from genrst.model.example import follow
 from genrst.model.store import make_network
@@ -81,6 +80,13 @@ def test_a_model_learns_from_its_own_mistakes():
     assert best == 100
 
 
-def test_exploration_is_not_for_generative_models():
-    with pytest.raises(ConfigError, match=r"^training.exploration: .*, was: generative$"):
-        make_trainer("generative", config=replace(QUICK, exploration=0.5))
+def test_documents_are_explored_in_groups(monkeypatch: pytest.MonkeyPatch):
+    """Each is complete and in its place, and no group is drawn like another."""
+    network = make_discriminative()
+    monkeypatch.setattr("genrst.training.exploration.MOST_EDUS", 8)
+    found = explore(network, PREPARED.train * 40, IS_RIGHT, 1.0, seed=1)
+    assert [drawn.id for drawn, _ in found] == [example.id for example in PREPARED.train] * 40
+    assert all(len(drawn.actions) == 2 * drawn.n_edus - 1 == len(right) for drawn, right in found)
+    assert len({drawn.actions for drawn, _ in found[::3]}) > 5
+    again = explore(network, PREPARED.train * 40, IS_RIGHT, 1.0, seed=1)
+    assert [drawn.actions for drawn, _ in again] == [drawn.actions for drawn, _ in found]

@@ -47,7 +47,7 @@ def arrays(prepared: SegmenterPrepared) -> list[object]:
 
 
 def test_a_rule_of_a_made_up_language_is_learnt(tmp_path: Path):
-    run = make_run(tmp_path, epochs=40, word_dropout=0.05, symbol_dropout=0.05, average=0.9)
+    run = make_run(tmp_path, epochs=40, word_dropout=0.05, symbol_dropout=0.05, averaging=0.9)
     records = list(run.records(PREPARED))
     assert records[-1].train_loss < records[0].train_loss / 2
     assert max(record.dev_scores["mean"] for record in records) > 97
@@ -183,7 +183,7 @@ def test_damaged_features(tmp_path: Path):
     [
         ({"training": {"epochs": 0, "silver_epochs": 0}}, "training.epochs: the value is out of range, was: 0"),
         ({"training": {"seeds": [1, 1]}}, r"training.seeds: the value is out of range, was: \(1, 1\)"),
-        ({"training": {"average": 1.0}}, "training.average: the value is out of range, was: 1.0"),
+        ({"training": {"averaging": 1.0}}, "training.averaging: the value is out of range, was: 1.0"),
         ({"training": {"batch_documents": 8}}, "training.batch_documents: the key must be one of seeds, "),
         ({"data": {"max_words": 0}}, "data.max_words: the value must be 1 or more, was: 0"),
         ({"segmenter": {"layers": 0}}, "segmenter.layers: the value must be 1 or more, was: 0"),

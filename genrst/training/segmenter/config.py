@@ -66,7 +66,7 @@ class SegmenterTrainingConfig:
     """Share of words that are unknown."""
     symbol_dropout: float = 0.03
     """Share of all symbols that are unknown."""
-    average: float = 0.995
+    averaging: float = 0.995
     """How much of the averaged weights, which are those that are kept, stays at each step."""
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class SegmenterTrainingConfig:
             "clip": self.clip > 0,
             "word_dropout": 0 <= self.word_dropout < 1,
             "symbol_dropout": 0 <= self.symbol_dropout < 1,
-            "average": 0 <= self.average < 1,
+            "averaging": 0 <= self.averaging < 1,
         }
         check_ranges(self, "training", checks)
 

@@ -145,7 +145,7 @@ class SegmenterTrainer:
 
     def _average(self) -> None:
         """Follow the weights, at first closely."""
-        kept = min(self.config.average, self.step / (self.step + 10))
+        kept = min(self.config.averaging, self.step / (self.step + 10))
         with torch.no_grad():
             for mean, weight in zip(self.averaged.parameters(), self.network.parameters(), strict=True):
                 mean.lerp_(weight, 1 - kept)
