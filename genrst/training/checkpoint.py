@@ -49,8 +49,9 @@ def load_checkpoint(trainer: Trainer, path: Path) -> None:
 
 def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
     average = _below("average/", tensors)
-    if trainer.average is not None and not average:
-        raise ConfigError(f"{path}: the checkpoint must have averaged weights (training.averaging), was: without")
+    if (trainer.average is not None) != bool(average):
+        was = "with" if average else "without"
+        raise ConfigError(f"{path}: training.averaging must be as it was for the checkpoint, which is {was} an average")
     try:
         trainer.network.load_state_dict(_below("weights/", tensors))
         if trainer.average is not None:

@@ -44,12 +44,14 @@ def test_a_checkpoint_before_the_first_step(tmp_path: Path):
     load_checkpoint(make_trainer(), path)
 
 
-def test_a_checkpoint_without_an_average(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("was", "now", "message"), [(0.0, 0.9, "is without an average$"), (0.9, 0.0, "is with an average$")]
+)
+def test_averaging_stays_as_it_was(tmp_path: Path, was: float, now: float, message: str):
     path = tmp_path / "checkpoint.safetensors"
-    save_checkpoint(make_trainer(), path)
-    averaging = make_trainer(config=replace(QUICK, averaging=0.9))
-    with pytest.raises(ConfigError, match=r"must have averaged weights \(training.averaging\), was: without$"):
-        load_checkpoint(averaging, path)
+    save_checkpoint(make_trainer(config=replace(QUICK, averaging=was)), path)
+    with pytest.raises(ConfigError, match=message):
+        load_checkpoint(make_trainer(config=replace(QUICK, averaging=now)), path)
 
 
 def test_damaged_and_foreign_checkpoints(tmp_path: Path):
