@@ -44,6 +44,12 @@ def speaker(text: str, start: int = 0) -> str:
     return turn["name"] if turn and _is_name(turn["name"]) else ""
 
 
+def speech_start(text: str, start: int = 0) -> int:
+    """Where what is said begins, after the name and the colon; `start` if there are none."""
+    turn = TURN.match(text, start)
+    return turn.end() - 1 if turn and _is_name(turn["name"]) else start
+
+
 def _is_name(name: str) -> bool:
     first, *others = words = name.split(" ")
     if words[-1].isdigit():

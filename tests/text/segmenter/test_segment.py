@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, SecondaryEdge, Signal, Span
+from genrst.corpora.document import Document, SecondaryEdge, Signal, Span, Token
 from genrst.errors import TreeError
 from genrst.text.segmenter.boundaries import with_edus
 from genrst.text.segmenter.features import read_tokens
@@ -122,3 +122,13 @@ def test_with_edus():
     tokens = document.tokens
     expected = (Span(tokens[0].start, tokens[1].end), Span(tokens[2].start, tokens[-1].end))
     assert with_edus(document, starts).edus == expected
+
+
+@pytest.mark.parametrize(("label", "edus"), [("sp", ["Anna B: Well,", "no."]), ("p", ["Anna B", ":", "Well,", "no."])])
+def test_the_name_of_a_speaker_is_no_edu(label: str, edus: list[str]):
+    text = "Anna B: Well, no."
+    places = [(0, 4), (5, 6), (6, 7), (8, 12), (12, 13), (14, 16), (16, 17)]
+    tokens = tuple(Token(start, end, number) for number, (start, end) in enumerate(places))
+    document = Document("talk", text, (Span(0, 17),), tokens=tokens, paragraphs=(Span(0, 17, label),))
+    starts = np.array([True, False, True, True, False, True, False])
+    assert with_edus(document, starts).edu_texts == edus
