@@ -12,6 +12,8 @@ from experiments.environment import ROOT, Environment
 from genrst.corpora.files import write_atomically
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
+from genrst.model.device import choose_device
+from genrst.model_folder import ParserConfig
 from genrst.training.dev import parseval_f1
 
 
@@ -29,6 +31,31 @@ def run_command(
         run(arguments)
     except GenrstError as error:
         parser.exit(1, f"{error}\n")
+
+
+def add_search_arguments(parser: argparse.ArgumentParser, word_weights: Sequence[float]) -> None:
+    """The arguments of commands that train and search; `word_weights` are those if none is given."""
+    help = "of words against structure, in generative models"
+    parser.add_argument("--word-weights", type=float, nargs="+", default=word_weights, help=help)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=count, default=1, help="trainings and searches side by side")
+    help = "hypotheses side by side: about 1 MB each at the paper's sizes"
+    parser.add_argument("--at-once", type=count, default=8000, help=help)
+
+
+def check_once(arguments: argparse.Namespace, *names: str) -> None:
+    """Raise an error if a value of one of these arguments was given twice."""
+    for name in names:
+        values = getattr(arguments, name)
+        if len(set(values)) < len(values):
+            raise UsageError(f"--{name.replace('_', '-')}: each must be given once, was: {values}")
+
+
+def check_search_arguments(arguments: argparse.Namespace) -> None:
+    """Raise an error for what is wrong with searches, before anything is trained."""
+    choose_device(arguments.device)
+    for weight in arguments.word_weights:
+        ParserConfig(word_weight=weight)
 
 
 def count(word: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from genrst.errors import UsageError
-from genrst.members import Member, load_members
+from genrst.members import Member, check_labels, load_members
 from genrst.model.example import Example
 from genrst.model_folder import EncoderPrecision, ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.search.parse import Found
@@ -22,9 +22,7 @@ def load_together(names: Sequence[str], device: torch.device, precision: Encoder
     `precision` is that of pretrained encoders.
     """
     members = [_load(name, device, precision) for name in names]
-    for name, member in zip(names, members, strict=True):
-        if member.model.symbols.actions != members[0].model.symbols.actions:
-            raise UsageError(f"{names[0]} and {name}: models that choose together must have the same labels")
+    check_labels(members, names)
     return members
 
 

@@ -1,5 +1,6 @@
 """The models that a parser asks: its only one, or several that choose together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,11 +36,17 @@ def load_members(folder: Path, config: ParserConfig, device: torch.device) -> li
     for place, weight in places:
         own = config if place == folder else _own_config(place, config)
         model = load_model(place, device)
-        if members and model.symbols.actions != members[0].model.symbols.actions:
-            raise ConfigError(f"{places[0][0]} and {place}: models that choose together must have the same labels")
         _set_encoder(model, own, device)
         members.append(Member(model, weight, own.lowercase))
+    check_labels(members, [str(place) for place, _ in places])
     return members
+
+
+def check_labels(members: Sequence[Member], names: Sequence[str]) -> None:
+    """Raise an error if models, which have these names, cannot choose together."""
+    for member, name in zip(members, names, strict=True):
+        if member.model.symbols.actions != members[0].model.symbols.actions:
+            raise ConfigError(f"{names[0]} and {name}: models that choose together must have the same labels")
 
 
 def _own_config(folder: Path, config: ParserConfig) -> ParserConfig:

@@ -16,7 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.additions.table import BASE, as_table, compare_with_base
-from experiments.command import count, find_config, keep_settings, run_command, start_parser
+from experiments.command import (
+    add_search_arguments,
+    check_once,
+    check_search_arguments,
+    count,
+    find_config,
+    keep_settings,
+    run_command,
+    start_parser,
+)
 from experiments.paper_tables.data import load_dev, load_features, shared_source
 from experiments.paper_tables.schedule import Schedule
 from experiments.paper_tables.searches import Search, list_bag_searches
@@ -24,8 +33,6 @@ from experiments.paper_tables.train import Member, make_members
 from experiments.paper_tables.workers import start_workers
 from genrst.corpora.files import write_atomically
 from genrst.errors import UsageError
-from genrst.model.device import choose_device
-from genrst.model_folder import ParserConfig
 from genrst.training.config import load_config
 
 SETTINGS = ("config", "data", "prepared", "settings")
@@ -53,11 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--change", dest="changes", action="append", default=[], metavar="a.b=c", help=help)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--beam", type=count, default=10, help="of bag-level search")
-    help = "of words, in generative models; the first is compared"
-    parser.add_argument("--word-weights", type=float, nargs="+", default=[0.5], help=help)
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=count, default=1, help="trainings and searches side by side")
-    parser.add_argument("--at-once", type=count, default=8000, help="hypotheses side by side in a search")
+    add_search_arguments(parser, [0.5])
     return parser
 
 
@@ -80,14 +83,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("seeds", "word_weights"):
-        values = getattr(arguments, name)
-        if len(set(values)) < len(values):
-            raise UsageError(f"--{name.replace('_', '-')}: each must be given once, was: {values}")
-    # What is wrong with searches is said before anything is trained.
-    choose_device(arguments.device)
-    for weight in arguments.word_weights:
-        ParserConfig(word_weight=weight)
+    check_once(arguments, "seeds", "word_weights")
+    check_search_arguments(arguments)
 
 
 def _members(arguments: argparse.Namespace) -> list[Member]:

@@ -14,7 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.command import count, run_command, start_parser
+from experiments.command import (
+    add_search_arguments,
+    check_once,
+    check_search_arguments,
+    count,
+    run_command,
+    start_parser,
+)
 from experiments.environment import ROOT
 from experiments.paper_tables.data import load_dev, load_features, load_test
 from experiments.paper_tables.report import Report
@@ -54,12 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
     parser.add_argument("--searches", nargs="+", choices=kinds, default=kinds, help="of those that a model has")
     parser.add_argument("--beams", type=count, nargs="+", default=PAPER_BEAMS)
-    parser.add_argument("--word-weights", type=float, nargs="+", default=[1.0], help="of words against structure")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=count, default=1, help="trainings and searches side by side")
-    parser.add_argument(
-        "--at-once", type=count, default=8000, help="hypotheses side by side: about 1 MB each at the paper's sizes"
-    )
+    add_search_arguments(parser, [1.0])
     return parser
 
 
@@ -87,10 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.split == "test" and arguments.data is None:
         raise UsageError("--split test needs --data: prepared features have no test documents")
-    for name in ("models", "seeds", "searches", "beams", "word_weights"):
-        values = getattr(arguments, name)
-        if len(set(values)) < len(values):
-            raise UsageError(f"--{name.replace('_', '-')}: each must be given once, was: {values}")
+    check_once(arguments, "models", "seeds", "searches", "beams", "word_weights")
+    check_search_arguments(arguments)
     for model in arguments.models:
         if not set(KINDS[model]) & set(arguments.searches):
             raise UsageError(f"--searches: the {model} model needs one of {', '.join(KINDS[model])}")

@@ -20,7 +20,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from experiments.combination import run as combination
-from experiments.command import count, keep_settings, run_command, scores_of, share, start_parser
+from experiments.command import (
+    add_search_arguments,
+    check_search_arguments,
+    count,
+    keep_settings,
+    run_command,
+    scores_of,
+    share,
+    start_parser,
+)
 from experiments.paper_tables.data import load_dev
 from experiments.paper_tables.schedule import Schedule
 from experiments.paper_tables.scores import System
@@ -31,8 +40,6 @@ from experiments.silver_trees import label
 from experiments.silver_trees.recipe import SETTINGS, Recipe, make_recipe
 from genrst.corpora.files import write_atomically
 from genrst.errors import CorpusNotFoundError, UsageError
-from genrst.model.device import choose_device
-from genrst.model_folder import ParserConfig
 from genrst.training.prepared import load_prepared
 
 BEAM = 10
@@ -64,10 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-edus", type=count, default=250, help="longer silver documents are left out")
     parser.add_argument("--agreement", metavar="SHARE", type=share, help="keep those that teachers agree on most")
     parser.add_argument("--label-beam", type=count, default=1, help="label by bag-level search, not greedily")
-    parser.add_argument("--word-weights", type=float, nargs="+", default=[0.75], help="in scores of generative models")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=count, default=1, help="trainings side by side")
-    parser.add_argument("--at-once", type=count, default=8000, help="hypotheses side by side in searches of dev")
+    add_search_arguments(parser, [0.75])
     return parser
 
 
@@ -96,9 +100,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--teachers: each seed must be given once, was: {arguments.teachers}")
     # What is wrong with later steps is said before anything is trained.
     label.check(_label_arguments(arguments, arguments.teachers, Path()))
-    choose_device(arguments.device)
-    for weight in arguments.word_weights:
-        ParserConfig(word_weight=weight)
+    check_search_arguments(arguments)
 
 
 def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]:

@@ -19,9 +19,9 @@ from genrst.model.store import ENCODER, load_model
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.trainer import Trainer
-from tests.model.tiny_encoders import KINDS, make_tokenizer, write_encoder
+from tests.model.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import prepare_samples
-from tests.training.test_pretrained import make_run
+from tests.training.test_pretrained import LOW_RANK, make_run
 from tests.training.test_run import timeless
 
 torch.set_num_threads(1)
@@ -35,7 +35,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def low_rank_run(folder: Path, encoder: Path, kind: str = "generative", **training: object) -> Run:
-    return make_run(folder, encoder, kind, **{"encoder_rank": 2, "encoder_learning_rate": 1e-2} | training)
+    return make_run(folder, encoder, kind, **LOW_RANK | training)
 
 
 def make_trainer(run: Run) -> Trainer:
@@ -49,17 +49,6 @@ def weights_of(network: Network) -> dict[str, Tensor]:
 @torch.inference_mode()
 def read(network: Network) -> Tensor:
     return network.eval().encode_edus(PREPARED.dev)
-
-
-@pytest.mark.parametrize("kind", ["generative", "discriminative"])
-@pytest.mark.parametrize("architecture", KINDS)
-def test_three_documents_are_learned_by_heart(kind: str, architecture: str, tmp_path: Path):
-    folder = write_encoder(tmp_path / "encoder", architecture)
-    run = low_rank_run(tmp_path / "run", folder, kind, max_epochs=60, patience=60)
-    for record in run.records(prepare_samples(make_tokenizer(architecture))):
-        if record.dev_scores["F"] == 100:
-            return
-    pytest.fail("60 epochs were not enough")
 
 
 def test_only_factors_learn(tmp_path: Path, encoder: Path):

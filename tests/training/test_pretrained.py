@@ -23,6 +23,7 @@ from tests.training.test_run import timeless
 
 torch.set_num_threads(1)
 PREPARED = prepare_samples(make_tokenizer())
+LOW_RANK: dict[str, object] = {"encoder_rank": 2, "encoder_learning_rate": 1e-2}
 
 
 def make_run(folder: Path, encoder: Path, kind: str = "generative", **training: object) -> Run:
@@ -39,9 +40,12 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", ["generative", "discriminative"])
 @pytest.mark.parametrize("architecture", KINDS)
-def test_three_documents_are_learned_by_heart(kind: str, architecture: str, tmp_path: Path):
+@pytest.mark.parametrize("low_rank", [{}, LOW_RANK])
+def test_three_documents_are_learned_by_heart(
+    kind: str, architecture: str, low_rank: dict[str, object], tmp_path: Path
+):
     folder = write_encoder(tmp_path / "encoder", architecture)
-    run = make_run(tmp_path / "run", folder, kind, max_epochs=60, patience=60)
+    run = make_run(tmp_path / "run", folder, kind, max_epochs=60, patience=60, **low_rank)
     for record in run.records(prepare_samples(make_tokenizer(architecture))):
         if record.dev_scores["F"] == 100:
             return
