@@ -24,14 +24,14 @@ import torch
 
 from benchmarks.search import peak_memory
 from benchmarks.train import random_prepared
-from genrst.corpora.document import Document
-from genrst.model.config import ModelConfig
-from genrst.model.example import Example
-from genrst.model.store import Model, make_network, save_model
-from genrst.parser import Parser, load
-from genrst.search.parse import Found
+from genrst.document import Document
+from genrst.model.examples import Example
+from genrst.model.model_config import ModelConfig
+from genrst.model.storage import Model, make_network, save_model
+from genrst.parser.parser import Parser, load
+from genrst.parser.search import TreeSearch
+from genrst.search.results import Found
 from genrst.text.pipeline import load_pipeline
-from genrst.tree_search import TreeSearch
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"
 
@@ -82,7 +82,7 @@ def random_model(folder: Path) -> Path:
 
 def cold_seconds(text: str, model: str | Path | None) -> float:
     """What a user of the command line waits for."""
-    command = [sys.executable, "-W", "ignore", "-m", "genrst.apps.cli", "parse", "-", "--device", "cpu"]
+    command = [sys.executable, "-W", "ignore", "-m", "genrst.cli.main", "parse", "-", "--device", "cpu"]
     command += ["--model", str(model)] if model else []
     started = time.perf_counter()
     subprocess.run(command, input=text.encode(), capture_output=True, check=True)

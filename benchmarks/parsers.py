@@ -14,8 +14,8 @@ from pathlib import Path
 import torch
 
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document
-from genrst.parser import Parser, load
+from genrst.document import Document
+from genrst.parser.parser import Parser, load
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 

@@ -24,17 +24,17 @@ import torch
 from torch import Tensor
 
 from benchmarks.train import random_example, random_prepared
-from genrst.model.config import ModelConfig
-from genrst.model.example import Example
-from genrst.model.feature_lookup import join_syntax
+from genrst.model.examples import Example
+from genrst.model.model_config import ModelConfig
 from genrst.model.schedule import IntArray
-from genrst.model.scorer import NetworkScorer, States
-from genrst.model.store import Model, load_model, make_network
+from genrst.model.scoring.features import join_syntax
+from genrst.model.scoring.scorer import NetworkScorer, States
+from genrst.model.storage import Model, load_model, make_network
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.literal import search_bags_literally
 from genrst.search.scorer import can_wait
 from genrst.search.word import WordOptions, search_words
-from genrst.training.prepared import load_prepared
+from genrst.training.data import load_prepared
 from genrst.training.subtrees import cut_edus
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from genrst.corpora.document import Document
-from genrst.trees.importance import importance
+from genrst.document import Document
+from genrst.trees.measures import importance
 from genrst.trees.node import units
 
 BLUE, GREY, ORANGE = "#3b76af", "#c8ccd2", "#d9822b"

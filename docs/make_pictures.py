@@ -14,7 +14,7 @@ from docs.charts import (
     draw_relations,
 )
 from genrst.evaluation.plot import plot_systems
-from genrst.rendering.difference_svg import render_difference_svg
+from genrst.rendering.difference_picture import render_difference_svg
 from genrst.rendering.svg import render_svg
 
 ROOT = Path(__file__).parent.parent

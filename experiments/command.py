@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.environment import ROOT, Environment
-from genrst.corpora.files import write_atomically
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
+from genrst.io import write_atomically
 from genrst.model.device import choose_device
-from genrst.model_folder import ParserConfig
+from genrst.parser.packages import ParserConfig
 from genrst.training.dev import parseval_f1
 
 

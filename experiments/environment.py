@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 
 from genrst.errors import ConfigError
-from genrst.model_folder import read_members
-from genrst.training.config import load_config
+from genrst.parser.packages import read_members
 from genrst.training.run import CONFIG, MODEL
+from genrst.training.run_config import load_config
 
 ROOT = Path(__file__).parents[1]
 

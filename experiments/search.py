@@ -6,11 +6,11 @@ from dataclasses import replace
 import torch
 
 from genrst.errors import UsageError
-from genrst.members import Member, check_labels, load_members
-from genrst.model.example import Example
-from genrst.model_folder import EncoderPrecision, ParserConfig, find_model, is_ensemble, read_parser_config
-from genrst.search.parse import Found
-from genrst.tree_search import TreeSearch
+from genrst.model.examples import Example
+from genrst.parser.ensemble import Member, check_labels, load_members
+from genrst.parser.packages import EncoderPrecision, ParserConfig, find_model, is_ensemble, read_parser_config
+from genrst.parser.search import TreeSearch
+from genrst.search.results import Found
 
 MAX_STACK = 40
 """The bound on the stacks of bag-level search; the others need none to be fast."""

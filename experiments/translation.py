@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genrst.errors import UsageError
-from genrst.model.example import Example
-from genrst.model.piece_tokenizer import PieceTokenizer
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
-from genrst.model.store import Model
-from genrst.model.vocabulary import NONE, SPECIALS, UNK, Vocabulary
-from genrst.training.prepared import Prepared
+from genrst.model.storage import Model
+from genrst.training.data import Prepared
 from genrst.transitions.actions import ActionSet
+from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

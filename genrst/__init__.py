@@ -11,18 +11,17 @@ Names are loaded when they are first used, so that `import genrst` costs nothing
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from genrst.trees import display as _display
+from genrst.document import Document, Span, Token
+from genrst.trees.node import Leaf, Tree, Unit
 
 if TYPE_CHECKING:
     from genrst.corpora.corpus import load_corpus
-    from genrst.corpora.document import Document, Span, Token
-    from genrst.corpora.files import read, read_documents, write, write_documents
     from genrst.errors import CorpusFormatError, GenrstError, TreeError
-    from genrst.evaluation.evaluate import evaluate
-    from genrst.items import Failure
-    from genrst.parser import Parser, load
+    from genrst.evaluation.report import evaluate
+    from genrst.formats.files import read, read_documents, write, write_documents
+    from genrst.parser.parser import Parser, load
+    from genrst.parser.stages import Failure
     from genrst.trees.binarise import binarise, flatten
-    from genrst.trees.node import Leaf, Tree, Unit
     from genrst.version import VERSION as __version__  # noqa: N811
 
 __all__ = [
@@ -51,14 +50,12 @@ __all__ = [
 
 _HOMES = {
     "genrst.corpora.corpus": ("load_corpus",),
-    "genrst.corpora.document": ("Document", "Span", "Token"),
-    "genrst.corpora.files": ("read", "read_documents", "write", "write_documents"),
+    "genrst.formats.files": ("read", "read_documents", "write", "write_documents"),
     "genrst.errors": ("CorpusFormatError", "GenrstError", "TreeError"),
-    "genrst.evaluation.evaluate": ("evaluate",),
-    "genrst.items": ("Failure",),
-    "genrst.parser": ("Parser", "load"),
+    "genrst.evaluation.report": ("evaluate",),
+    "genrst.parser.stages": ("Failure",),
+    "genrst.parser.parser": ("Parser", "load"),
     "genrst.trees.binarise": ("binarise", "flatten"),
-    "genrst.trees.node": ("Leaf", "Tree", "Unit"),
 }
 
 
@@ -87,5 +84,6 @@ def _tree_svg(tree: "Tree") -> str:
     return tree_svg(tree)
 
 
-_display.set_painter("html", _document_html)
-_display.set_painter("svg", _tree_svg)
+# How notebooks show them. Trees and documents know nothing of pictures.
+Document._repr_html_ = _document_html  # type: ignore[assignment, method-assign]
+Leaf._repr_svg_ = Unit._repr_svg_ = _tree_svg  # type: ignore[method-assign, assignment]

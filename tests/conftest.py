@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from genrst.parser import Parser
+    from genrst.parser.parser import Parser
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -36,7 +36,7 @@ def corpora() -> Path:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a parser with random weights."""
-    from tests.parser_samples import write_parser
+    from tests.parser.samples import write_parser
 
     return write_parser(tmp_path_factory.mktemp("models") / "tiny")
 
@@ -44,6 +44,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def parser(tiny: Path) -> "Parser":
     """That parser."""
-    from genrst.parser import load
+    from genrst.parser.parser import load
 
     return load(tiny, device="cpu")

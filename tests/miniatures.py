@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from genrst.corpora.dis_writer import write_dis
-from genrst.corpora.document import Document, SecondaryEdge, Signal
-from genrst.corpora.plain import write_edus
-from genrst.corpora.rs3_writer import write_rs4
+from genrst.document import Document, SecondaryEdge, Signal
+from genrst.formats.dis import write_dis
+from genrst.formats.plain import write_edus
+from genrst.formats.rs3_writer import write_rs4
 from genrst.trees.node import Leaf, Tree, Unit
 
 HARBOR_CONLLU = """

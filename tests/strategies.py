@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 
 RELATIONS = ("elaboration", "contrast", "same-unit", "joint", "Attribution", "temporal-before")

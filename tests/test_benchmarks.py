@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.search import join_examples, measure
-from genrst.model.example import Example
-from genrst.model.store import Model, make_network
+from genrst.model.examples import Example
+from genrst.model.storage import Model, make_network
 from tests.model.random_examples import random_example
 from tests.training.samples import SMALL, prepare_samples
 

@@ -7,7 +7,7 @@ import pytest
 
 import genrst
 from experiments.shipped_model import pack
-from tests.parser_samples import TEXT, write_parser
+from tests.parser.samples import TEXT, write_parser
 
 
 @pytest.mark.parametrize(("precision", "share"), [("float16", 0.6), ("int8", 0.45)])

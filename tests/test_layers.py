@@ -7,38 +7,43 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "genrst"
 
-ROOT_MODULES = {"errors", "version"}
-"""Modules beside the layers that every layer may import."""
+ROOT: dict[str, set[str]] = {
+    "version": set(),
+    "errors": set(),
+    "vocabulary": set(),
+    "io": {"errors"},
+    "console": {"errors"},
+    "config": {"errors"},
+    "storage": {"errors", "config", "io"},
+    "document": {"errors", "trees"},
+}
+"""The files at the root, which every room may use, and what they use themselves."""
 
-PARSER = {"items", "members", "model_copy", "model_folder", "parser", "tree_search"}
-"""Modules beside the layers that stand above all of them but the apps."""
-
+_TREES = {"trees"}
+_DATA = _TREES | {"formats", "corpora"}
+_MODEL = _DATA | {"transitions", "model"}
+_PARSER = _MODEL | {"text", "segmenter", "search", "evaluation", "parser"}
 ALLOWED: dict[str, set[str]] = {
     "trees": set(),
-    "corpora": {"trees"},
-    "text": {"model", "trees", "corpora"},
-    "transitions": {"trees"},
-    "model": {"transitions", "corpora", "trees"},
-    "search": {"transitions", "trees"},
-    "training": {"text", "model", "search", "evaluation", "transitions", "corpora", "trees"},
-    "evaluation": {"trees"},
-    "rendering": {"trees"},
-    "outputs": {"trees"},
-    "apps": {
-        "trees",
-        "corpora",
-        "text",
-        "transitions",
-        "model",
-        "search",
-        "training",
-        "evaluation",
-        "rendering",
-        "outputs",
-        *PARSER,
-    },
+    "formats": _TREES,
+    "corpora": _TREES | {"formats"},
+    "text": _DATA,
+    "transitions": _TREES,
+    "evaluation": _TREES,
+    "rendering": _TREES | {"evaluation"},
+    "outputs": _TREES | {"evaluation"},
+    "model": _DATA | {"transitions"},
+    "search": _TREES | {"transitions"},
+    "chart": _TREES | {"model"},
+    "training": _MODEL | {"text", "search", "chart", "evaluation"},
+    "segmenter": _DATA | {"text", "evaluation", "training"},
+    "parser": _PARSER,
+    "cli": _PARSER | {"training", "rendering", "outputs"},
+    "integrations": _PARSER,
 }
-TORCH_FREE = {"trees", "corpora", "transitions", "evaluation", "rendering", "outputs"}
+"""Which rooms each may use, besides itself and the root."""
+
+TORCH_FREE = {"trees", "formats", "corpora", "text", "transitions", "evaluation", "rendering", "outputs"}
 
 
 def imports(path: Path) -> set[str]:
@@ -65,29 +70,20 @@ def test_every_folder_is_a_known_layer():
 @pytest.mark.parametrize(("layer", "path"), layer_files(), ids=lambda value: getattr(value, "name", value))
 def test_imports_point_down(layer: str, path: Path):
     used = {name.split(".")[1] for name in imports(path) if name.startswith("genrst.")}
-    assert used <= ALLOWED[layer] | {layer} | ROOT_MODULES, f"{path} imports {sorted(used)}"
+    assert used <= ALLOWED[layer] | {layer} | ROOT.keys(), f"{path} imports {sorted(used)}"
     if layer in TORCH_FREE:
-        assert not {name.split(".")[0] for name in imports(path)} & {"torch", "spacy", "transformers"}
+        heavy = {"torch", "transformers"} if layer == "text" else {"torch", "transformers", "spacy"}
+        assert not {name.split(".")[0] for name in imports(path)} & heavy
 
 
-def test_training_needs_no_spacy():
-    """Of the text layer it uses the segmenter alone, which takes of the model layer what knows no parser.
+@pytest.mark.parametrize("name", ROOT)
+def test_the_root_is_the_ground_floor(name: str):
+    used = {used.split(".")[1] for used in imports(PACKAGE / f"{name}.py") if used.startswith("genrst.")}
+    assert used <= ROOT[name]
 
-    The segmenter knows how names of speakers look.
-    """
-    text = PACKAGE / "text"
-    segmenter = [path for _, path in layer_files() if path.parent == text / "segmenter" or path == text / "speakers.py"]
-    training = [path for layer, path in layer_files() if layer == "training"]
-    for path in [*segmenter, *training]:
-        used = imports(path)
-        assert not {name for name in used if name.split(".")[0] == "spacy"}
-        allowed = ("genrst.text.segmenter.", "genrst.text.speakers")
-        assert all(name.startswith(allowed) for name in used if name.startswith("genrst.text"))
-    for _, path in layer_files():
-        if path.is_relative_to(PACKAGE / "text"):
-            used = {".".join(name.split(".")[:3]) for name in imports(path) if name.startswith("genrst.model")}
-            of_model = {"config", "folder", "vocabulary"} if path in segmenter else set()
-            assert used <= {f"genrst.model.{name}" for name in of_model}
+
+def test_the_root_is_listed():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", *ROOT}
 
 
 def test_no_import_cycles():

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import genrst.apps.spacy_component  # noqa: F401 - as an installed package, spaCy would find it by itself
-from genrst.corpora.document import Document
-from genrst.corpora.files import write
+import genrst.integrations.spacy  # noqa: F401 - as an installed package, spaCy would find it by itself
+from genrst.document import Document
+from genrst.formats.files import write
 from genrst.trees.node import Leaf, Unit
-from tests.apps.program import call
-from tests.parser_samples import TEXT, write_parser
+from tests.cli.program import call
+from tests.parser.samples import TEXT, write_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "parsing.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with what the examples read."""
     monkeypatch.chdir(tmp_path)
     write_parser(tmp_path / "models" / "en")
-    monkeypatch.setattr("genrst.model_folder.MODELS", tmp_path / "models")
+    monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
     (tmp_path / "article.txt").write_text(TEXT, encoding="utf-8")
     rain = Document.from_edus("rain", ["It rained,", "so we stayed in."], Unit("causal", "NS", (Leaf(0), Leaf(1))))
     for name in ("article.rs3", "rain.edus", "corpus/rain.rs3"):

@@ -31,9 +31,9 @@ from experiments.paper_tables.schedule import Schedule
 from experiments.paper_tables.searches import Search, list_bag_searches
 from experiments.paper_tables.train import Member, make_members
 from experiments.paper_tables.workers import start_workers
-from genrst.corpora.files import write_atomically
 from genrst.errors import UsageError
-from genrst.training.config import load_config
+from genrst.io import write_atomically
+from genrst.training.run_config import load_config
 
 SETTINGS = ("config", "data", "prepared", "settings")
 """The arguments that must stay the same, for what they make is shared by all changes."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from experiments.paper_tables.report import describe_documents, list_environments
 from experiments.paper_tables.scores import Difference, Spread, System, difference_of
 from experiments.paper_tables.tables import describe, markdown_table, score_cells, show_p_value
-from genrst.evaluation.constituents import ASPECTS
+from genrst.evaluation.parseval import ASPECTS
 
 BASE = "base"
 """The name of the configuration without a change."""

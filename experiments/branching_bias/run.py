@@ -19,9 +19,9 @@ import torch
 from matplotlib.figure import Figure
 
 from experiments.command import count, run_command, start_parser
-from genrst.corpora.files import write_atomically
+from genrst.io import write_atomically
 from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.parse import Found
+from genrst.search.results import Found
 from genrst.search.uniform import UninformedScorer
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.actions import GEN, Reduce

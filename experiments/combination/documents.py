@@ -8,13 +8,13 @@ import numpy as np
 
 from experiments.paper_tables.data import Split, load_dev, make_split
 from experiments.translation import make_translation
-from genrst.corpora.document import Document
-from genrst.members import Member
-from genrst.model.example import Example
+from genrst.document import Document
+from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
+from genrst.parser.ensemble import Member
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
-from genrst.training.prepared import load_prepared
+from genrst.training.data import load_prepared
 from genrst.trees.node import units
 from genrst.trees.relations import detect_inventory
 

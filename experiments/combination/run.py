@@ -26,10 +26,10 @@ from experiments.environment import read_environment, read_seeds
 from experiments.search import find_trees, load_together
 from genrst.corpora.corpus import load_corpus
 from genrst.errors import CorpusNotFoundError, UsageError
-from genrst.members import Member
 from genrst.model.device import choose_device
-from genrst.model_folder import ParserConfig, find_model, read_parser_config
-from genrst.search.parse import Parse
+from genrst.parser.ensemble import Member
+from genrst.parser.packages import ParserConfig, find_model, read_parser_config
+from genrst.search.results import Parse
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -15,12 +15,12 @@ from time import perf_counter
 from experiments.command import Rows, count, run_command, scores_of, start_parser
 from experiments.environment import read_environment, read_seeds
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document
-from genrst.evaluation.evaluate import evaluate
-from genrst.items import Failure, Item, Text
+from genrst.document import Document
+from genrst.evaluation.report import evaluate
 from genrst.model.device import choose_device
-from genrst.model_folder import find_model
-from genrst.parser import Parser, load
+from genrst.parser.packages import find_model
+from genrst.parser.parser import Parser, load
+from genrst.parser.stages import Failure, Item, Text
 
 FORMS = ("gold", "raw")
 

@@ -5,18 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from genrst.apps.preparation import annotate_as_configured, prepare_data
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
-from genrst.model.example import Example
-from genrst.model.piece_tokenizer import PieceTokenizer
-from genrst.model.prepare import prepare, prepare_tree
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import Example, prepare, prepare_tree
 from genrst.model.symbols import Symbols
-from genrst.training.config import DataConfig, RunConfig
+from genrst.training.data import Prepared, annotate_as_configured, load_prepared, prepare_data
 from genrst.training.dev import evaluate_parses
-from genrst.training.prepared import Prepared, load_prepared
+from genrst.training.run_config import DataConfig, RunConfig
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Tree
 from genrst.trees.relations import Inventory, load_inventory

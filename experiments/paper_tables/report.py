@@ -10,7 +10,7 @@ from typing import Any
 from experiments.environment import Environment
 from experiments.paper_tables.scores import Comparison, Spread, System, choose_best, compare, count_errors
 from experiments.paper_tables.tables import model_table, search_table
-from genrst.corpora.files import write_atomically
+from genrst.io import write_atomically
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from experiments.paper_tables.tables import PAPER_BEAMS
 from experiments.paper_tables.train import Member
 from experiments.paper_tables.workers import start_workers
 from genrst.errors import UsageError
-from genrst.training.config import RunConfig, load_config
+from genrst.training.run_config import RunConfig, load_config
 
 CONFIGS = {"generative": "paper.toml", "discriminative": "paper-discriminative.toml"}
 

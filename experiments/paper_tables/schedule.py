@@ -8,7 +8,7 @@ from experiments.paper_tables.data import Split
 from experiments.paper_tables.scores import System, make_systems
 from experiments.paper_tables.searches import Search, read_result, result_path, run_search
 from experiments.paper_tables.train import Member, train
-from genrst.training.prepared import Prepared
+from genrst.training.data import Prepared
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from statistics import fmean, stdev
 
 from experiments.paper_tables.data import Split
 from experiments.paper_tables.searches import Result, Search
-from genrst.evaluation.constituents import ASPECTS
 from genrst.evaluation.counts import Counts, micro
-from genrst.evaluation.levels import LEVELS
+from genrst.evaluation.parseval import ASPECTS, LEVELS
 from genrst.evaluation.report import Evaluation
 from genrst.evaluation.significance import approximate_randomisation, paired_bootstrap
 

@@ -17,18 +17,19 @@ from experiments.paper_tables.data import Split
 from experiments.paper_tables.train import Member
 from experiments.search import MAX_STACK
 from experiments.search import find_trees as find_side_by_side
-from genrst.apps.messages import tell
-from genrst.corpora.files import write_atomically
+from genrst.config import from_mapping
+from genrst.console import tell
 from genrst.errors import ConfigError, UsageError
-from genrst.members import Member as ParserMember
+from genrst.io import write_atomically
 from genrst.model.batch import make_batch
-from genrst.model.config import ModelConfig, from_mapping
 from genrst.model.device import choose_device
-from genrst.model.example import Example, follow
-from genrst.model.store import Model, load_model
-from genrst.model_folder import ParserConfig
-from genrst.model_folder import Search as Kind
-from genrst.search.parse import Found
+from genrst.model.examples import Example, follow
+from genrst.model.model_config import ModelConfig
+from genrst.model.storage import Model, load_model
+from genrst.parser.ensemble import Member as ParserMember
+from genrst.parser.packages import ParserConfig
+from genrst.parser.packages import Search as Kind
+from genrst.search.results import Found
 
 KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}
 """The searches of each model; one without words is searched action by action."""

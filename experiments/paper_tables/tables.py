@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 from experiments.paper_tables.scores import Comparison, Spread, System, count_errors
 from experiments.paper_tables.searches import Search
-from genrst.evaluation.constituents import ASPECTS
-from genrst.evaluation.levels import LEVELS
+from genrst.evaluation.parseval import ASPECTS, LEVELS
 
 PAPER_BEAMS = (10, 20, 40, 80)
 PAPER_SEARCHES = {

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from genrst.apps.messages import tell
-from genrst.corpora.files import write_atomically
+from genrst.console import tell
 from genrst.errors import UsageError
+from genrst.io import write_atomically
 from genrst.model.device import choose_device
-from genrst.model_folder import is_model
-from genrst.training.config import RunConfig, load_config
-from genrst.training.prepared import Prepared
+from genrst.parser.packages import is_model
+from genrst.training.data import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
+from genrst.training.run_config import RunConfig, load_config
 
 TRAINED = "trained.json"
 """Written last: a run that has it is finished."""

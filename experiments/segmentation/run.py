@@ -14,14 +14,14 @@ from time import perf_counter
 from experiments.command import Rows, count, run_command, start_parser
 from experiments.environment import read_environment, read_seeds
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.evaluation.counts import Counts, count_matches, micro
 from genrst.model.device import choose_device
+from genrst.segmenter.rules import segment_by_rules
+from genrst.segmenter.segment import load_segmenter
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import unsegmented
-from genrst.text.segmenter.rules import segment_by_rules
-from genrst.text.segmenter.store import load_segmenter
 
 Segment = Callable[[Sequence[Document]], list[Document]]
 

@@ -16,13 +16,13 @@ from typing import get_args
 import torch
 
 from experiments.command import run_command, start_parser
-from genrst.corpora.files import write_atomically
 from genrst.errors import UsageError
-from genrst.model.folder import Precision
-from genrst.model.store import Model, load_model, save_model
-from genrst.model.vocabulary import Vocabulary
-from genrst.model_folder import PARSER, SEGMENTER, read_parser_config
-from genrst.text.segmenter.store import load_segmenter, save_segmenter
+from genrst.io import write_atomically
+from genrst.model.storage import Model, load_model, save_model
+from genrst.parser.packages import PARSER, SEGMENTER, read_parser_config
+from genrst.segmenter.segment import load_segmenter, save_segmenter
+from genrst.storage import Precision
+from genrst.vocabulary import Vocabulary
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -21,11 +21,11 @@ from experiments.environment import read_environment, read_seeds
 from experiments.silver_trees.teachers import Teachers, choose_agreed, load_teachers, measure_agreement
 from genrst.errors import UsageError
 from genrst.model.device import choose_device
-from genrst.model.example import Example
+from genrst.model.examples import Example
 from genrst.model.symbols import Symbols
-from genrst.model_folder import ParserConfig, find_model
+from genrst.parser.packages import ParserConfig, find_model
+from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
-from genrst.training.prepared import load_prepared, save_prepared
 
 LABELLING = "labelling"
 """Under this name the notes of the file written, and all rows, have the settings."""

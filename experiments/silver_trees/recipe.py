@@ -9,9 +9,9 @@ from pathlib import Path
 from experiments.command import find_config
 from experiments.paper_tables.data import shared_source
 from experiments.paper_tables.train import Member, make_members
-from genrst.apps.preparation import prepare_data
 from genrst.errors import UsageError
-from genrst.training.config import DataConfig, RunConfig, load_config
+from genrst.training.data import prepare_data
+from genrst.training.run_config import DataConfig, RunConfig, load_config
 
 FREE_GENRES = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")
 """Those of GUM and AMALGUM whose licences allow commercial use."""

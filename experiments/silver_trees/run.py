@@ -38,9 +38,9 @@ from experiments.paper_tables.train import Member
 from experiments.paper_tables.workers import start_workers
 from experiments.silver_trees import label
 from experiments.silver_trees.recipe import SETTINGS, Recipe, make_recipe
-from genrst.corpora.files import write_atomically
 from genrst.errors import CorpusNotFoundError, UsageError
-from genrst.training.prepared import load_prepared
+from genrst.io import write_atomically
+from genrst.training.data import load_prepared
 
 BEAM = 10
 

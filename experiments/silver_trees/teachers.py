@@ -9,12 +9,12 @@ import torch
 
 from experiments.search import find_trees, load_together
 from experiments.translation import Translation, make_translation
-from genrst.members import Member
-from genrst.model.example import Example
+from genrst.model.examples import Example
 from genrst.model.symbols import Symbols
-from genrst.model_folder import ParserConfig
+from genrst.parser.ensemble import Member
+from genrst.parser.packages import ParserConfig
+from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_parses
-from genrst.training.prepared import Prepared
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from genrst.corpora import json_text
-from genrst.corpora.document import Document
-from genrst.corpora.encoding import read_table
 from genrst.corpora.words import Word, assemble, spans_between
+from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.formats import json_text
+from genrst.io import read_table
 from genrst.trees.node import Leaf, Tree, Unit
 
 

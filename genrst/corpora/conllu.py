@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from genrst.corpora.document import Span, Token
-from genrst.corpora.encoding import decode
 from genrst.corpora.words import AnnotatedText, Word, assemble
+from genrst.document import Span, Token
 from genrst.errors import CorpusFormatError
+from genrst.io import decode
 
 _NUMBER = re.compile("[0-9]{1,9}")
 _ENTITY = re.compile(r"(\()?([^()]+)(\))?")

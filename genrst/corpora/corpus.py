@@ -1,7 +1,7 @@
 """Corpora: a name, a split, and the documents in it.
 
 `load_corpus` recognises a corpus by the layout of its folder: `gum`, `rstdt` (as the LDC ships it), `amalgum`, or any
-file or folder that `genrst.corpora.files` reads.
+file or folder that `genrst.formats.files` reads.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genrst.corpora import amalgum, gum, rstdt
-from genrst.corpora.document import Document
-from genrst.corpora.files import ReadOptions, document_files, read_file
-from genrst.corpora.rs3_trees import Roots
+from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.formats.files import ReadOptions, document_files, read_file
+from genrst.formats.rs3_reader import Roots
 
 
 @dataclass(frozen=True, slots=True)

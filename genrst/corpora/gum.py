@@ -7,11 +7,11 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from genrst.corpora.conllu import read_conllu
-from genrst.corpora.document import Document
-from genrst.corpora.encoding import read_bytes, read_table
-from genrst.corpora.rs3_reader import read_rs3
 from genrst.corpora.words import AnnotatedText, spans_between
+from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.formats.rs3_reader import read_rs3
+from genrst.io import read_bytes, read_table
 
 SPLITS = ("train", "dev", "test")
 _LISTS = {"11.1": "splits.tsv", "9.1": "splits_v9.1.tsv"}

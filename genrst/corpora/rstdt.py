@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from genrst.corpora.document import Document
-from genrst.corpora.files import read_file
+from genrst.document import Document
 from genrst.errors import UsageError
+from genrst.formats.files import read_file
 
 SPLITS = ("train", "dev", "test")
 N_DEV = 25

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 from typing import Any
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.trees.binarise import binarise
 from genrst.trees.measures import depth, left_branching, skew, stack_depth
 from genrst.trees.node import units

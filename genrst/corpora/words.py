@@ -6,7 +6,7 @@ Treebanks (CoNLL-U, AMALGUM) give words and whether a space follows; everything 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from genrst.corpora.document import Span, Token
+from genrst.document import Span, Token
 
 
 @dataclass(frozen=True, slots=True)

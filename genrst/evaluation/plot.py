@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genrst.errors import GenrstError, UsageError
-from genrst.evaluation.confusion import Confusion
-from genrst.evaluation.constituents import ASPECTS
 from genrst.evaluation.counts import Counts
-from genrst.evaluation.report import Evaluation, TreeMetric
+from genrst.evaluation.parseval import ASPECTS
+from genrst.evaluation.report import Confusion, Evaluation, TreeMetric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

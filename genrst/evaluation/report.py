@@ -1,17 +1,98 @@
-"""What an evaluation found, document by document, and every score that can be read off it.
+"""Which relations are taken for which: a matrix over the Parseval constituents.
 
-Not here: how it is found (`genrst.evaluation.evaluate`) and how it is shown (`genrst.evaluation.tables`).
+What an evaluation found, document by document, and every score that can be read off it.
+
+Not here: how it is found (`genrst.evaluation.report`) and how it is shown (`genrst.evaluation.tables`).
+
+Which predicted document belongs to which gold one.
+
+Score predicted trees against gold ones.
+
+Trees are mapped to a label set, binarised and compared by Parseval and RST-Parseval; their EDUs need not be the same.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from genrst.errors import UsageError
-from genrst.evaluation.constituents import ASPECTS, Comparison
-from genrst.evaluation.counts import Counts, Scores, macro, micro
-from genrst.evaluation.levels import LEVELS, Layout
+import numpy as np
+import numpy.typing as npt
+
+from genrst.document import Document
+from genrst.errors import GenrstError, UsageError
+from genrst.evaluation.counts import Counts, Scores, count_matches, macro, micro
+from genrst.evaluation.parseval import (
+    ASPECTS,
+    LEVELS,
+    Comparison,
+    ConstituentLister,
+    Granularity,
+    LabelSet,
+    Layout,
+    Position,
+    choose_labels,
+    parseval_constituents,
+    read_layout,
+    rst_parseval_constituents,
+    shared_measures,
+)
+from genrst.trees.binarise import binarise
+from genrst.trees.node import Tree
+from genrst.trees.relations import Inventory
+
+_Cell: TypeAlias = tuple[str | None, str | None]
+"""A gold and a predicted relation; None where one side has no constituent with this span."""
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often a gold relation (row) was predicted as another (column) where the spans are the same.
+
+    The last column counts gold constituents whose span was missed, the last row predicted ones whose span is spurious.
+    So a row adds up to the gold constituents of a relation, a column to the predicted ones.
+    """
+
+    relations: tuple[str, ...]
+    matrix: npt.NDArray[np.int64]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return (*self.relations, "spurious")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return (*self.relations, "missed")
+
+
+def count_confusions(evaluation: "Evaluation") -> Confusion:
+    """The confusion matrix of all documents; relations stand in alphabetical order."""
+    cells: Counter[_Cell] = Counter()
+    for document in evaluation.documents:
+        cells.update(_match(document.parseval))
+    relations = tuple(sorted({name for cell in cells for name in cell if name is not None}))
+    places: dict[str | None, int] = {name: place for place, name in enumerate((*relations, None))}
+    matrix = np.zeros((len(places), len(places)), dtype=np.int64)
+    for (gold, predicted), number in cells.items():
+        matrix[places[gold], places[predicted]] = number
+    return Confusion(relations, matrix)
+
+
+def _match(comparison: Comparison) -> list[_Cell]:
+    """The gold and predicted relation of each span; empty EDUs can give a span to several units, matched in order."""
+    predicted: dict[Position, list[str]] = {}
+    for constituent in comparison.predicted:
+        predicted.setdefault(constituent.span, []).append(constituent.relation)
+    cells: list[_Cell] = []
+    for constituent in comparison.gold:
+        candidates = predicted.get(constituent.span)
+        cells.append((constituent.relation, candidates.pop(0) if candidates else None))
+    cells.extend((None, relation) for relations in predicted.values() for relation in relations)
+    return cells
+
 
 TreeMetric: TypeAlias = Literal["parseval", "rst_parseval"]
 Metric: TypeAlias = TreeMetric | Literal["segmentation"]
@@ -113,3 +194,97 @@ def _sum_tables(tables: Sequence[dict[str, dict[str, Counts]]]) -> dict[str, dic
 
 def _as_dicts(cells: dict[str, Counts] | dict[str, Scores]) -> dict[str, dict[str, float]]:
     return {aspect: scores.as_dict() for aspect, scores in cells.items()}
+
+
+Pair: TypeAlias = tuple[Document, Document]
+
+_N_SHOWN = 5
+
+
+def pair_by_id(gold: Sequence[Document], predicted: Sequence[Document]) -> list[Pair]:
+    """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides.
+
+    One document against one other needs no names.
+    """
+    if len(gold) == len(predicted) == 1:
+        return [(gold[0], predicted[0])]
+    gold_ids = Counter(analysis.id for analysis in gold)
+    predicted_ids = Counter(analysis.id for analysis in predicted)
+    problems = {
+        "twice in gold": [id for id, number in gold_ids.items() if number > 1],
+        "twice in predicted": [id for id, number in predicted_ids.items() if number > 1],
+        "only in gold": [id for id in gold_ids if id not in predicted_ids],
+        "only in predicted": [id for id in predicted_ids if id not in gold_ids],
+    }
+    if any(problems.values()):
+        was = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
+        raise GenrstError(f"gold and predicted documents must have the same ids, each once, was: {was}")
+    if not gold_ids:
+        raise GenrstError("there must be at least one document to score, was: none")
+    predicted_by_id = {analysis.id: analysis for analysis in predicted}
+    return [(analysis, predicted_by_id[analysis.id]) for analysis in gold]
+
+
+def _some(ids: Collection[str]) -> str:
+    shown = ", ".join(list(ids)[:_N_SHOWN])
+    return shown if len(ids) <= _N_SHOWN else f"{shown} and {len(ids) - _N_SHOWN} more"
+
+
+def evaluate(
+    gold: Sequence[Document],
+    predicted: Sequence[Document],
+    *,
+    labels: Granularity = "coarse",
+    inventory: Inventory | None = None,
+) -> Evaluation:
+    """Compare documents, paired by id; each must have a tree.
+
+    Without an inventory, coarse classes are those of the inventory that fits the relation names best.
+    """
+    pairs = pair_by_id(gold, predicted)
+    gold_trees = [_require_tree(analysis, "gold") for analysis, _ in pairs]
+    predicted_trees = [_require_tree(analysis, "predicted") for _, analysis in pairs]
+    label_set = choose_labels(labels, inventory, gold_trees, predicted_trees)
+    trees = zip(gold_trees, predicted_trees, strict=True)
+    return Evaluation(label_set.description, [_compare(*both, label_set) for both in zip(pairs, trees, strict=True)])
+
+
+def _require_tree(analysis: Document, side: str) -> Tree:
+    if analysis.tree is None:
+        raise GenrstError(f"{analysis.id}: a scored document must have a tree, was: only segmented in {side}")
+    return analysis.tree
+
+
+def _compare(pair: Pair, trees: tuple[Tree, Tree], label_set: LabelSet) -> DocumentResult:
+    gold, predicted = pair
+    gold_measure, predicted_measure = shared_measures(gold, predicted)
+    edus = [list(map(gold_measure, gold.edus)), list(map(predicted_measure, predicted.edus))]
+    # Binarisation does not look at names, so labels can be mapped after it, without building the trees once more.
+    binary_trees = [binarise(tree) for tree in trees]
+
+    def compare(list_constituents: ConstituentLister) -> Comparison:
+        sides = zip(binary_trees, edus, strict=True)
+        return Comparison(*(list_constituents(tree, positions, label_set.label) for tree, positions in sides))
+
+    return DocumentResult(
+        id=gold.id,
+        parseval=compare(parseval_constituents),
+        rst_parseval=compare(rst_parseval_constituents),
+        segmentation=count_starts(*edus),
+        layout=read_layout(gold, gold_measure),
+    )
+
+
+def score_segmentation(gold: Sequence[Document], predicted: Sequence[Document]) -> Counts:
+    """Count the EDU starts of all documents, paired by id; only those inside a document, not its first."""
+    return micro(_count_pair(*pair) for pair in pair_by_id(gold, predicted))
+
+
+def count_starts(gold: Sequence[Position], predicted: Sequence[Position]) -> Counts:
+    """Count the EDU starts of one document, given the shared positions of its EDUs."""
+    return count_matches([start for start, _ in gold[1:]], [start for start, _ in predicted[1:]])
+
+
+def _count_pair(gold: Document, predicted: Document) -> Counts:
+    gold_measure, predicted_measure = shared_measures(gold, predicted)
+    return count_starts(list(map(gold_measure, gold.edus)), list(map(predicted_measure, predicted.edus)))

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from genrst.evaluation.confusion import Confusion
-from genrst.evaluation.constituents import ASPECTS
 from genrst.evaluation.counts import Counts, Scores
-from genrst.evaluation.report import TREE_METRICS, Evaluation, TreeMetric
+from genrst.evaluation.parseval import ASPECTS
+from genrst.evaluation.report import TREE_METRICS, Confusion, Evaluation, TreeMetric
 
 
 @dataclass(frozen=True, slots=True)

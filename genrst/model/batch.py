@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from genrst.model.example import Example, Followed, is_generate, n_read
-from genrst.model.piece_windows import PieceWindows, WindowShape, pack_windows
+from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
+from genrst.model.examples import Example, Followed, is_generate, n_read
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
-from genrst.model.vocabulary import EOS_ID
+from genrst.vocabulary import EOS_ID
 
 Part = TypeVar("Part")
 

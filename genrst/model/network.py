@@ -11,23 +11,25 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from genrst.model.action_head import ActionHead
 from genrst.model.batch import Batch, Trees, Words, pack_words
-from genrst.model.composition import Composition
-from genrst.model.config import ModelConfig
-from genrst.model.document_encoder import DocumentEncoder
-from genrst.model.edu_encoder import EduEncoder
-from genrst.model.example import Example
-from genrst.model.feature_embeddings import FeatureEmbeddings
-from genrst.model.language_model import LanguageModel
-from genrst.model.lookahead import Lookahead
-from genrst.model.piece_windows import PieceWindows, WindowShape, pack_windows
-from genrst.model.pretrained_encoder import PretrainedEncoder
-from genrst.model.stack import StackLSTM
-from genrst.model.state import StateLayer
-from genrst.model.states import stack_rows
-from genrst.model.vocabulary import SPECIALS, UNK_ID
-from genrst.transitions.layout import n_boundaries
+from genrst.model.encoder.pretrained import PretrainedEncoder
+from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
+from genrst.model.examples import Example
+from genrst.model.layers import (
+    ActionHead,
+    Composition,
+    DocumentEncoder,
+    EduEncoder,
+    FeatureEmbeddings,
+    LanguageModel,
+    Lookahead,
+    StackLSTM,
+    StateLayer,
+    stack_rows,
+)
+from genrst.model.model_config import ModelConfig
+from genrst.transitions.boundaries import n_boundaries
+from genrst.vocabulary import SPECIALS, UNK_ID
 
 
 class LogProbabilities(NamedTuple):

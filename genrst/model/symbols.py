@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from genrst.errors import ConfigError
-from genrst.model.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 from genrst.transitions.actions import ActionSet, Reduce
+from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
+from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.outputs.slices import Count, count_words, offsets_of, size_of, text_of, tree_of
-from genrst.trees.analysis import Analysis
 from genrst.trees.binarise import flatten
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, fold
 
@@ -49,7 +49,7 @@ class ChunkRow(TypedDict):
 
 
 def chunks(
-    document: Analysis, max_tokens: int = DEFAULT_TOKENS, count: Count = count_words, *, merge: bool = True
+    document: Document, max_tokens: int = DEFAULT_TOKENS, count: Count = count_words, *, merge: bool = True
 ) -> list[Chunk]:
     """Cut a text into chunks of at most `max_tokens`, in order, every EDU in exactly one.
 
@@ -78,7 +78,7 @@ def chunks(
 
 
 def chunk_rows(
-    document: Analysis, max_tokens: int = DEFAULT_TOKENS, count: Count = count_words, *, merge: bool = True
+    document: Document, max_tokens: int = DEFAULT_TOKENS, count: Count = count_words, *, merge: bool = True
 ) -> list[ChunkRow]:
     """A row per chunk."""
     return [
@@ -147,6 +147,6 @@ def _merge(pieces: list[_Piece], fits: Callable[[int, int], bool]) -> list[_Piec
     return merged
 
 
-def _chunk(document: Analysis, piece: _Piece) -> Chunk:
+def _chunk(document: Document, piece: _Piece) -> Chunk:
     start, end = offsets_of(document, piece.start, piece.stop)
     return Chunk(start, end, text_of(document, piece.start, piece.stop), (piece.start, piece.stop), piece.path)

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, log2
 from typing import TypeAlias
 
+from genrst.document import Document
 from genrst.outputs.slices import count_words, tree_of
-from genrst.trees.analysis import Analysis
 from genrst.trees.binarise import binarise
-from genrst.trees.importance import importance
-from genrst.trees.measures import depth, left_branching, skew
+from genrst.trees.measures import depth, importance, left_branching, skew
 from genrst.trees.node import SPAN, Tree, Unit, relabel, units
 from genrst.trees.relations import Inventory, Relation, detect_inventory
 
@@ -24,7 +23,7 @@ OTHER = "other"
 """The class of relations that the inventory does not know."""
 
 
-def profile(document: Analysis, inventory: Inventory | None = None) -> Profile:
+def profile(document: Document, inventory: Inventory | None = None) -> Profile:
     """The features of a document, by name; None where the document does not say: words without text, sentences.
 
     The inventory is that which fits the document best unless given. With `open` each relation is a class of its own,
@@ -52,7 +51,7 @@ def profile(document: Analysis, inventory: Inventory | None = None) -> Profile:
 
 
 def profile_rows(
-    documents: Iterable[Analysis], inventory: Inventory | None = None
+    documents: Iterable[Document], inventory: Inventory | None = None
 ) -> Iterator[dict[str, float | str | None]]:
     """A row per document, with the same columns for all: the name of the document, then its profile."""
     documents = list(documents)
@@ -60,7 +59,7 @@ def profile_rows(
     return ({"document": document.id, **profile(document, inventory)} for document in documents)
 
 
-def profile_inventory(documents: Sequence[Analysis], inventory: Inventory | None = None) -> Inventory:
+def profile_inventory(documents: Sequence[Document], inventory: Inventory | None = None) -> Inventory:
     """The inventory, or that which fits the relations of all documents; an open one becomes the list of them."""
     if inventory is not None and inventory.relations:
         return inventory
@@ -79,7 +78,7 @@ def _own_class(name: str) -> Relation:
     return Relation(name, name, frozenset())
 
 
-def _lengths(document: Analysis) -> Profile:
+def _lengths(document: Document) -> Profile:
     text, edus = document.text, document.edus
     n_words = None if text is None else sum(count_words(text[edu.start : edu.end]) for edu in edus)
     n_sentences = len(document.sentences) or None

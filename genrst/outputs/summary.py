@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise, takewhile
 from typing import TypedDict
 
+from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.slices import Count, count_words, offsets_of, size_of, text_of, tree_of
-from genrst.trees.analysis import Analysis
-from genrst.trees.importance import importance
+from genrst.trees.measures import importance
 
 DEFAULT_SHARE = 0.2
 OMISSION = " … "
@@ -30,7 +30,7 @@ class SummaryRow(TypedDict):
 
 
 def summary(
-    document: Analysis, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
+    document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
 ) -> list[int]:
     """The most important EDUs, by number, in the order of the text; of equally important ones the earlier come first.
 
@@ -63,13 +63,13 @@ def _affordable(sizes: list[int], share: float) -> int:
 
 
 def summary_text(
-    document: Analysis, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
+    document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
 ) -> str:
     """The text of a summary: slices of the text, with ` … ` where EDUs are left out and a space where none is."""
     return join_edus(document, summary(document, n_edus=n_edus, share=share, count=count))
 
 
-def join_edus(document: Analysis, edus: Sequence[int]) -> str:
+def join_edus(document: Document, edus: Sequence[int]) -> str:
     """The text of some EDUs, in this order."""
     if document.text is None:
         raise GenrstError(f"{document.id}: a document must have a text for that of its summary, was: offsets only")
@@ -78,7 +78,7 @@ def join_edus(document: Analysis, edus: Sequence[int]) -> str:
     return "".join(gap + text for gap, text in zip(gaps, slices, strict=True))
 
 
-def _gap(document: Analysis, before: int, after: int) -> str:
+def _gap(document: Document, before: int, after: int) -> str:
     """What joins two EDUs: nothing if nothing stands between them in the text, as in Chinese."""
     if after != before + 1:
         return OMISSION
@@ -86,7 +86,7 @@ def _gap(document: Analysis, before: int, after: int) -> str:
 
 
 def summary_rows(
-    document: Analysis, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
+    document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
 ) -> list[SummaryRow]:
     """A row per EDU of a summary."""
     edus = summary(document, n_edus=n_edus, share=share, count=count)
@@ -94,7 +94,7 @@ def summary_rows(
     return [_row(document, edu, scores[edu]) for edu in edus]
 
 
-def _row(document: Analysis, edu: int, score: int) -> SummaryRow:
+def _row(document: Document, edu: int, score: int) -> SummaryRow:
     start, end = offsets_of(document, edu, edu + 1)
     return SummaryRow(
         document=document.id, edu=edu, start=start, end=end, importance=score, text=text_of(document, edu, edu + 1)

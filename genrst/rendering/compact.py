@@ -6,7 +6,7 @@ whatever is deeper ends above or starts below it. Labels never meet, however lon
 
 from dataclasses import dataclass, field
 
-from genrst.rendering.characters import is_right_to_left
+from genrst.document import Document
 from genrst.rendering.geometry import (
     MARGIN,
     Canvas,
@@ -18,7 +18,7 @@ from genrst.rendering.geometry import (
     wrap_text,
 )
 from genrst.rendering.labels import Range, edu_texts, levels, nucleus_of, range_of, roots, shared_relation
-from genrst.trees.analysis import Analysis
+from genrst.rendering.measure import is_right_to_left
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
 
 TEXT_WIDTH = 480.0
@@ -33,7 +33,7 @@ _DOT, _CORNER = 3.0, 7.0
 _CIRCLE = 0.5523  # where the control points of a quarter of a circle are
 
 
-def layout_compact(document: Analysis, text_width: float = TEXT_WIDTH) -> Layout:
+def layout_compact(document: Document, text_width: float = TEXT_WIDTH) -> Layout:
     """Place the tree of a document on the left and its EDUs, wrapped to this width, on the right."""
     texts = [wrap_text(text, text_width) for text in edu_texts(document)]
     plan = _plan(roots(document), texts)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
+from genrst.evaluation.parseval import Position, shared_measures
 from genrst.rendering.labels import Range, range_of
-from genrst.trees.analysis import Analysis
 from genrst.trees.binarise import binarise
 from genrst.trees.node import SPAN, Tree, units
-from genrst.trees.positions import Position, shared_measures
 from genrst.trees.relations import detect_inventory
 
 Status: TypeAlias = Literal["match", "nuclearity", "relation", "both", "missing", "extra"]
@@ -100,7 +100,7 @@ class Difference:
         return self.first.edus == self.second.edus
 
 
-def compare(first: Analysis, second: Analysis, labels: Labels = "coarse") -> Difference:
+def compare(first: Document, second: Document, labels: Labels = "coarse") -> Difference:
     """Compare two analyses of one text.
 
     Relations are compared by their coarse classes, as scores are, or with `fine` as they are written.
@@ -114,7 +114,7 @@ def compare(first: Analysis, second: Analysis, labels: Labels = "coarse") -> Dif
     return Difference(one, other, _pair(one.constituents, other.constituents))
 
 
-def _require_tree(analysis: Analysis) -> Tree:
+def _require_tree(analysis: Document) -> Tree:
     if analysis.tree is None:
         raise GenrstError(f"{analysis.id}: a compared document must have a tree, was: only segmented")
     return analysis.tree

@@ -1,17 +1,26 @@
 """What the pictures of a difference share: the two trees in the compact style, coloured by what differs.
 
 A unit's dot, the lines to its children and their labels have one colour, that of plain ink where both trees agree.
+
+One picture of two trees: the first on one side of the text, the second on the other, coloured by what differs.
+
+A page to compare two trees in: side by side, coloured by what differs, with linked highlighting.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
+from xml.sax.saxutils import escape
 
-from genrst.rendering.characters import printable
-from genrst.rendering.difference import Difference, Pairing, Side, Status
-from genrst.rendering.geometry import Layout
+from genrst.document import Document
+from genrst.rendering.compact import layout_compact
+from genrst.rendering.difference import Difference, Labels, Pairing, Side, Status, compare
+from genrst.rendering.folding import FoldingPicture, folding_layout
+from genrst.rendering.geometry import MARGIN, Layout, line_width, wrap_relation
 from genrst.rendering.labels import Range, range_of, titles
-from genrst.rendering.subject import Subject
-from genrst.trees.analysis import Analysis
+from genrst.rendering.measure import is_right_to_left, printable
+from genrst.rendering.page import Page, fill_page, html_text, tree_data
+from genrst.rendering.svg import svg_file, svg_groups
 from genrst.trees.node import units
 
 Names: TypeAlias = tuple[str, str]
@@ -27,7 +36,7 @@ DASHES = f".genrst .r{STATUS_COLOURS['extra']}{{stroke-dasharray:5 3}}"
 class ComparedTree:
     """One of the two trees, ready to be drawn: binary, and with a status per unit."""
 
-    subject: Subject
+    document: Document
     side: Side
     statuses: dict[Range, Status]
     odd_edus: set[int]
@@ -58,18 +67,18 @@ class ComparedTree:
 
 
 def compared_trees(
-    documents: tuple[Analysis, Analysis], difference: Difference, names: Names
+    documents: tuple[Document, Document], difference: Difference, names: Names
 ) -> tuple[ComparedTree, ComparedTree]:
     """The two trees of a difference; where the EDUs are the same, the second has the text of the first."""
     first, second = documents
     sides = (first, difference.first), (first if difference.has_same_edus else second, difference.second)
     one, other = (
         ComparedTree(
-            subject := Subject.of(document, side.tree),
+            drawn := replace(document, tree=side.tree),
             side,
             statuses,
             odd_edus,
-            _tooltips(subject, difference, names, number, odd_edus),
+            _tooltips(drawn, difference, names, number, odd_edus),
         )
         for number, ((document, side), statuses, odd_edus) in enumerate(
             zip(sides, difference.statuses(), difference.boundaries(), strict=True)
@@ -102,10 +111,10 @@ def scores(difference: Difference) -> str:
 
 
 def _tooltips(
-    subject: Subject, difference: Difference, names: Names, number: int, odd_edus: set[int]
+    document: Document, difference: Difference, names: Names, number: int, odd_edus: set[int]
 ) -> dict[Range, str]:
     """What is known of each node, and how it differs from the other tree."""
-    tooltips = titles(subject)
+    tooltips = titles(document)
     for pairing in difference.pairings:
         own = pairing[number]
         if own is not None:
@@ -122,3 +131,133 @@ def _explain(pairing: Pairing, names: Names, number: int) -> str:
     if pairing.status == "match":
         return "same in both"
     return f"here {own.nuclearity} {own.relation}, in {names[1 - number]} {other.nuclearity} {other.relation}"
+
+
+TEXT_WIDTH = 320.0
+
+_HEADER = 20.0
+_ROW = 20.0  # of the legend
+_LEAST_WIDTH = 480.0
+_STROKE, _STROKE_GAP, _KEY_GAP = 22.0, 6.0, 24.0
+
+
+def render_difference_svg(
+    first: Document, second: Document, labels: Labels = "coarse", names: Names = ("first", "second")
+) -> str:
+    """Draw two analyses of one text as SVG; both trees are binarised.
+
+    Where their EDUs are the same the text stands once, between the trees; otherwise each tree has its own.
+    """
+    difference = compare(first, second, labels)
+    one, other = compared_trees((first, second), difference, names)
+    parts = [
+        _Part(names[0], one, one.colour(layout_compact(one.document, TEXT_WIDTH))),
+        _facing(_Part(names[1], other, other.colour(layout_compact(other.document, TEXT_WIDTH))), difference),
+    ]
+    if is_right_to_left(first.text or ""):
+        parts.reverse()
+    width = max(sum(part.width for part in parts), _LEAST_WIDTH)
+    top = _HEADER + max(part.picture.height for part in parts)
+    keys, bottom = _legend(difference, names, width, top)
+    body = [*_draw(parts[0], 0.0, width), *_draw(parts[1], width - parts[1].width, width), *keys]
+    return svg_file((width, bottom), first.id, body, DASHES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tree of the picture; only what is between `left` and `right` of its own picture is shown."""
+
+    name: str
+    tree: ComparedTree
+    picture: Layout
+    left: float = 0.0
+    right: float | None = None
+
+    @property
+    def width(self) -> float:
+        """What the part takes of the whole."""
+        return (self.picture.width if self.right is None else self.right) - self.left
+
+
+def _facing(part: _Part, difference: Difference) -> _Part:
+    """The part with its root on the other side, and without its text if the first tree has the same."""
+    picture = part.picture.mirrored()
+    if not difference.has_same_edus:
+        return replace(part, picture=picture)
+    boxes = tuple(box for box in picture.boxes if box.kind != "text")
+    places = [x for shape in picture.shapes for x, _ in shape.points]
+    places += [edge for box in boxes for edge in (box.x, box.x + box.width)]
+    left, right = min(places) - MARGIN, max(places) + MARGIN
+    return replace(part, picture=replace(picture, boxes=boxes), left=left, right=right)
+
+
+def _draw(part: _Part, left: float, width: float) -> Iterator[str]:
+    name = "".join(wrap_relation(part.name, width / 2 - 2 * MARGIN, limit=1))
+    is_first = left == 0.0
+    yield _text(name, MARGIN if is_first else width - MARGIN, MARGIN + 4.0, "start" if is_first else "end", "relation")
+    yield f'<g transform="translate({left - part.left:.1f} {_HEADER:.1f})">'
+    yield from svg_groups(part.picture, part.tree.tooltips, STATUS_COLOURS)
+    yield "</g>"
+
+
+def _legend(difference: Difference, names: Names, width: float, top: float) -> tuple[list[str], float]:
+    """A line of scores, then what the colours mean; and where it ends."""
+    y = top + _ROW / 2
+    keys = [_text(scores(difference), MARGIN, y + 4.0)]
+    x, y = MARGIN, y + _ROW
+    for status, meaning in legend(difference, names):
+        length = _STROKE + _STROKE_GAP + line_width(meaning, "text")
+        if x > MARGIN and x + length > width - MARGIN:
+            x, y = MARGIN, y + _ROW
+        colour = f" r{STATUS_COLOURS[status]}" if status in STATUS_COLOURS else ""
+        keys.append(f'<path class="nucleus{colour}" d="M{x:.1f},{y:.1f}L{x + _STROKE:.1f},{y:.1f}"/>')
+        keys.append(_text(meaning, x + _STROKE + _STROKE_GAP, y + 4.0))
+        x += length + _KEY_GAP
+    return keys, y + _ROW / 2 + MARGIN
+
+
+def _text(text: str, x: float, y: float, anchor: str = "start", kind: str = "text") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{kind}" {place} xml:space="preserve">{escape(printable(text))}</text>'
+
+
+PAGE_TEXT_WIDTH = 300.0
+
+
+def render_difference_html(
+    first: Document, second: Document, labels: Labels = "coarse", names: Names = ("first", "second")
+) -> str:
+    """Draw two analyses of one text as a self-contained HTML file; both trees are binarised."""
+    difference = compare(first, second, labels)
+    trees = compared_trees((first, second), difference, names)
+    foldings = [folding_layout(tree.document, "compact", PAGE_TEXT_WIDTH) for tree in trees]
+    keys = "".join(_key(status, meaning) for status, meaning in legend(difference, names))
+    return fill_page(
+        Page(
+            title=first.id,
+            kind="difference",
+            facts=f'<span>{scores(difference)}</span><span class="keys genrst">{keys}</span>',
+            trees="\n".join(map(_figure, trees, foldings, names)),
+            data=list(map(_data, trees, foldings)),
+        )
+    )
+
+
+def _key(status: Status, meaning: str) -> str:
+    colour = f"r{STATUS_COLOURS[status]}" if status in STATUS_COLOURS else ""
+    only = " only" if status in ("missing", "extra") else ""
+    return f'<span class="key{only}"><i class="{colour}"></i>{html_text(meaning)}</span>'
+
+
+def _figure(tree: ComparedTree, folding: FoldingPicture, name: str) -> str:
+    picture = tree.colour(folding.picture)
+    svg = svg_file((picture.width, picture.height), name, svg_groups(picture, {}, STATUS_COLOURS), DASHES)
+    return f"<figure><figcaption>{html_text(name)}</figcaption>\n{svg}</figure>"
+
+
+def _data(tree: ComparedTree, folding: FoldingPicture) -> dict[str, Any]:
+    """The records of a tree, with the place of each node in the text that both trees share."""
+    data = tree_data(tree.document, folding, tree.tooltips)
+    for record in data["nodes"]:
+        record["span"] = tree.side.edus[record["start"]][0], tree.side.edus[record["stop"] - 1][1]
+    return data

@@ -7,12 +7,14 @@ which `templates/folding.js` does in the browser.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from genrst.rendering.characters import is_right_to_left
+from genrst.document import Document
 from genrst.rendering.classic import COLUMN_WIDTH
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
 from genrst.rendering.geometry import (
+    FONT_SIZES,
     MARGIN,
     Canvas,
     Layout,
@@ -22,10 +24,9 @@ from genrst.rendering.geometry import (
     TextKind,
     line_height,
 )
-from genrst.rendering.labels import Range, range_of, roots
-from genrst.rendering.layout import Style, layout
-from genrst.rendering.summaries import summaries
-from genrst.trees.analysis import Analysis
+from genrst.rendering.labels import Range, edu_texts, range_of, roots
+from genrst.rendering.measure import is_right_to_left, printable, shorten, wrap
+from genrst.rendering.styles import Style, layout
 from genrst.trees.node import Tree, Unit, fold, preorder
 
 Axis: TypeAlias = Literal["x", "y"]
@@ -64,7 +65,7 @@ class FoldingPicture:
     is_mirrored: bool
 
 
-def folding_layout(document: Analysis, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
+def folding_layout(document: Document, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
     """Place the tree of a document; in the compact style its EDUs are wrapped to this width."""
     is_compact = style == "compact"
     picture = layout_compact(document, text_width) if is_compact else layout(document, style)
@@ -110,7 +111,7 @@ class _Parts:
 
 
 def _compact_areas(
-    document: Analysis, parts: _Parts, canvas: Canvas, text_width: float
+    document: Document, parts: _Parts, canvas: Canvas, text_width: float
 ) -> Iterator[tuple[Range, Area]]:
     lines = summaries(document, text_width, 1, with_range=True)
     for node in _nodes(document):
@@ -127,7 +128,7 @@ def _compact_areas(
         yield key, Area(left - _PADDING, top, left, bottom, anchor, bottom)  # the right edge is not known yet
 
 
-def _classic_areas(document: Analysis, parts: _Parts, canvas: Canvas) -> Iterator[tuple[Range, Area]]:
+def _classic_areas(document: Document, parts: _Parts, canvas: Canvas) -> Iterator[tuple[Range, Area]]:
     lines = summaries(document, COLUMN_WIDTH, _SUMMARY_LINES)
     bottoms = _bottoms(document, parts)
     for node in _nodes(document):
@@ -144,7 +145,7 @@ def _classic_areas(document: Analysis, parts: _Parts, canvas: Canvas) -> Iterato
         yield key, Area(left, top - _PADDING, right, bottoms[key] + _PADDING, anchor, folded_bottom)
 
 
-def _nodes(document: Analysis) -> Iterator[Tree]:
+def _nodes(document: Document) -> Iterator[Tree]:
     return (node for root in roots(document) for node in preorder(root))
 
 
@@ -152,7 +153,7 @@ def _middle(box: TextBox) -> float:
     return box.y + box.height / 2
 
 
-def _bottoms(document: Analysis, parts: _Parts) -> dict[Range, float]:
+def _bottoms(document: Document, parts: _Parts) -> dict[Range, float]:
     """Where the lowest text below each node ends."""
     bottoms: dict[Range, float] = {}
 
@@ -168,3 +169,41 @@ def _bottoms(document: Analysis, parts: _Parts) -> dict[Range, float]:
 def _mirrored(area: Area, width: float, is_compact: bool) -> Area:
     anchor = area.anchor if is_compact else width - area.anchor
     return replace(area, left=width - area.right, right=width - area.left, anchor=anchor)
+
+
+_MOST_PROMOTED = 4  # more than there is room for
+
+
+def summaries(document: Document, width: float, limit: int, with_range: bool = False) -> dict[Range, list[str]]:
+    """The lines of each unit in a column of this width; a text that needs more than `limit` ends in an ellipsis."""
+    texts = edu_texts(document)
+    em = width / FONT_SIZES["summary"]
+    result: dict[Range, list[str]] = {}
+    for (start, stop), edus in _promoted(document).items():
+        text = (f"{start + 1}–{stop} · " if with_range else "") + _join(edus, texts)
+        lines = shorten(wrap(printable(text), em), limit, em)
+        result[start, stop] = [line.replace("……", "…") for line in lines]
+    return result
+
+
+def _promoted(document: Document) -> dict[Range, tuple[int, ...]]:
+    """The first EDUs of each unit's promotion set; whole sets of a deep tree would fill the memory."""
+    promoted: dict[Range, tuple[int, ...]] = {}
+
+    def promote(unit: Unit, parts: list[tuple[int, ...]]) -> tuple[int, ...]:
+        nuclei = (part for letter, part in zip(unit.nuclearity, parts, strict=True) if letter == "N")
+        edus = tuple(edu for part in nuclei for edu in part)[:_MOST_PROMOTED]
+        promoted[range_of(unit)] = edus
+        return edus
+
+    for root in roots(document):
+        fold(root, lambda leaf: (leaf.edu,), promote)
+    return promoted
+
+
+def _join(edus: tuple[int, ...], texts: list[str]) -> str:
+    """The texts of EDUs, with an ellipsis where some are left out."""
+    text = texts[edus[0]]
+    for before, edu in pairwise(edus):
+        text += (" " if edu == before + 1 else " … ") + texts[edu]
+    return text

@@ -12,11 +12,11 @@ from logging import getLogger
 from math import sqrt
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.rendering.colours import LIGHT, relation_colours
 from genrst.rendering.geometry import FONT_SIZES, Layout, Shape, TextBox
-from genrst.rendering.layout import Style, layout
-from genrst.trees.analysis import Analysis
+from genrst.rendering.styles import Style, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ _SMALLEST_FONT = 1.0
 _LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8}
 
 
-def render_image(document: Analysis, format: ImageFormat = "png", style: Style = "classic") -> bytes:
+def render_image(document: Document, format: ImageFormat = "png", style: Style = "classic") -> bytes:
     """Draw the tree of a document as a PNG or PDF file; a picture that would be huge is drawn smaller."""
     if format not in get_args(ImageFormat):
         raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, was: {format!r}")

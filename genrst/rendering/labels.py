@@ -5,8 +5,8 @@ EDUs are counted from 1 in everything that people read, as RST tools do; `genrst
 
 from typing import TypeAlias
 
-from genrst.rendering.characters import printable
-from genrst.trees.analysis import Analysis
+from genrst.document import Document
+from genrst.rendering.measure import printable
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, preorder, units
 
 Range: TypeAlias = tuple[int, int]
@@ -20,12 +20,12 @@ def range_of(node: Tree) -> Range:
     return node.start, node.stop
 
 
-def roots(document: Analysis) -> list[Tree]:
+def roots(document: Document) -> list[Tree]:
     """The tree of a document, or its EDUs when it has none."""
     return [Leaf(edu) for edu in range(len(document.edus))] if document.tree is None else [document.tree]
 
 
-def edu_texts(document: Analysis) -> list[str]:
+def edu_texts(document: Document) -> list[str]:
     """The text of every EDU, without white space around it; `EDU 3` where the document has no text."""
     if document.text is None:
         return [f"EDU {number}" for number in range(1, len(document.edus) + 1)]
@@ -58,7 +58,7 @@ def levels(trees: list[Tree]) -> dict[Range, int]:
     return found
 
 
-def titles(document: Analysis) -> dict[Range, str]:
+def titles(document: Document) -> dict[Range, str]:
     """A tooltip per node: its EDUs, role, relation and probability; its characters; the text of an EDU."""
     texts = edu_texts(document)
     roles = {range_of(root): "" for root in roots(document)}

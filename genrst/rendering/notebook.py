@@ -3,15 +3,13 @@
 from dataclasses import replace
 from html import escape
 
+from genrst.document import Document, Span
 from genrst.rendering.classic import layout_classic
 from genrst.rendering.compact import layout_compact
 from genrst.rendering.geometry import MARGIN, Layout
-from genrst.rendering.html import render_html
 from genrst.rendering.labels import range_label, titles
-from genrst.rendering.pages import html_text
-from genrst.rendering.subject import Subject
+from genrst.rendering.page import html_text, render_html
 from genrst.rendering.svg import draw_svg
-from genrst.trees.analysis import Analysis
 from genrst.trees.node import Tree
 
 _COLUMN_WIDTH = 96.0
@@ -19,7 +17,14 @@ _MOST_COLUMNS = 20
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW_HEIGHT = 260, 640, 45
 
 
-def document_html(document: Analysis) -> str:
+class _Alone(Document):
+    """A tree without a text. It may be part of a larger one, so it need not start with the first EDU."""
+
+    def __post_init__(self) -> None:
+        """Nothing is checked."""
+
+
+def document_html(document: Document) -> str:
     """The page of a document in a frame of its own, so that neither page nor notebook can disturb the other."""
     height = max(_LEAST_HEIGHT, min(160 + _ROW_HEIGHT * len(document.edus), _MOST_HEIGHT))
     page = escape(render_html(document))
@@ -31,10 +36,10 @@ def document_html(document: Analysis) -> str:
 
 def tree_svg(tree: Tree) -> str:
     """A tree without a text: its EDUs are numbers. Small trees are drawn in the classic style."""
-    subject = Subject.without_text(tree)
+    document = _Alone("tree", None, tuple(Span(edu, edu + 1) for edu in range(tree.stop)), tree)
     is_small = tree.stop - tree.start <= _MOST_COLUMNS
-    picture = layout_classic(subject, _COLUMN_WIDTH) if is_small else layout_compact(subject)
-    return draw_svg(_cropped(picture, tree), f"EDUs {range_label(tree)}", titles(subject))
+    picture = layout_classic(document, _COLUMN_WIDTH) if is_small else layout_compact(document)
+    return draw_svg(_cropped(picture, tree), f"EDUs {range_label(tree)}", titles(document))
 
 
 def _cropped(picture: Layout, tree: Tree) -> Layout:

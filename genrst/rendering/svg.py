@@ -7,17 +7,17 @@ browsers and XML parsers refuse files that are as deep as some trees.
 from collections.abc import Iterable, Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
-from genrst.rendering.characters import printable
+from genrst.document import Document
 from genrst.rendering.colours import DARK, LIGHT, Theme, relation_colours
 from genrst.rendering.geometry import FONT_SIZES, Layout, Point, Shape, TextBox
 from genrst.rendering.labels import Range, titles
-from genrst.rendering.layout import Style, layout
-from genrst.trees.analysis import Analysis
+from genrst.rendering.measure import printable
+from genrst.rendering.styles import Style, layout
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
-def render_svg(document: Analysis, style: Style = "classic") -> str:
+def render_svg(document: Document, style: Style = "classic") -> str:
     """Draw the tree of a document as SVG, in the style `classic` or `compact`."""
     return draw_svg(layout(document, style), document.id, titles(document))
 

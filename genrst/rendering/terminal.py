@@ -1,6 +1,6 @@
 """A tree as text for a terminal, drawn with box characters.
 
->>> from genrst.corpora.document import Document
+>>> from genrst.document import Document
 >>> from genrst.trees.node import Leaf, Unit
 >>> tree = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
 >>> edus = ["Acme has closed several factories.", "The CEO told investors", "they make no profit, whatever he does."]
@@ -16,11 +16,10 @@ justify 1–3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from genrst.rendering.characters import inert
+from genrst.document import Document
 from genrst.rendering.colours import relation_colours
 from genrst.rendering.labels import edu_texts, range_label, roots, shared_relation
-from genrst.rendering.measure import columns, shorten, wrap
-from genrst.trees.analysis import Analysis
+from genrst.rendering.measure import columns, inert, shorten, wrap
 from genrst.trees.node import Tree, Unit, units
 
 LEAST_WIDTH = 40
@@ -47,7 +46,7 @@ class _Row:
     relation: str = ""
 
 
-def render_text(document: Analysis, width: int = 80, colour: bool = False) -> str:
+def render_text(document: Document, width: int = 80, colour: bool = False) -> str:
     """Draw the tree of a document as lines of at most `width` columns, with ANSI colours if wanted.
 
     Where a tree is so deep that too little of the width would be left to the text, lines show their level instead of
@@ -121,7 +120,7 @@ def _fit(relation: str, room: int, form: str = "{}") -> str:
 class _Paint:
     """Puts ANSI colours around text, or leaves it as it is."""
 
-    def __init__(self, document: Analysis, is_on: bool) -> None:
+    def __init__(self, document: Document, is_on: bool) -> None:
         trees = roots(document) if is_on else []
         self.is_on = is_on
         self.colours = relation_colours(name for tree in trees for unit in units(tree) for name in unit.relations)

@@ -1,4 +1,6 @@
-"""Beam search over computations of equal length: bag-level (Algorithm 2 of the paper) and action-level.
+"""Documents that are searched at once: as many as memory bears, which they need by their EDUs.
+
+Beam search over computations of equal length: bag-level (Algorithm 2 of the paper) and action-level.
 
 After t actions the cells (i, j) with i + j = t hold all hypotheses, and both kinds of successors lie on t + 1: so one
 step scores an anti-diagonal of cells, of all documents, at once, and only that one is kept. The bag-level search keeps
@@ -8,22 +10,37 @@ A cell holds exactly the computations whose stack has i − j units. Real trees 
 them makes the search linear in the length of the document; where the best tree comes up to it, the result says so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.search.completed import Completed
+from genrst.search.cuda import replay_search
 from genrst.search.diagonals import Diagonal, Sources, action_diagonals, bag_diagonals
 from genrst.search.hypotheses import Beams, Forest, start
-from genrst.search.parse import Found, Parse
-from genrst.search.replay import replay_search
+from genrst.search.results import Completed, Found, Parse
 from genrst.search.scorer import Scorer, can_wait
 from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
 from genrst.search.trace import trace_successors
+
+Item = TypeVar("Item")
+
+
+def in_groups(items: Iterable[Item], n_edus: Callable[[Item], int], most_edus: int) -> Iterator[list[Item]]:
+    """Items in order, in groups with no more EDUs than that, unless one alone has more."""
+    group: list[Item] = []
+    size = 0
+    for item in items:
+        size += n_edus(item)
+        if group and size > most_edus:
+            yield group
+            group, size = [], n_edus(item)
+        group.append(item)
+    if group:
+        yield group
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from genrst.search.parse import Parse
+from genrst.search.results import Parse
 from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, States
 
 

@@ -62,7 +62,7 @@ class Scorer(Protocol):
 
     def hold(self, n_new: int) -> None:
         """Make room for so many units and stacks. Until `release` nothing moves in memory, and the device counts them:
-        so steps can be recorded and replayed (`genrst.search.replay`).
+        so steps can be recorded and replayed (`genrst.search.cuda`).
         """
 
     def release(self, n_new: int) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from genrst.search.hypotheses import Beams
-from genrst.search.parse import Fallen, Found
+from genrst.search.results import Fallen, Found
 from genrst.search.successors import Chosen
 
 

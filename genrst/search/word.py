@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.search.completed import Completed
 from genrst.search.hypotheses import Beams, Forest, join_places, start, where
-from genrst.search.parse import Found
+from genrst.search.results import Completed, Found
 from genrst.search.scorer import Scorer, can_wait
 from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
 from genrst.search.trace import trace_places, trace_successors

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from genrst.corpora.document import Document, Span, Token
+from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, MissingDependencyError, TreeError
 from genrst.text.layout import ITEM, ends_sentence
 from genrst.text.speakers import TURN, with_speakers

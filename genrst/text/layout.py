@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from genrst.corpora.document import Span
+from genrst.document import Span
 from genrst.text.speakers import speaker
 
 TITLE_WORDS = 12

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from genrst.corpora.document import Span
+from genrst.document import Span
 
 TURN = re.compile(
     r"[*_]{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3})"

@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from genrst.corpora.files import write_atomically
 from genrst.errors import ConfigError
+from genrst.io import write_atomically
 from genrst.training.trainer import Progress, Trainer
 
 _MOMENTS = ("exp_avg", "exp_avg_sq", "step")

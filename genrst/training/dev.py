@@ -6,14 +6,13 @@ from itertools import pairwise
 
 import torch
 
-from genrst.corpora.document import Document, Span
-from genrst.evaluation.constituents import ASPECTS
-from genrst.evaluation.evaluate import evaluate
-from genrst.evaluation.report import Evaluation
+from genrst.document import Document, Span
+from genrst.evaluation.parseval import ASPECTS
+from genrst.evaluation.report import Evaluation, evaluate
 from genrst.model.batch import make_batch
-from genrst.model.example import Example, Followed
+from genrst.model.examples import Example, Followed
 from genrst.model.network import Network
-from genrst.model.scorer import NetworkScorer
+from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.symbols import Symbols
 from genrst.search.beam import search_greedily
 from genrst.transitions.oracle import tree_of

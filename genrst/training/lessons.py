@@ -1,19 +1,78 @@
-"""What an epoch trains on: gold documents, at first silver ones besides, and variations of gold ones.
+"""Trees that a model in training builds itself, so that it learns what to do after its own mistakes (not the paper's).
+
+Actions are drawn from the model's distribution, and a dynamic oracle says what would have been right at every step.
+
+What an epoch trains on: gold documents, at first silver ones besides, and variations of gold ones.
 
 Which documents are varied, and how, depends on the seed, the epoch and the network alone.
 """
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from genrst.errors import ConfigError
-from genrst.model.example import Example, Followed, follow
+from genrst.model.examples import Example, Followed, follow
 from genrst.model.network import Network
-from genrst.training.config import TrainingConfig
-from genrst.training.exploration import explore
-from genrst.training.prepared import Prepared
+from genrst.model.schedule import IntArray
+from genrst.model.scoring.scorer import NetworkScorer, States
+from genrst.search.beam import in_groups, search_greedily
+from genrst.training.data import Prepared
+from genrst.training.run_config import TrainingConfig
 from genrst.training.subtrees import draw_subtree
+from genrst.transitions.oracle import DynamicOracle
+
+MOST_EDUS = 16_000
+"""How many EDUs are explored at once, unless a document has more: at the paper's sizes they take 3 GB."""
+
+
+class DrawingScorer(NetworkScorer):
+    """A scorer whose best action is a draw from the network's distribution: Gumbel noise is added to the scores.
+
+    A temperature above 1 makes the distribution flatter.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        examples: Sequence[Example],
+        nucleus_is_right: Sequence[bool],
+        temperature: float,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(network, examples, nucleus_is_right)
+        self._temperature = temperature
+        self._generator = generator
+
+    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the next action with noise, and of words."""
+        actions, words = super().score(states, n_words, n_alike)
+        exponential = torch.empty_like(actions).exponential_(generator=self._generator)
+        return actions - self._temperature * exponential.clamp_min(1e-30).log(), words
+
+
+def explore(
+    network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
+) -> list[tuple[Example, IntArray]]:
+    """Each document with actions that the network draws, and the right ones at each step, of shape (steps, 2)."""
+    was_training = network.training
+    network.eval()
+    generator = torch.Generator(network.embeddings.weight.device).manual_seed(seed)
+    parses = [
+        parse
+        for group in in_groups(examples, lambda example: example.n_edus, MOST_EDUS)
+        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, temperature, generator))
+    ]
+    network.train(was_training)
+    return [
+        (replace(example, actions=parse.actions), np.array(DynamicOracle(example.actions).right_actions(parse.actions)))
+        for example, parse in zip(examples, parses, strict=True)
+    ]
 
 
 class Lesson(NamedTuple):

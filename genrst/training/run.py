@@ -1,9 +1,12 @@
-"""A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve."""
+"""A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve.
+
+The learning curve as a picture: losses and dev scores by epoch.
+"""
 
 import dataclasses
 import importlib.util
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +14,18 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from genrst.corpora.files import write_atomically
-from genrst.errors import ConfigError, CorpusFormatError
-from genrst.model.config import ModelConfig
-from genrst.model.encoder_files import load_encoder
-from genrst.model.low_rank import add_low_rank
+from genrst.config import to_toml
+from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
+from genrst.io import write_atomically
+from genrst.model.encoder.files import PieceTokenizer, load_encoder
+from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
+from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
-from genrst.model.piece_tokenizer import PieceTokenizer
-from genrst.model.pretrained_encoder import PretrainedEncoder
-from genrst.model.store import Model, make_network, save_model
+from genrst.model.storage import Model, make_network, save_model
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
-from genrst.training.config import RunConfig, to_toml
+from genrst.training.data import Prepared
 from genrst.training.distributed import ALONE, Processes
-from genrst.training.prepared import Prepared
+from genrst.training.run_config import RunConfig
 from genrst.training.trainer import Record, Trainer
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
 PARSER = "parser.json"
-"""Beside the weights: how texts have to be prepared for this model (`genrst.model_folder.ParserConfig`)."""
+"""Beside the weights: how texts have to be prepared for this model (`genrst.parser.packages.ParserConfig`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +172,32 @@ def _from_line(line: bytes, path: Path, number: int) -> Record:
         return Record(**json.loads(line))
     except (TypeError, ValueError) as error:
         raise CorpusFormatError(f"a line must be the record of an epoch, was: {error}", path, number) from error
+
+
+def plot_curves(runs: Mapping[str, Sequence[Record]], path: Path) -> None:
+    """Draw the runs side by side in two panels, the format by the suffix of the path."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError("pictures need matplotlib: pip install 'genrst[plot]'") from error
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    losses, scores = figure.subplots(1, 2)
+    for name, records in runs.items():
+        epochs = [record.epoch for record in records]
+        (line,) = losses.plot(epochs, [record.train_loss for record in records], linestyle="--")
+        losses.plot(epochs, [record.dev_loss for record in records], color=line.get_color(), label=name)
+        parsed = [record for record in records if record.dev_scores]
+        for aspect, style in (("S", ":"), ("F", "-")):
+            scores.plot(
+                [record.epoch for record in parsed],
+                [record.dev_scores[aspect] for record in parsed],
+                style,
+                color=line.get_color(),
+                label=f"{name} {aspect}",
+            )
+    losses.set(xlabel="epoch", ylabel="nats per EDU", title="loss: train (dashed), dev")
+    scores.set(xlabel="epoch", ylabel="Parseval F1", title="dev, greedy search")
+    for axes in (losses, scores):
+        axes.legend(fontsize="small")
+        axes.grid(alpha=0.3)
+    figure.savefig(path)

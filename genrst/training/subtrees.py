@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from genrst.model.example import Example
+from genrst.model.examples import Example
 from genrst.model.schedule import Computation
 from genrst.transitions.features import Syntax
 

@@ -17,16 +17,16 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from genrst.errors import TrainingError
 from genrst.model.batch import Batch, make_batch
-from genrst.model.example import follow
+from genrst.model.encoder.pretrained import PretrainedEncoder
+from genrst.model.examples import follow
 from genrst.model.network import LogProbabilities, Network
-from genrst.model.pretrained_encoder import PretrainedEncoder
-from genrst.model.vocabulary import SPECIALS
-from genrst.training.config import TrainingConfig
+from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons
-from genrst.training.prepared import Prepared
+from genrst.training.run_config import TrainingConfig
 from genrst.transitions.features import Comparison
+from genrst.vocabulary import SPECIALS
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Syntax:
 
     `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
     token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
-    `kinds` says what every EDU begins (`genrst.transitions.layout.Kind`), and is empty where nobody knows.
+    `kinds` says what every EDU begins (`genrst.transitions.boundaries.Kind`), and is empty where nobody knows.
     """
 
     heads: Sequence[int]

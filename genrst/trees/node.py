@@ -1,6 +1,6 @@
 """The tree: immutable leaves and units, and the walks over them.
 
-Not here: text (a leaf is only the number of an EDU, see `genrst.corpora.document`) and anything that changes trees
+Not here: text (a leaf is only the number of an EDU, see `genrst.document`) and anything that changes trees
 (`genrst.trees.binarise`). Section 2 of the paper.
 
 Trees of real corpora are up to 2,000 levels deep, so nothing here recurses: equality, hashing, printing and pickling
@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from genrst.errors import TreeError
-from genrst.trees.display import paint
 
 SPAN = "span"
 """What a nucleus with satellites is labelled with in RST files: the relation belongs to the satellite."""
@@ -45,7 +44,7 @@ class Leaf:
         return str(self.edu)
 
     def _repr_svg_(self) -> str | None:
-        return paint("svg", self)
+        return None  # `genrst/__init__.py` puts a picture here
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -126,7 +125,7 @@ class Unit:
         return fold(self, repr, lambda unit, parts: f"({unit.relation} {unit.nuclearity} {' '.join(parts)})")
 
     def _repr_svg_(self) -> str | None:
-        return paint("svg", self)
+        return None  # `genrst/__init__.py` puts a picture here
 
     def __reduce__(self) -> "tuple[Callable[[list[_Record]], Tree], tuple[list[_Record]]]":
         # Pickle would recurse into the children; a flat list does not.

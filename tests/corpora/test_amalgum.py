@@ -9,8 +9,8 @@ import pytest
 
 from genrst.corpora import amalgum
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document
 from genrst.corpora.statistics import count
+from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.trees.measures import depth
 from genrst.trees.node import Leaf, Unit

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from genrst.corpora.conllu import read_conllu
-from genrst.corpora.document import Span
 from genrst.corpora.words import AnnotatedText
+from genrst.document import Span
 from genrst.errors import CorpusFormatError, CorpusWarning
 from tests.miniatures import HARBOR_CONLLU, HARBOR_TEXT, conllu
 

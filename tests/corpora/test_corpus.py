@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from genrst.corpora.corpus import CORPORA, Corpus, detect_corpus, load_corpus
-from genrst.corpora.document import Document
-from genrst.corpora.files import write
+from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.formats.files import write
 from tests.miniatures import right_branching, write_amalgum, write_gum, write_rstdt
 
 

@@ -9,12 +9,11 @@ import pytest
 from genrst.corpora import gum
 from genrst.corpora.conllu import read_conllu
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.dis_reader import read_dis
-from genrst.corpora.dis_writer import write_dis
-from genrst.corpora.document import Document, Span
-from genrst.corpora.json_format import read_json, write_json
-from genrst.corpora.rs3_reader import read_rs3
+from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.formats.dis import read_dis, write_dis
+from genrst.formats.json_format import read_json, write_json
+from genrst.formats.rs3_reader import read_rs3
 from genrst.trees.binarise import binarise
 from tests.miniatures import HARBOR_TEXT, HARBOR_TREE, write_gum
 

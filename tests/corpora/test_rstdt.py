@@ -7,9 +7,9 @@ import pytest
 
 from genrst.corpora import rstdt
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.dis_reader import read_dis
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
+from genrst.formats.dis import read_dis
 from tests.miniatures import write_rstdt
 
 TRAINING = "RSTtrees-WSJ-main-1.0/TRAINING"

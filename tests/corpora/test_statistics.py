@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, SecondaryEdge, Signal, Span, Token
 from genrst.corpora.statistics import count
+from genrst.document import Document, SecondaryEdge, Signal, Span, Token
 from genrst.trees.node import Leaf, Unit
 from tests.strategies import documents
 

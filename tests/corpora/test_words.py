@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Span
 from genrst.corpora.words import Word, assemble, spans_between
+from genrst.document import Span
 
 
 @st.composite

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.evaluation.counts import Counts
 from genrst.trees.node import Leaf, Tree, Unit
 from tests.strategies import binary_trees, nary_trees

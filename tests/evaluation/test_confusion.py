@@ -1,8 +1,7 @@
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document
-from genrst.evaluation.confusion import count_confusions
-from genrst.evaluation.evaluate import evaluate
+from genrst.document import Document
+from genrst.evaluation.report import count_confusions, evaluate
 from genrst.trees.node import Leaf, Unit
 from tests.evaluation.samples import WordPair, word_pairs
 

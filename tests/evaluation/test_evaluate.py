@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts
-from genrst.evaluation.evaluate import evaluate
-from genrst.evaluation.report import TREE_METRICS, TreeMetric
+from genrst.evaluation.report import TREE_METRICS, TreeMetric, evaluate
 from genrst.trees.node import Leaf, Tree, Unit, relabel
 from genrst.trees.relations import OPEN, load_inventory
 from tests.evaluation import reference

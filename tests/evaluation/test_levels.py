@@ -2,10 +2,10 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.evaluation.counts import micro
-from genrst.evaluation.evaluate import evaluate
-from genrst.evaluation.levels import LEVELS
+from genrst.evaluation.parseval import LEVELS
+from genrst.evaluation.report import evaluate
 from tests.evaluation import reference
 from tests.evaluation.samples import WordPair, as_tuple, chain, word_pairs
 

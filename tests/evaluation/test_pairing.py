@@ -1,8 +1,8 @@
 import pytest
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import GenrstError
-from genrst.evaluation.pairing import pair_by_id
+from genrst.evaluation.report import pair_by_id
 
 
 def documents(ids: str) -> list[Document]:

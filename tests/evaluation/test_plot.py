@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from genrst.errors import GenrstError, UsageError
-from genrst.evaluation.confusion import count_confusions
-from genrst.evaluation.evaluate import evaluate
 from genrst.evaluation.plot import plot_confusion, plot_levels, plot_systems
+from genrst.evaluation.report import count_confusions, evaluate
 from tests.conftest import REPOSITORY
 from tests.evaluation.test_tables import GOLD, RESULT
 

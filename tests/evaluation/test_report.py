@@ -3,10 +3,10 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.evaluation.counts import Counts, micro
-from genrst.evaluation.evaluate import evaluate
+from genrst.evaluation.report import evaluate
 from genrst.trees.node import Leaf, Unit
 from tests.evaluation.samples import PAIRS, WordPair, chain, document_from_json, word_pairs
 

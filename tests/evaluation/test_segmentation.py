@@ -1,9 +1,8 @@
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.evaluation.counts import Counts
-from genrst.evaluation.evaluate import evaluate
-from genrst.evaluation.segmentation import score_segmentation
+from genrst.evaluation.report import evaluate, score_segmentation
 from tests.evaluation.samples import WordPair, word_pairs
 
 

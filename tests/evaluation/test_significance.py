@@ -5,10 +5,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts, macro, micro
-from genrst.evaluation.evaluate import evaluate
+from genrst.evaluation.report import evaluate
 from genrst.evaluation.significance import Average, approximate_randomisation, compare_systems, paired_bootstrap
 from tests.evaluation.samples import chain
 

@@ -1,8 +1,7 @@
 from dataclasses import replace
 
-from genrst.corpora.document import Document
-from genrst.evaluation.confusion import count_confusions
-from genrst.evaluation.evaluate import evaluate
+from genrst.document import Document
+from genrst.evaluation.report import count_confusions, evaluate
 from genrst.evaluation.tables import (
     Table,
     confusion_table,

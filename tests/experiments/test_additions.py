@@ -17,9 +17,9 @@ from experiments.paper_tables import schedule
 from experiments.paper_tables.scores import difference_of, make_systems
 from experiments.paper_tables.searches import Search
 from experiments.paper_tables.train import Member, train
-from genrst.training.config import load_config
+from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses, parseval_f1
-from genrst.training.prepared import load_prepared, save_prepared
+from genrst.training.run_config import load_config
 from tests.experiments.errors import ends_in_one_line
 from tests.experiments.test_paper_scores import GOLD, GREEDY, SPLIT, WRONG, make_result
 from tests.experiments.test_paper_tables import CHANGES, row

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from experiments.combination.minimum_risk import choose_least_risk, choose_oracle, probabilities, units_of
 from experiments.combination.run import main
 from experiments.end_to_end.run import main as run_end_to_end
-from genrst.corpora.files import write
-from genrst.model.scorer import NetworkScorer
-from genrst.model.store import Model, load_model, make_network, save_model
+from genrst.formats.files import write
+from genrst.model.scoring.scorer import NetworkScorer
+from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.model.symbols import Symbols
-from genrst.model.vocabulary import Vocabulary
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
+from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses, parseval_f1
-from genrst.training.prepared import load_prepared, save_prepared
 from genrst.transitions.actions import ActionSet, Reduce
+from genrst.vocabulary import Vocabulary
 from tests.model.random_examples import N_LABELS, random_actions, random_example
-from tests.parser_samples import write_ensemble, write_parser
+from tests.parser.samples import write_ensemble, write_parser
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 torch.set_num_threads(1)

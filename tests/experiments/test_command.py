@@ -15,9 +15,9 @@ from experiments.end_to_end import run as end_to_end
 from experiments.environment import Environment, read_environment, read_seeds
 from experiments.segmentation import run as segmentation
 from experiments.shipped_model import pack
-from genrst.training.config import RunConfig, TrainingConfig
 from genrst.training.run import Run
-from tests.parser_samples import write_ensemble
+from genrst.training.run_config import RunConfig, TrainingConfig
+from tests.parser.samples import write_ensemble
 from tests.training.samples import SMALL, prepare_samples
 
 torch.set_num_threads(1)

@@ -11,9 +11,9 @@ from experiments.environment import Environment
 from experiments.paper_tables.data import Split
 from experiments.paper_tables.scores import Spread, System, choose_best, compare, count_errors, make_systems
 from experiments.paper_tables.searches import FoundTree, Logp, Result, Search, list_searches
-from genrst.corpora.document import Document, Span
-from genrst.evaluation.evaluate import evaluate
-from genrst.model.prepare import prepare
+from genrst.document import Document, Span
+from genrst.evaluation.report import evaluate
+from genrst.model.examples import prepare
 from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
 from tests.training.samples import make_document, prepare_samples

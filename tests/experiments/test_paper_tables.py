@@ -20,9 +20,9 @@ from experiments.paper_tables import schedule, workers
 from experiments.paper_tables.run import main
 from experiments.paper_tables.searches import Search, run_search
 from experiments.paper_tables.train import Member
-from genrst.corpora.files import write
+from genrst.formats.files import write
+from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses, parseval_f1
-from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT
 from genrst.trees.node import Leaf
 from tests.conftest import REPOSITORY

@@ -13,9 +13,9 @@ import torch
 from experiments.paper_tables import schedule
 from experiments.silver_trees import label, recipe
 from experiments.silver_trees.run import main
-from genrst.corpora.files import write
-from genrst.training.config import load_config
-from genrst.training.prepared import load_prepared, save_prepared
+from genrst.formats.files import write
+from genrst.training.data import load_prepared, save_prepared
+from genrst.training.run_config import load_config
 from tests.conftest import REPOSITORY
 from tests.experiments.errors import ends_in_one_line
 from tests.experiments.test_paper_tables import SIZES

@@ -20,22 +20,22 @@ from experiments.silver_trees.label import choose
 from experiments.silver_trees.teachers import choose_agreed
 from experiments.translation import make_translation
 from genrst.errors import UsageError
-from genrst.model.piece_tokenizer import PieceTokenizer
-from genrst.model.prepare import prepare
-from genrst.model.scorer import NetworkScorer
-from genrst.model.store import Model, load_model, make_network, save_model
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import prepare
+from genrst.model.scoring.scorer import NetworkScorer
+from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.model.symbols import Symbols
-from genrst.model.vocabulary import SPECIALS, Vocabulary
 from genrst.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.search.ensemble import Ensemble
-from genrst.training.config import RunConfig, TrainingConfig
-from genrst.training.prepared import Prepared, load_prepared, save_prepared
+from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
+from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.transitions.actions import ActionSet
+from genrst.vocabulary import SPECIALS, Vocabulary
 from tests.experiments.test_translation import spell
 from tests.model.random_examples import random_actions, random_example
-from tests.model.test_folder import trained as trained
 from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder
+from tests.test_storage import trained as trained
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 torch.set_num_threads(1)

@@ -9,14 +9,14 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from experiments.translation import make_translation
 from genrst.errors import UsageError
-from genrst.model.example import Example
-from genrst.model.piece_tokenizer import PieceTokenizer
-from genrst.model.store import Model, make_network
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import Example
+from genrst.model.storage import Model, make_network
 from genrst.model.symbols import Symbols
-from genrst.model.vocabulary import NONE, SPECIALS, UNK, Vocabulary
-from genrst.training.prepared import Prepared
+from genrst.training.data import Prepared
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.features import Syntax
+from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 from tests.training.samples import SMALL
 
 torch.set_num_threads(1)

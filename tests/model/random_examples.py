@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from genrst.model.example import Example
-from genrst.model.vocabulary import SPECIALS
+from genrst.model.examples import Example
+from genrst.transitions.boundaries import Kind
 from genrst.transitions.features import Syntax
-from genrst.transitions.layout import Kind
+from genrst.vocabulary import SPECIALS
 
 N_WORDS, N_DEPRELS, N_LABELS = 23, 5, 6
 NUCLEUS_IS_RIGHT = (False, *(label % 3 == 1 for label in range(N_LABELS)))

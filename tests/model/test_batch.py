@@ -7,10 +7,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from genrst.model.batch import Batch, make_batch, pack_words
-from genrst.model.example import Example, follow
-from genrst.model.vocabulary import EOS_ID
-from genrst.transitions.actions import GEN, Reduce
-from genrst.transitions.state import State
+from genrst.model.examples import Example, follow
+from genrst.transitions.actions import GEN, Reduce, State
+from genrst.vocabulary import EOS_ID
 from tests.model.random_examples import NUCLEUS_IS_RIGHT, random_example
 
 EXAMPLES = st.lists(st.builds(random_example, st.integers(1, 9), st.integers(0, 1000)), min_size=1, max_size=4)

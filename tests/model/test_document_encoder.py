@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from genrst.model.document_encoder import DocumentEncoder
+from genrst.model.layers import DocumentEncoder
 
 SIZES = [3, 1, 7, 7]
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from genrst.errors import ConfigError
-from genrst.model.example import Example
+from genrst.model.examples import Example
 from genrst.model.network import Network
-from genrst.model.scorer import NetworkScorer
+from genrst.model.scoring.scorer import NetworkScorer
 from genrst.search.beam import BeamOptions, search_beams
 from tests.model.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
 from tests.model.reference import Reference

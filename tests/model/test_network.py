@@ -2,10 +2,10 @@ import pytest
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.config import ModelConfig
-from genrst.model.example import Example, follow
+from genrst.model.examples import Example, follow
+from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
-from genrst.model.vocabulary import FIRST_OUTPUT_ID, SPECIALS
+from genrst.vocabulary import FIRST_OUTPUT_ID, SPECIALS
 from tests.model.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
 from tests.model.reference import Reference
 

@@ -10,11 +10,10 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from genrst.model.config import ModelConfig
-from genrst.model.encoder_files import CONFIG, TOKENIZER
-from genrst.model.example import Example
-from genrst.model.piece_tokenizer import PieceTokenizer
-from genrst.model.pretrained_encoder import PretrainedEncoder
+from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer
+from genrst.model.encoder.pretrained import PretrainedEncoder
+from genrst.model.examples import Example
+from genrst.model.model_config import ModelConfig
 from tests.model.random_examples import random_example
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.trees.node import Leaf, Tree, Unit
 from tests.strategies import nary_trees
 

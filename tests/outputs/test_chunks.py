@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.outputs.chunks import Chunk, RelationPath, chunk_rows, chunks
 from genrst.outputs.slices import count_words

@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import given
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import UsageError
-from genrst.outputs.dependencies import SCHEMES, Scheme, dependency_rows
+from genrst.outputs.tables import SCHEMES, Scheme, dependency_rows
 from genrst.trees.dependency import ROOT
 from tests.outputs.samples import DEEP, chain, ferry, one_edu, textless, wild_documents
 

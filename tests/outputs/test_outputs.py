@@ -7,22 +7,20 @@ from pathlib import Path
 import pytest
 
 from genrst.corpora.corpus import load_corpus
+from genrst.document import Document
 from genrst.errors import GenrstError
 from genrst.outputs.chunks import chunk_rows, chunks
-from genrst.outputs.dependencies import dependency_rows
 from genrst.outputs.profile import profile
-from genrst.outputs.rows import Row
 from genrst.outputs.summary import summary, summary_rows, summary_text
-from genrst.outputs.table import units_table
-from genrst.trees.analysis import Analysis
+from genrst.outputs.tables import Row, dependency_rows, units_table
 from tests.outputs.samples import segmented
 
 OUTPUTS = (summary, summary_text, summary_rows, chunks, chunk_rows, units_table, dependency_rows, profile)
-ROWS: tuple[Callable[[Analysis], Sequence[Row]], ...] = (summary_rows, chunk_rows, units_table, dependency_rows)
+ROWS: tuple[Callable[[Document], Sequence[Row]], ...] = (summary_rows, chunk_rows, units_table, dependency_rows)
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output.__name__)
-def test_a_document_without_a_tree_is_an_error(output: Callable[[Analysis], object]):
+def test_a_document_without_a_tree_is_an_error(output: Callable[[Document], object]):
     with pytest.raises(GenrstError, match=r"^ferry: a document must have a tree, was: only segmented$"):
         output(segmented())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.program import call
+from tests.cli.program import call
 
 PAGE = Path(__file__).parents[2] / "docs" / "outputs.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.outputs.profile import NUCLEARITIES, profile, profile_rows
 from genrst.trees.binarise import binarise
-from genrst.trees.importance import promotion_sets
+from genrst.trees.measures import promotion_sets
 from genrst.trees.node import Leaf, Unit, relabel
 from genrst.trees.relations import INVENTORIES, load_inventory
 from tests.outputs.samples import DEEP, chain, ferry, one_edu, textless, wild_documents

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.outputs.profile import profile_rows
-from genrst.outputs.rows import Row, RowFormat, write_rows
-from genrst.outputs.table import units_table
+from genrst.outputs.tables import Row, RowFormat, units_table, write_rows
 from tests.outputs.samples import ferry, one_edu, textless, wild_documents
 
 HOSTILE = [

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.summary import OMISSION, summary, summary_rows, summary_text
-from genrst.trees.importance import importance
+from genrst.trees.measures import importance
 from genrst.trees.node import Leaf, Unit
 from tests.outputs.samples import DEEP, FERRY, chain, ferry, one_edu, textless, wild_documents
 from tests.strategies import documents

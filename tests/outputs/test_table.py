@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import given
 
-from genrst.corpora.document import Document
-from genrst.outputs.table import UnitRow, units_table
-from genrst.trees.importance import importance
+from genrst.document import Document
+from genrst.outputs.tables import UnitRow, units_table
+from genrst.trees.measures import importance
 from genrst.trees.node import Leaf, Tree, Unit, preorder
 from tests.outputs.samples import DEEP, chain, ferry, one_edu, textless, wild_documents
 

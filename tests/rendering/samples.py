@@ -1,6 +1,6 @@
 """Documents to draw."""
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 
 BRIDGE = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.rendering.characters import inert, is_right_to_left, printable
+from genrst.rendering.measure import inert, is_right_to_left, printable
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

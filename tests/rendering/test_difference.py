@@ -7,14 +7,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
-from genrst.evaluation.evaluate import evaluate
-from genrst.rendering.characters import printable
+from genrst.evaluation.report import evaluate
 from genrst.rendering.difference import Difference, compare
-from genrst.rendering.difference_html import render_difference_html
-from genrst.rendering.difference_picture import STATUS_COLOURS
-from genrst.rendering.difference_svg import render_difference_svg
+from genrst.rendering.difference_picture import STATUS_COLOURS, render_difference_html, render_difference_svg
+from genrst.rendering.measure import printable
 from genrst.trees.node import SPAN, Leaf, Unit
 from tests.evaluation.samples import WordPair, as_tuple, word_pairs
 from tests.rendering.page_parser import parse_page

@@ -3,13 +3,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document
-from genrst.rendering.characters import is_right_to_left
-from genrst.rendering.folding import Area, folding_layout
+from genrst.document import Document
+from genrst.rendering.folding import Area, folding_layout, summaries
 from genrst.rendering.labels import Range, levels, range_of
-from genrst.rendering.layout import Style, layout
-from genrst.rendering.summaries import summaries
-from genrst.trees.importance import promotion_sets
+from genrst.rendering.measure import is_right_to_left
+from genrst.rendering.styles import Style, layout
+from genrst.trees.measures import promotion_sets
 from genrst.trees.node import Leaf, Unit, units
 from tests.rendering.geometry_checks import assert_inside
 from tests.rendering.samples import SCRIPTS, bridge, row

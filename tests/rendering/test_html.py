@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.errors import UsageError
-from genrst.rendering.characters import printable
-from genrst.rendering.html import render_html
-from genrst.rendering.layout import Style
-from genrst.rendering.pages import html_text, inert_json
+from genrst.rendering.measure import printable
+from genrst.rendering.page import html_text, inert_json, render_html
+from genrst.rendering.styles import Style
 from genrst.trees.node import Leaf, Unit, preorder
 from tests.rendering.page_parser import ParsedPage, parse_page
 from tests.rendering.samples import SCRIPTS, bridge, chain, row

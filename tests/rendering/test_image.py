@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.rendering.image import ImageFormat, render_image
-from genrst.rendering.layout import Style, layout
+from genrst.rendering.styles import Style, layout
 from genrst.trees.node import Leaf, Unit
 from tests.rendering.samples import SCRIPTS, bridge, chain, row
 
@@ -61,7 +61,7 @@ def test_a_missing_matplotlib_is_one_clear_line(monkeypatch: pytest.MonkeyPatch)
 def test_matplotlib_is_loaded_late_and_without_a_display():
     code = """
 import sys
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.rendering.image import render_image
 assert "matplotlib" not in sys.modules
 render_image(Document.from_edus("one", ["One."]))

@@ -1,6 +1,6 @@
 import pytest
 
-from genrst.corpora.document import Document
+from genrst.document import Document
 from genrst.rendering.labels import levels, nucleus_of, range_label, shared_relation, titles
 from genrst.trees.node import SPAN, Leaf, Unit
 from tests.rendering.samples import bridge

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document
-from genrst.corpora.rs3_reader import read_rs3
+from genrst.document import Document
 from genrst.errors import UsageError
-from genrst.rendering.characters import printable
+from genrst.formats.rs3_reader import read_rs3
 from genrst.rendering.geometry import Layout
-from genrst.rendering.layout import Style, layout
+from genrst.rendering.measure import printable
+from genrst.rendering.styles import Style, layout
 from genrst.trees.node import SPAN, Leaf, Unit, preorder, units
 from tests.rendering.geometry_checks import assert_sound, crossings
 from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row, several_satellites

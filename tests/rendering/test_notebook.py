@@ -8,11 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
-from genrst.corpora.document import Document
-from genrst.rendering.html import render_html
-from genrst.trees import display
+from genrst.document import Document
+from genrst.rendering.page import render_html
 from genrst.trees.node import Leaf, Tree, Unit, preorder
-from tests.rendering.samples import bridge, chain
+from tests.rendering.samples import chain
 from tests.rendering.test_svg import NAMESPACE
 from tests.strategies import nary_trees
 
@@ -66,12 +65,6 @@ def test_deep_trees():
     assert isinstance(tree, Unit)
     assert len(tree._repr_svg_() or "") < 5_000_000
     assert len(chain(2000, is_right=True)._repr_html_() or "") < 10_000_000
-
-
-def test_without_a_painter_there_is_no_picture(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(display, "_painters", {})
-    assert bridge()._repr_html_() is None
-    assert Leaf(0)._repr_svg_() is None
 
 
 def test_nothing_is_loaded_before_it_is_drawn():

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document
-from genrst.rendering.characters import printable
-from genrst.rendering.layout import Style
+from genrst.document import Document
+from genrst.rendering.measure import printable
+from genrst.rendering.styles import Style
 from genrst.rendering.svg import render_svg
 from genrst.trees.node import Leaf, Unit, preorder
 from tests.rendering.samples import SCRIPTS, bridge, chain, row

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from genrst.model.word_scores import WordScores
+from genrst.model.scoring.words import WordScores
 from genrst.search import hypotheses, successors, word
 from genrst.search.scorer import States
 from tests.search.tables import TableScorer

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.example import Example, follow
+from genrst.model.examples import Example, follow
 from genrst.model.network import Network
-from genrst.model.scorer import NetworkScorer
+from genrst.model.scoring.scorer import NetworkScorer
 from tests.model.random_examples import N_DEPRELS, N_WORDS, random_example
 from tests.model.test_network import small_config
 

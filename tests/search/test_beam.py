@@ -9,7 +9,7 @@ import torch
 from genrst.errors import GenrstError, UsageError
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.literal import Machine, State, enumerate_all, search_actions_literally, search_bags_literally
-from genrst.search.parse import Fallen, Found
+from genrst.search.results import Fallen, Found
 from genrst.search.scorer import Scorer
 from tests.model.test_network import KINDS
 from tests.search.networks import random_model

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.parse import Found
+from genrst.search.results import Found
 from tests.search.networks import random_model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

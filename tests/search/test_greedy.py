@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from genrst.errors import GenrstError
 from genrst.search.beam import search_greedily
-from genrst.transitions.actions import ActionSet, Reduce
+from genrst.transitions.actions import ActionSet, Reduce, State
 from genrst.transitions.oracle import actions_of, tree_of
-from genrst.transitions.state import State
 from tests.search.tables import Place, Scores, TableScorer, fixed, following, wild
 from tests.strategies import RELATIONS, binary_trees
 

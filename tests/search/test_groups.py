@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.search.groups import in_groups
+from genrst.search.beam import in_groups
 
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 12))

@@ -5,12 +5,7 @@ import math
 import pytest
 import torch
 
-from genrst.search.literal import (
-    enumerate_all,
-    search_actions_literally,
-    search_bags_literally,
-    search_words_literally,
-)
+from genrst.search.literal import enumerate_all, search_actions_literally, search_bags_literally, search_words_literally
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.oracle import tree_of
 from tests.search.networks import random_model

@@ -12,7 +12,7 @@ from genrst.search import word
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.hypotheses import COLLECT_STACKS
 from genrst.search.literal import enumerate_all
-from genrst.search.parse import Found, Parse
+from genrst.search.results import Found, Parse
 from genrst.search.scorer import Scorer
 from genrst.search.word import WordOptions, search_words
 from tests.model.test_network import KINDS

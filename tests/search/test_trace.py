@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.hypotheses import Beams
 from genrst.search.literal import Machine, State, search_words_literally
-from genrst.search.parse import Fallen, Found, Parse
+from genrst.search.results import Fallen, Found, Parse
 from genrst.search.scorer import Scorer
 from genrst.search.successors import Chosen
 from genrst.search.trace import trace_places, trace_successors

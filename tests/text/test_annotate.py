@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.document import Document, Span, Token
+from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, TreeError
 from genrst.text.annotate import annotate
 from genrst.text.layout import paragraphs

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from genrst.corpora.corpus import load_corpus
-from genrst.text.language import looks_english
+from genrst.text.raw import looks_english
 from tests.text.hostile import texts
 
 ENGLISH = (

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 
-from genrst.corpora.document import Document, Span
+from genrst.document import Document, Span
 from genrst.errors import TreeError
 from genrst.text.layout import paragraphs
 from genrst.text.raw import unsegmented

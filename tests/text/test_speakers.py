@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.document import Document, Span
-from genrst.model.prepare import edu_kinds
+from genrst.document import Document, Span
+from genrst.model.examples import edu_kinds
 from genrst.text.annotate import annotate
 from genrst.text.layout import paragraphs
 from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import unsegmented
 from genrst.text.speakers import speaker, speech_start, with_speakers
-from genrst.transitions.layout import Kind
+from genrst.transitions.boundaries import Kind
 from tests.text.hostile import texts
 
 NAMES = [

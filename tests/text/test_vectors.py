@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from genrst.errors import CorpusNotFoundError, MissingDependencyError, UsageError
-from genrst.text import word2vec
+from genrst.text import vectors as word2vec
 from genrst.text.vectors import load_vectors
 from tests.text.vector_samples import ALL, MATRIX, WORDS, WRITERS, Matrix, Writer, binary, binary_lines, wink, write
 

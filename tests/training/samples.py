@@ -1,11 +1,11 @@
 """Three tiny documents with trees, prepared without spaCy."""
 
-from genrst.corpora.document import Document, Span, Token
-from genrst.model.config import ModelConfig
-from genrst.model.piece_tokenizer import PieceTokenizer
-from genrst.model.prepare import mask_entities, prepare
+from genrst.document import Document, Span, Token
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import mask_entities, prepare
+from genrst.model.model_config import ModelConfig
 from genrst.model.symbols import make_symbols
-from genrst.training.prepared import Prepared
+from genrst.training.data import Prepared
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Leaf, Tree, Unit
 

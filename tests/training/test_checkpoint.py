@@ -6,7 +6,7 @@ import torch
 
 from genrst.errors import ConfigError
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
-from genrst.training.config import TrainingConfig
+from genrst.training.run_config import TrainingConfig
 from tests.training.test_trainer import QUICK, make_trainer
 
 VARIED = replace(QUICK, averaging=0.9, exploration=0.6, subtrees=1.0)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from genrst.errors import MissingDependencyError
-from genrst.training.curve import plot_curves
+from genrst.training.run import plot_curves
 from genrst.training.trainer import Record
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from genrst.evaluation.evaluate import evaluate
-from genrst.model.example import follow
-from genrst.model.scorer import NetworkScorer
-from genrst.model.store import make_network
+from genrst.evaluation.report import evaluate
+from genrst.model.examples import follow
+from genrst.model.scoring.scorer import NetworkScorer
+from genrst.model.storage import make_network
 from genrst.search.beam import search_greedily
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.transitions.features import Syntax

@@ -6,10 +6,9 @@ import pytest
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.example import follow
-from genrst.model.store import make_network
-from genrst.training.exploration import explore
-from genrst.training.lessons import Lessons
+from genrst.model.examples import follow
+from genrst.model.storage import make_network
+from genrst.training.lessons import Lessons, explore
 from genrst.transitions.oracle import tree_of
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_trainer import QUICK, make_trainer
@@ -83,7 +82,7 @@ def test_a_model_learns_from_its_own_mistakes():
 def test_documents_are_explored_in_groups(monkeypatch: pytest.MonkeyPatch):
     """Each is complete and in its place, and no group is drawn like another."""
     network = make_discriminative()
-    monkeypatch.setattr("genrst.training.exploration.MOST_EDUS", 8)
+    monkeypatch.setattr("genrst.training.lessons.MOST_EDUS", 8)
     found = explore(network, PREPARED.train * 40, IS_RIGHT, 1.0, seed=1)
     assert [drawn.id for drawn, _ in found] == [example.id for example in PREPARED.train] * 40
     assert all(len(drawn.actions) == 2 * drawn.n_edus - 1 == len(right) for drawn, right in found)

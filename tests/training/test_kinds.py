@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from genrst.errors import ConfigError
-from genrst.model.example import Example
-from genrst.model.store import make_network
-from genrst.training.config import TrainingConfig
-from genrst.training.prepared import Prepared
+from genrst.model.examples import Example
+from genrst.model.storage import make_network
+from genrst.training.data import Prepared
+from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Trainer
 from tests.training.samples import SMALL, prepare_samples
 

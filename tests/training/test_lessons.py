@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import torch
 
-from genrst.model.store import make_network
+from genrst.model.storage import make_network
 from genrst.training.lessons import Lessons
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_trainer import QUICK

@@ -11,11 +11,10 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from genrst.errors import ConfigError
-from genrst.model.folder import CONFIG, WEIGHTS
-from genrst.model.low_rank import LowRank
+from genrst.model.encoder.pretrained import LowRank, PretrainedEncoder
 from genrst.model.network import Network
-from genrst.model.pretrained_encoder import PretrainedEncoder
-from genrst.model.store import ENCODER, load_model
+from genrst.model.storage import ENCODER, load_model
+from genrst.storage import CONFIG, WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.trainer import Trainer

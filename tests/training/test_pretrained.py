@@ -9,13 +9,13 @@ import torch
 from safetensors.torch import load_file
 
 from genrst.errors import ConfigError
-from genrst.model.folder import WEIGHTS
-from genrst.model.pretrained_encoder import PretrainedEncoder
-from genrst.model.store import load_model
+from genrst.model.encoder.pretrained import PretrainedEncoder
+from genrst.model.storage import load_model
+from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
-from genrst.training.config import RunConfig, TrainingConfig
 from genrst.training.dev import evaluate_greedily, parseval_f1
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
+from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.trainer import Trainer
 from tests.model.tiny_encoders import KINDS, make_tokenizer, write_encoder
 from tests.training.samples import SMALL, prepare_samples

@@ -12,15 +12,15 @@ from safetensors.torch import load_file
 
 import genrst
 from genrst.errors import ConfigError, CorpusFormatError
-from genrst.model.folder import WEIGHTS
-from genrst.model.store import load_model
-from genrst.model_folder import read_parser_config
+from genrst.model.storage import load_model
+from genrst.parser.packages import read_parser_config
+from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
-from genrst.training.config import RunConfig, TrainingConfig, load_config
+from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
-from genrst.training.prepared import Prepared
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, read_log
+from genrst.training.run_config import RunConfig, TrainingConfig, load_config
 from genrst.training.trainer import Record
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_trainer import make_trainer

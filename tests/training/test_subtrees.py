@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.model.example import Example
+from genrst.model.examples import Example
 from genrst.model.network import Network
 from genrst.model.schedule import run
-from genrst.model.store import make_network
+from genrst.model.storage import make_network
 from genrst.training.lessons import Lessons
 from genrst.training.subtrees import LEAST, cut_out, draw_subtree
 from genrst.transitions.features import NOTHING, Dominance, Features

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from genrst.errors import ConfigError, TrainingError
-from genrst.model.store import make_network
-from genrst.training.config import TrainingConfig
+from genrst.model.storage import make_network
 from genrst.training.lessons import Lesson
+from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Record, Trainer
 from tests.training.samples import SMALL, prepare_samples
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import TreeError
-from genrst.transitions.dynamic_oracle import DynamicOracle
+from genrst.transitions.oracle import DynamicOracle
 
 Units = frozenset[tuple[int, int, int]]
 """First EDU, end and label of every unit that a computation has made."""

@@ -3,9 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import TreeError
-from genrst.transitions.actions import GEN, Action, ActionSet, Reduce
+from genrst.transitions.actions import GEN, Action, ActionSet, Reduce, State
 from genrst.transitions.oracle import actions_of, tree_of
-from genrst.transitions.state import State
 from genrst.trees.node import Leaf, Unit
 from tests.strategies import binary_trees
 from tests.trees.test_node import EXAMPLE, chain

@@ -1,7 +1,6 @@
 from hypothesis import given
 
-from genrst.trees.importance import importance, promotion_sets
-from genrst.trees.measures import depth
+from genrst.trees.measures import depth, importance, promotion_sets
 from genrst.trees.node import Leaf, Tree, Unit, preorder
 from tests.strategies import nary_trees
 from tests.trees.test_node import EXAMPLE, chain

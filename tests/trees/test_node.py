@@ -6,17 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import TreeError
-from genrst.trees.node import (
-    Leaf,
-    Tree,
-    Unit,
-    attachment_order,
-    fold,
-    postorder,
-    preorder,
-    relabel,
-    units,
-)
+from genrst.trees.node import Leaf, Tree, Unit, attachment_order, fold, postorder, preorder, relabel, units
 from tests.strategies import nary_trees
 
 EXAMPLE = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))

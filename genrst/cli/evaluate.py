@@ -1,0 +1,226 @@
+"""Score predicted trees against gold ones, also where their EDUs differ.
+
+  genrst evaluate gold/ predicted/
+  genrst evaluate gold/ predicted/ --against other-parser/
+  genrst evaluate GUM/ predicted/ --split test --relations --confusion
+
+GOLD and PRED are files or folders of any format that genrst reads; documents are paired by their names. Parseval is
+the metric of Morey et al. (2017) and of most work since; S, N, R, F score spans, with nuclearity, with relation, with
+both. A report names the set of relations it counts.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genrst.cli.inputs import add_corpus_arguments, open_corpus
+from genrst.console import progress, show, tell
+from genrst.errors import CorpusNotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from genrst.document import Document
+    from genrst.evaluation.report import Evaluation, TreeMetric
+    from genrst.evaluation.significance import Significance
+    from genrst.evaluation.tables import Table
+
+HELP = "score predicted trees against gold ones"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst evaluate`."""
+    parser.add_argument("gold", metavar="GOLD", help="a file, a folder, or the folder of a corpus")
+    parser.add_argument("predicted", metavar="PRED", help="a file or a folder")
+    parser.add_argument("--against", metavar="PRED2", help="a second system: test whether the two differ")
+    parser.add_argument("--metric", choices=("parseval", "rst-parseval", "all"), default="all")
+    parser.add_argument(
+        "--labels", choices=("coarse", "fine"), default="coarse", help="relations as classes or as they are"
+    )
+    parser.add_argument("--inventory", choices=("rstdt", "gum", "open"), help="whose classes (default: by the names)")
+    parser.add_argument("--relations", action="store_true", help="also a table per relation")
+    parser.add_argument("--confusion", action="store_true", help="also which relations are taken for which")
+    parser.add_argument("--plot", metavar="FILE", help="a picture of the scores (.png, .svg or .pdf)")
+    parser.add_argument("--plot-confusion", metavar="FILE", help="a picture of the confusion matrix")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print JSON")
+    output.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    add_corpus_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, score and print."""
+    _check(arguments)
+    corpus = open_corpus(arguments.gold, arguments)
+    gold = list(progress(corpus, "reading gold", len(corpus)))
+    systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path}
+    if not any(document.tree for documents in systems.values() for document in documents):
+        return _segmentation_only(gold, systems[arguments.predicted], arguments)
+    evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}
+    show(_as_json(evaluations, arguments) if arguments.json else _as_text(evaluations, arguments))
+    _plot(evaluations, arguments)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Before anything is read: the options must fit together."""
+    from genrst.evaluation.plot import SUFFIXES
+
+    if arguments.against == arguments.predicted:
+        raise UsageError(f"--against must be another system than PRED, was: {arguments.against}")
+    for path in filter(None, (arguments.plot, arguments.plot_confusion)):
+        if Path(path).suffix.lower() not in SUFFIXES:
+            raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
+
+
+def _read(path: str, arguments: argparse.Namespace) -> "list[Document]":
+    from genrst.corpora.corpus import load_corpus
+
+    corpus = load_corpus(path, "files", roots=arguments.roots)
+    return list(progress(corpus, f"reading {path}", len(corpus)))
+
+
+def _evaluate(gold: "list[Document]", predicted: "list[Document]", arguments: argparse.Namespace) -> "Evaluation":
+    from genrst.evaluation.report import evaluate
+    from genrst.trees.relations import load_inventory
+
+    inventory = load_inventory(arguments.inventory) if arguments.inventory else None
+    return evaluate(gold, predicted, labels=arguments.labels, inventory=inventory)
+
+
+def _segmentation_only(gold: "list[Document]", predicted: "list[Document]", arguments: argparse.Namespace) -> int:
+    """No prediction has a tree, so only the EDUs can be scored."""
+    from genrst.evaluation.report import score_segmentation
+    from genrst.evaluation.tables import percent
+
+    for option in ("against", "relations", "confusion", "plot", "plot_confusion"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
+    counts = score_segmentation(gold, predicted)
+    if arguments.json:
+        show(json.dumps({"documents": len(gold), "segmentation": counts.as_dict()}))
+    else:
+        scores = (("precision", counts.precision), ("recall", counts.recall), ("F1", counts.f1))
+        show("segmentation  " + "  ".join(f"{name} {percent(score)}" for name, score in scores))
+    return 0
+
+
+def _metrics(arguments: argparse.Namespace) -> "tuple[TreeMetric, ...]":
+    from genrst.evaluation.report import TREE_METRICS
+
+    wanted = arguments.metric.replace("-", "_")
+    return TREE_METRICS if wanted == "all" else (wanted,)
+
+
+def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+    evaluation, *others = evaluations.values()
+    result = _scores(evaluation, arguments)
+    if arguments.confusion:
+        from genrst.evaluation.report import count_confusions
+
+        confusion = count_confusions(evaluation)
+        result["confusion"] = {
+            "gold": list(confusion.rows),
+            "predicted": list(confusion.columns),
+            "counts": confusion.matrix.tolist(),
+        }
+    if others:
+        result["against"] = _scores(others[0], arguments)
+        result["significance"] = {
+            f"{metric} {aspect}": _significance_as_dict(test)
+            for (metric, aspect), test in _significance(evaluations, arguments).items()
+        }
+    return json.dumps(result, ensure_ascii=False)
+
+
+def _scores(evaluation: "Evaluation", arguments: argparse.Namespace) -> dict[str, Any]:
+    scores = evaluation.as_dict()
+    for metric in {"parseval", "rst_parseval"} - set(_metrics(arguments)):
+        del scores[metric]
+    return scores
+
+
+def _significance(
+    evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
+) -> "dict[tuple[str, str], Significance]":
+    from genrst.evaluation.parseval import ASPECTS
+    from genrst.evaluation.significance import compare_systems
+
+    first, second = evaluations.values()
+    return {
+        (metric, aspect): compare_systems(first, second, metric, aspect)
+        for metric in _metrics(arguments)
+        for aspect in ASPECTS
+    }
+
+
+def _significance_as_dict(test: "Significance") -> dict[str, Any]:
+    return {
+        "difference": test.difference,
+        "interval": [test.bootstrap.low, test.bootstrap.high],
+        "bootstrap_p": test.bootstrap.p_value,
+        "randomisation_p": test.randomisation_p_value,
+    }
+
+
+def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+    from genrst.evaluation.report import count_confusions
+    from genrst.evaluation.tables import confusion_table, level_table, relation_table, summary_table
+
+    evaluation = next(iter(evaluations.values()))
+    metrics = _metrics(arguments)
+    tables: list[Table | None] = [summary_table(evaluation, metrics)]
+    if "parseval" in metrics:
+        tables.append(level_table(evaluation))
+    if arguments.relations:
+        tables.append(relation_table(evaluation))
+    if arguments.confusion:
+        tables.append(confusion_table(count_confusions(evaluation)))
+    if arguments.against:
+        tables += _comparison_tables(evaluations, arguments)
+    show = "as_markdown" if arguments.markdown else "as_text"
+    return "\n\n".join([_title(evaluation), *[getattr(table, show)() for table in tables if table is not None]])
+
+
+def _title(evaluation: "Evaluation") -> str:
+    from genrst.evaluation.tables import percent
+
+    segmentation = evaluation.segmentation()
+    return (
+        f"documents: {len(evaluation.documents)}; labels: {evaluation.labels}; "
+        f"segmentation F1: {percent(segmentation.f1)}"
+    )
+
+
+def _comparison_tables(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> "list[Table]":
+    from genrst.evaluation.tables import Table, system_table
+
+    rows = [
+        [
+            f"{metric} {aspect}",
+            f"{100 * test.difference:+.1f}",
+            f"{100 * test.bootstrap.low:+.1f} … {100 * test.bootstrap.high:+.1f}",
+            f"{test.bootstrap.p_value:.4f}",
+            f"{test.randomisation_p_value:.4f}",
+        ]
+        for (metric, aspect), test in _significance(evaluations, arguments).items()
+    ]
+    header = ["difference of F1", "first − second", "95% interval", "p (bootstrap)", "p (randomisation)"]
+    return [*[system_table(evaluations, metric) for metric in _metrics(arguments)], Table(header, rows)]
+
+
+def _plot(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> None:
+    from genrst.evaluation.plot import plot_confusion, plot_levels, plot_systems
+    from genrst.evaluation.report import count_confusions
+
+    evaluation, metrics = next(iter(evaluations.values())), _metrics(arguments)
+    try:
+        if arguments.plot and (arguments.against or evaluation.levels() is None or "parseval" not in metrics):
+            plot_systems(evaluations, arguments.plot, metrics[0])
+        elif arguments.plot:
+            plot_levels(evaluation, arguments.plot)
+        if arguments.plot_confusion:
+            plot_confusion(count_confusions(evaluation), arguments.plot_confusion)
+    except OSError as error:
+        raise CorpusNotFoundError(f"{error.filename}: cannot be written: {error.strerror}") from error
+    for path in filter(None, (arguments.plot, arguments.plot_confusion)):
+        tell(f"wrote {path}")

@@ -1,0 +1,128 @@
+"""What `genrst info` says about a model: its card, its sizes, its settings.
+
+Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
+
+genrst info GUM --split dev
+genrst info en
+genrst info runs/paper/model
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genrst.cli.inputs import add_corpus_arguments, open_corpus
+from genrst.console import progress, show
+from genrst.parser.packages import find_model, installed_models, is_model
+
+if TYPE_CHECKING:
+    from genrst.corpora.statistics import Statistics
+
+
+def model_folder(name: str) -> Path | None:
+    """The folder of a model, by its path or by the name it is installed under; None if there is no such model."""
+    path = Path(name)
+    if path.is_dir():
+        return path if is_model(path) else None
+    return find_model(name) if name in installed_models() and not path.exists() else None
+
+
+def format_model(facts: dict[str, Any]) -> str:
+    """The card, then a line for each fact."""
+    from genrst.rendering.measure import inert
+
+    card = "\n".join(inert(line) for line in (facts["card"] or "").strip().split("\n"))
+    parser = facts["parser"]
+    segmenter = facts["segmenter_parameters"]
+    rows = {
+        "model": facts["model"],
+        "folder": facts["folder"],
+        "kind": _kind(facts),
+        "parameters": f"{facts['n_parameters']:,}",
+        "segmenter": "none: EDUs are found by rules" if segmenter is None else f"{segmenter:,} parameters",
+        "size": f"{facts['bytes'] / 2**20:.1f} MiB",
+        **_vocabulary(facts),
+        "search": f"{parser['search']}, beam {parser['beam']}, word weight {parser['word_weight']}",
+        "pipeline": parser["pipeline"] or "the best one installed",
+    }
+    table = "\n".join(f"{name:<12}{inert(str(value))}" for name, value in rows.items())
+    return f"{card}\n\n{table}" if card else table
+
+
+def _kind(facts: dict[str, Any]) -> str:
+    """Of an ensemble its members, with their weights."""
+    if "members" not in facts:
+        return str(facts["config"]["kind"])
+    return "ensemble: " + ", ".join(f"{member['weight']:g} × {member['model']}" for member in facts["members"])
+
+
+def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
+    """Members of an ensemble have the same labels, but words of their own."""
+    if "members" in facts:
+        return {"labels": f"{facts['members'][0]['n_labels']:,}"}
+    return {"words": f"{facts['n_words']:,}", "labels": f"{facts['n_labels']:,}"}
+
+
+HELP = "describe a corpus or a model"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst info`."""
+    parser.add_argument(
+        "path", metavar="CORPUS|MODEL", help="a file or folder with trees, the folder of a corpus, or a model"
+    )
+    add_corpus_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count and print, or print what is known of a model."""
+    folder = model_folder(arguments.path)
+    if folder is not None:
+        return _describe(folder, arguments.json)
+    from genrst.corpora.statistics import count
+
+    corpus = open_corpus(arguments.path, arguments)
+    statistics = count(progress(corpus, "reading", len(corpus)))
+    if arguments.json:
+        show(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
+    else:
+        show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
+    return 0
+
+
+def _describe(folder: Path, as_json: bool) -> int:
+    from genrst.parser.packages import describe_model
+
+    facts = describe_model(folder)
+    show(json.dumps(facts, ensure_ascii=False) if as_json else format_model(facts))
+    return 0
+
+
+def format_statistics(statistics: "Statistics", title: str) -> str:
+    """A text table."""
+    numbers = statistics.as_dict()
+    counts = ("documents", "trees", "edus", "tokens", "sentences", "paragraphs", "signals", "secondary_edges")
+    shapes = ("edus_per_document", "depth", "stack_depth", "left_branching", "skew")
+    lines = [title, ""]
+    lines += [
+        f"{name.replace('_', ' '):<20}{numbers[name]:>12,}" for name in counts if numbers[name] or name == "documents"
+    ]
+    lines += ["", f"{'':<20}{'min':>12}{'median':>12}{'mean':>12}{'max':>12}"]
+    lines += [_shape_row(name, numbers[name]) for name in shapes if numbers[name]]
+    lines += ["", f"{'relation (binary)':<30}{'NS':>8}{'SN':>8}{'NN':>8}{'share':>9}"]
+    total = sum(statistics.relations.values()) or 1
+    for relation, by_nuclearity in numbers["relations"].items():
+        cells = "".join(f"{by_nuclearity.get(nuclearity, 0):>8,}" for nuclearity in ("NS", "SN", "NN"))
+        lines.append(f"{relation:<30}{cells}{sum(by_nuclearity.values()) / total:>9.1%}")
+    return "\n".join(lines)
+
+
+def _shape_row(name: str, summary: dict[str, Any]) -> str:
+    cells = "".join(f"{_short(summary[key]):>12}" for key in ("min", "median", "mean", "max"))
+    return f"{name.replace('_', ' '):<20}{cells}"
+
+
+def _short(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.2f}"

@@ -1,0 +1,134 @@
+"""Draw trees: .svg, .html, .png, .pdf, or .txt for the terminal.
+
+  genrst render article.rs3 article.html
+  genrst render article.rs3 article.svg --style compact
+  genrst render article.rs3 - --to txt
+  genrst render gold.rs3 difference.html --against predicted.json
+  genrst render corpus/ pictures/ --to svg
+
+IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. HTML is
+one file that needs no network: zoomable, foldable, with the text beside the tree. --against compares two analyses of
+one text; both trees are binarised, as genrst evaluate does it.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from genrst.cli.transfer import Transfer, add_file_arguments, is_folder, target_suffix
+from genrst.errors import CorpusFormatError, UsageError
+
+if TYPE_CHECKING:
+    from genrst.document import Document
+    from genrst.rendering.styles import Style
+
+HELP = "draw trees, or the difference of two"
+
+SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
+"""What can be drawn."""
+
+_DIFFERENCE_SUFFIXES = (".svg", ".html")
+_FILE_WIDTH = 80
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst render`."""
+    add_file_arguments(parser)
+    parser.add_argument(
+        "--style",
+        choices=("classic", "compact"),
+        help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: compact in .html only)",
+    )
+    parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (.html, .svg)")
+    parser.add_argument(
+        "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
+    )
+    parser.add_argument("--width", type=int, metavar="N", help="columns of .txt (default: the terminal's, or 80)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw one file, or every file of a folder; 1 if one of them could not be drawn."""
+    suffix = _check(arguments)
+    predicted = _read_predicted(arguments) if arguments.against else {}
+
+    def make(documents: "list[Document]", suffix: str) -> str | bytes:
+        if len(documents) != 1:
+            raise UsageError(f"a {suffix} file holds one document, was: {len(documents)}; draw them into a folder")
+        if arguments.against:
+            return _draw_difference(documents[0], _partner(documents[0], predicted, arguments), suffix, arguments)
+        return _draw(documents[0], suffix, arguments)
+
+    return Transfer(arguments, suffix, "draw", make).run()
+
+
+def _check(arguments: argparse.Namespace) -> str:
+    """Before anything is read: the options must fit together. Returns the suffix of what is drawn."""
+    suffix = target_suffix(arguments, SUFFIXES)
+    if suffix not in SUFFIXES:
+        raise UsageError(f"a picture must end in one of {', '.join(SUFFIXES)}, was: {arguments.target}")
+    if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
+        raise UsageError(f"--against must go with {' or '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
+    if arguments.against and arguments.style == "classic":
+        raise UsageError("--against must go with --style compact, was: classic")
+    if arguments.labels and not arguments.against:
+        raise UsageError("--labels must go with --against")
+    if arguments.style and suffix == ".txt":
+        raise UsageError(f"--style must go with a picture, was: {suffix}")
+    if arguments.width is not None and suffix != ".txt":
+        raise UsageError(f"--width must go with .txt, was: {suffix}")
+    return suffix
+
+
+def _draw(document: "Document", suffix: str, arguments: argparse.Namespace) -> str | bytes:
+    if suffix == ".txt":
+        return _draw_text(document, arguments)
+    if suffix == ".html":
+        from genrst.rendering.page import render_html
+
+        return render_html(document, arguments.style or "compact")
+    style: Style = arguments.style or "classic"
+    if suffix == ".svg":
+        from genrst.rendering.svg import render_svg
+
+        return render_svg(document, style)
+    from genrst.rendering.image import render_image
+
+    return render_image(document, "png" if suffix == ".png" else "pdf", style)
+
+
+def _draw_text(document: "Document", arguments: argparse.Namespace) -> str:
+    from genrst.rendering.terminal import render_text
+
+    is_terminal = arguments.target == "-" and sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_terminal else _FILE_WIDTH
+    has_colour = is_terminal and not os.environ.get("NO_COLOR")
+    return render_text(document, width if arguments.width is None else arguments.width, has_colour)
+
+
+def _read_predicted(arguments: argparse.Namespace) -> "dict[str, Document]":
+    from genrst.formats.files import read_documents
+
+    documents = list(read_documents(arguments.against, roots=arguments.roots))
+    by_id = {document.id: document for document in documents}
+    if len(by_id) < len(documents):
+        raise CorpusFormatError("documents must have different ids, was: one id twice", arguments.against)
+    return by_id
+
+
+def _partner(document: "Document", predicted: "dict[str, Document]", arguments: argparse.Namespace) -> "Document":
+    """The document of the same name; for one picture there may be just one, whatever its name."""
+    if document.id in predicted:
+        return predicted[document.id]
+    if len(predicted) == 1 and not is_folder(arguments.target):
+        return next(iter(predicted.values()))
+    raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, was: none", arguments.against)
+
+
+def _draw_difference(document: "Document", partner: "Document", suffix: str, arguments: argparse.Namespace) -> str:
+    from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+
+    names = "standard input" if arguments.source == "-" else arguments.source, arguments.against
+    draw = render_difference_html if suffix == ".html" else render_difference_svg
+    return draw(document, partner, arguments.labels or "coarse", names)

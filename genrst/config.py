@@ -1,0 +1,129 @@
+"""The sizes of a model, and how configurations are built from plain data.
+
+A configuration is a frozen dataclass; a key it does not have, or a value of the wrong type, is an error that names the
+valid keys. Defaults stand only in the dataclass.
+
+What `genrst train` reads from a TOML file: where the data is, the sizes of the model, how it is trained.
+"""
+
+import dataclasses
+import json
+import tomllib
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from genrst.errors import ConfigError
+
+Config = TypeVar("Config")
+
+
+def check_sizes(settings: Mapping[str, object], where: str) -> None:
+    """Raise an error for a width below 1 or a share that is none; `where` is the name of the table."""
+    for name, value in settings.items():
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            raise ConfigError(f"{where}.{name}: the value must be 1 or more, was: {value}")
+        if isinstance(value, float) and not 0 <= value < 1:
+            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")
+
+
+def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
+    """Raise an error for the first setting that did not pass its check."""
+    for name, is_right in checks.items():
+        if not is_right:
+            raise ConfigError(f"{where}.{name}: the value is out of range, was: {getattr(config, name)!r}")
+
+
+def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
+    """Build a configuration from nested plain data, checking every key and type; `where` is the name of the table."""
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{where or 'a configuration'}: the value must be a table, was: {data!r}")
+    hints = typing.get_type_hints(cls)
+    table = f"{where}." if where else ""
+    unknown = [key for key in data if key not in hints]
+    if unknown:
+        raise ConfigError(f"{table}{unknown[0]}: the key must be one of {', '.join(hints)}")
+    return cls(**{key: _value(hints[key], value, f"{table}{key}") for key, value in data.items()})
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return from_mapping(hint, value, where)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        if value not in arguments:
+            raise ConfigError(f"{where}: the value must be one of {', '.join(map(repr, arguments))}, was: {value!r}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where}: the value must be a list, was: {value!r}")
+        return tuple(_value(arguments[0], item, f"{where}[{position}]") for position, item in enumerate(value))
+    if origin is types.UnionType:
+        return None if value is None else _value(arguments[0], value, where)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise ConfigError(f"{where}: the value must be of type {hint.__name__}, was: {value!r}")
+    return value
+
+
+def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """Read a TOML file and apply changes of the form `training.clip=1.0`, whose values are TOML too."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
+    for change in changes:
+        _apply(data, change)
+    return data
+
+
+def resolve(config_type: type[Config], tables: Mapping[str, Any], path: Path) -> Config:
+    """The configuration of a type from the tables of a file."""
+    try:
+        return from_mapping(config_type, tables)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _apply(data: dict[str, Any], change: str) -> None:
+    name, equals, value = change.partition("=")
+    *tables, key = name.strip().split(".")
+    if not equals or not key:
+        raise ConfigError(f"a change must have the form table.key=value, was: {change!r}")
+    for table in tables:
+        data = data.setdefault(table, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"{name}: {table} is no table")
+    try:
+        data[key] = tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        # A bare word is a string; quoting it twice for the shell and for TOML would be a nuisance.
+        data[key] = value.strip()
+
+
+def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """The resolved configuration as TOML; keys without a value are left out."""
+    lines = []
+    for table, values in tables.items():
+        lines.append(f"[{table}]")
+        lines += [f"{key} = {_toml_value(value)}" for key, value in values.items() if value is not None]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _toml_value(value: Any) -> str:  # noqa: ANN401
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            # JSON's escapes are TOML's too, but for the one control character that JSON leaves as it is.
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case list() | tuple():
+            return f"[{', '.join(map(_toml_value, value))}]"
+        case _:
+            return repr(value)

@@ -1,0 +1,158 @@
+"""The document: a text, its EDUs as character spans, and what is known about them.
+
+Everything that other parts of genrst read or produce is a `Document`. Not here: files (`genrst.formats.files`) and
+how a text is split into EDUs (`genrst.text`).
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from genrst.errors import TreeError
+from genrst.trees.node import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters.
+
+    `label` is an entity's type, a paragraph's kind (`p`, `head`, `item`, …), a sentence's speaker, or empty.
+    """
+
+    start: int
+    end: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word: its characters, and its syntactic head as a token number (a root is its own head)."""
+
+    start: int
+    end: int
+    head: int
+    deprel: str = ""
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What marks a relation in an `.rs4` file: a type, a subtype, and token numbers from 1.
+
+    The relation is that of the unit with the EDUs `unit` (start, stop) to its parent or, with `target`, that of the
+    secondary edge between the two.
+    """
+
+    unit: tuple[int, int]
+    type: str
+    subtype: str
+    tokens: tuple[int, ...] = ()
+    status: str = ""
+    target: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecondaryEdge:
+    """A relation beside the tree, between two units given by their EDUs (start, stop)."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    relation: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Document:
+    """A segmented text, with a tree or without.
+
+    `edus` are spans of `text`, in order, not overlapping; characters between them are white space as a rule. `text`
+    may be None: then only the offsets count. `tokens`, `sentences`, `paragraphs` and `entities` are empty when
+    nobody annotated them.
+    """
+
+    id: str
+    text: str | None
+    edus: tuple[Span, ...]
+    tree: Tree | None = None
+    tokens: tuple[Token, ...] = ()
+    sentences: tuple[Span, ...] = ()
+    paragraphs: tuple[Span, ...] = ()
+    entities: tuple[Span, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    secondary_edges: tuple[SecondaryEdge, ...] = ()
+    log_probability: float | None = None
+    model: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        _check_edus(self.edus, self.text)
+        if self.tree is not None and (self.tree.start, self.tree.stop) != (0, len(self.edus)):
+            raise TreeError(
+                f"the tree must cover the EDUs 0–{len(self.edus) - 1}, was: {self.tree.start}–{self.tree.stop - 1}"
+            )
+
+    @classmethod
+    def from_edus(
+        cls,
+        id: str,
+        edus: Sequence[str],
+        tree: Tree | None = None,
+        paragraph_starts: Collection[int] = (),
+    ) -> "Document":
+        """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
+        starts = {0, *paragraph_starts}
+        if outside := starts - set(range(len(edus))) - {0}:
+            raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, was: {min(outside)}")
+        pieces: list[str] = []
+        spans: list[Span] = []
+        offset = 0
+        for number, edu in enumerate(edus):
+            gap = "" if number == 0 else "\n\n" if number in starts else " "
+            start = offset + len(gap)
+            offset = start + len(edu)
+            pieces.append(gap + edu)
+            spans.append(Span(start, offset))
+        paragraphs = _paragraphs(spans, sorted(starts)) if len(starts) > 1 else ()
+        return cls(id, "".join(pieces), tuple(spans), tree, paragraphs=paragraphs)
+
+    @property
+    def edu_texts(self) -> list[str]:
+        """The text of every EDU; empty strings when the document has no text."""
+        text = self.text or ""
+        return [text[edu.start : edu.end] for edu in self.edus]
+
+    def sentence_of_edus(self) -> list[int]:
+        """The number of the sentence in which each EDU starts; all 0 when sentences are unknown."""
+        return _containing(self.edus, self.sentences)
+
+    def paragraph_of_edus(self) -> list[int]:
+        """The number of the paragraph in which each EDU starts; all 0 when paragraphs are unknown."""
+        return _containing(self.edus, self.paragraphs)
+
+    def __repr__(self) -> str:
+        tree = "with a tree" if self.tree is not None else "no tree"
+        return f"<Document {self.id!r}: {len(self.edus)} EDUs, {len(self.tokens)} tokens, {tree}>"
+
+    def _repr_html_(self) -> str | None:
+        return None  # `genrst/__init__.py` puts a picture here
+
+
+def _check_edus(edus: Sequence[Span], text: str | None) -> None:
+    if not edus:
+        raise TreeError("a document must have at least one EDU")
+    end = 0
+    for number, edu in enumerate(edus):
+        if not end <= edu.start <= edu.end:
+            raise TreeError(f"EDU {number} must start at {end} or later, was: {edu.start}–{edu.end}")
+        end = edu.end
+    if text is not None and end > len(text):
+        raise TreeError(f"EDUs must lie inside the text of {len(text)} characters, the last ends at: {end}")
+
+
+def _paragraphs(edus: Sequence[Span], starts: Sequence[int]) -> tuple[Span, ...]:
+    stops = [*starts[1:], len(edus)]
+    return tuple(Span(edus[start].start, edus[stop - 1].end) for start, stop in zip(starts, stops, strict=True))
+
+
+def _containing(edus: Sequence[Span], spans: Sequence[Span]) -> list[int]:
+    starts = [span.start for span in spans]
+    return [max(bisect_right(starts, edu.start) - 1, 0) for edu in edus]

@@ -1,0 +1,1 @@
+"""A file per RST format: bytes to documents and back."""

@@ -1,0 +1,258 @@
+"""Reading `.dis` files, the bracketed format of RST-DT.
+
+A node has its role, its range of EDUs, its relation to its parent and, if it is a leaf, a text:
+
+    ( Root (span 1 2)
+      ( Nucleus (leaf 1) (rel2par span) (text _!It rained ,_!) )
+      ( Satellite (leaf 2) (rel2par result) (text _!so we stayed in .<P>_!) )
+    )
+
+First all brackets are read, into nodes in the order in which they close; then these are put together to a tree.
+
+Writing `.dis` files; the format is described in `genrst.formats.dis`.
+"""
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import dropwhile, pairwise, takewhile
+from pathlib import Path
+
+from genrst.document import Document
+from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
+from genrst.io import decode
+from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
+
+_TOKEN = re.compile(
+    r"_!(?P<text>.*?)_!|(?P<unterminated>_!)|(?P<bracket>[()])|(?P<word>(?:[^\s()_]|_(?!!))+)", re.DOTALL
+)
+_TAG = re.compile(r"(</?s>|</?EDU>|<P>)")
+_PARAGRAPH_END = "<P>"
+_ANNOTATION_TOOL_ERROR = "//TT_ERR"
+_ROLES = ("Root", "Nucleus", "Satellite")
+_ATTRIBUTES = ("span", "leaf", "rel2par", "text")
+
+
+def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
+    """Read a document; without its tree, only the brackets and texts must be in order."""
+    file = _File(decode(content, path), path)
+    nodes = _Parser(file).parse()
+    edus = [_unwrap(node.attributes["text"]) for node in nodes if node.is_leaf]
+    tree = _build_tree(nodes, file) if with_tree else None
+    starts = {number for number, (_, ends_paragraph) in enumerate(edus[:-1], start=1) if ends_paragraph}
+    return Document.from_edus(path.stem, [text for text, _ in edus], tree, starts)
+
+
+def _unwrap(text: str) -> tuple[str, bool]:
+    """The text of an EDU without the tags around it, and whether a paragraph ends with it."""
+
+    def is_tag(piece: str) -> bool:
+        return not piece.strip() or _TAG.fullmatch(piece) is not None
+
+    pieces = _TAG.split(text)
+    end = list(takewhile(is_tag, reversed(pieces)))
+    kept = dropwhile(lambda piece: is_tag(piece) and piece != _PARAGRAPH_END, pieces[: len(pieces) - len(end)])
+    return " ".join("".join(kept).split()), _PARAGRAPH_END in end
+
+
+@dataclass(slots=True)
+class _File:
+    """The characters of a file, and what to say about them."""
+
+    text: str
+    path: Path
+    warned: set[str] = field(default_factory=set)
+
+    def line(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
+
+    def error(self, message: str, offset: int) -> CorpusFormatError:
+        return CorpusFormatError(message, self.path, self.line(offset))
+
+    def warn_once(self, kind: str, message: str, offset: int) -> None:
+        if kind not in self.warned:
+            self.warned.add(kind)
+            warnings.warn(CorpusWarning(f"{self.path}:{self.line(offset)}: {message}"), stacklevel=4)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node as the file has it; its EDUs are counted from the leaves."""
+
+    role: str
+    offset: int
+    start: int
+    attributes: dict[str, str] = field(default_factory=dict)
+    n_children: int = 0
+
+    @property
+    def is_leaf(self) -> bool:
+        return "text" in self.attributes
+
+
+class _Parser:
+    """Turns tokens into nodes, children before parents."""
+
+    def __init__(self, file: _File) -> None:
+        self.file = file
+        self.tokens = _TOKEN.finditer(file.text)
+        self.open: list[_Node] = []
+        self.closed: list[_Node] = []
+        self.n_edus = 0
+
+    def parse(self) -> list[_Node]:
+        for token in self.tokens:
+            if token[0] == _ANNOTATION_TOOL_ERROR:
+                continue
+            if self.closed and not self.open:
+                raise self.file.error(f"nothing must follow the tree, was: {token[0][:30]!r}", token.start())
+            if token[0] == "(":
+                self.begin(token.start())
+            elif token[0] == ")":
+                self.end(token.start())
+            else:
+                raise self.file.error(f"a bracket must stand here, was: {token[0][:30]!r}", token.start())
+        if self.open:
+            node = self.open[-1]
+            raise self.file.error(f"the ( before {node.role} must be closed, was: the end of the file", node.offset)
+        if not self.closed:
+            raise self.file.error("a file must hold a tree, ( Root … ), was: nothing", 0)
+        return self.closed
+
+    def begin(self, offset: int) -> None:
+        """Read what follows an opening bracket: the role of a new node, or a whole attribute of the current one."""
+        token = next(self.tokens, None)
+        name = token[0] if token else "the end of the file"
+        if name in _ATTRIBUTES and self.open:
+            self.set_attribute(name, offset)
+        elif name in _ROLES and (name == "Root") == (not self.open):
+            self.open.append(_Node(name, offset, self.n_edus))
+        else:
+            expected = (*_ROLES[1:], *_ATTRIBUTES) if self.open else _ROLES[:1]
+            raise self.file.error(f"( must be followed by {', '.join(expected)}, was: {name[:30]!r}", offset)
+
+    def set_attribute(self, name: str, offset: int) -> None:
+        tokens = list(takewhile(lambda token: token[0] != ")", self.tokens))
+        kinds = [token.lastgroup for token in tokens]
+        if "unterminated" in kinds:
+            start = tokens[kinds.index("unterminated")].start()
+            raise self.file.error("a text must end with _!, was: the end of the file", start)
+        if (kinds != ["text"]) if name == "text" else (set(kinds) != {"word"}):
+            form = "(text _!…_!)" if name == "text" else f"({name} …)"
+            raise self.file.error(f"{form} must stand here, was: {self.file.text[offset : offset + 40]!r}", offset)
+        attributes = self.open[-1].attributes
+        if name in attributes:
+            raise self.file.error(f"a node must have one {name}, was: a second one", offset)
+        attributes[name] = tokens[0]["text"] if name == "text" else " ".join(token[0] for token in tokens)
+
+    def end(self, offset: int) -> None:
+        """Close the current node."""
+        if not self.open:
+            raise self.file.error("a ) must close a node, was: none open", offset)
+        node = self.open.pop()
+        if node.is_leaf == (node.n_children > 0):
+            found = "both" if node.is_leaf else "neither"
+            raise self.file.error(f"a node must have a text, (text _!…_!), or children, was: {found}", node.offset)
+        self.n_edus += node.is_leaf
+        if self.open:
+            self.open[-1].n_children += 1
+        self.check_numbers(node)
+        self.closed.append(node)
+
+    def check_numbers(self, node: _Node) -> None:
+        for name, number in (("span", f"{node.start + 1} {self.n_edus}"), ("leaf", f"{self.n_edus}")):
+            written = node.attributes.get(name, number)
+            if written != number:
+                message = f"({name} {written}) is ({name} {number}) by the leaves; numbers of the file are ignored"
+                self.file.warn_once("numbers", message, node.offset)
+
+
+def _build_tree(nodes: Sequence[_Node], file: _File) -> Tree:
+    stack: list[tuple[_Node, Tree]] = []
+    for node in nodes:
+        if node.is_leaf:
+            stack.append((node, Leaf(node.start)))
+            continue
+        children = stack[-node.n_children :]
+        del stack[-node.n_children :]
+        if len(children) == 1:
+            file.warn_once("unary", f"this {node.role} has one child, which takes its place", node.offset)
+            stack.append((node, children[0][1]))
+        else:
+            stack.append((node, _unit(node, children, file)))
+    return stack[0][1]
+
+
+def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> Unit:
+    nuclearity = "".join(child.role[0] for child, _ in children)
+    if "N" not in nuclearity:
+        raise file.error(f"a {node.role} must have a Nucleus among its children, was: Satellites only", node.offset)
+    has_lone_nucleus = nuclearity.count("N") == 1
+    relations = []
+    for child, _ in children:
+        default = SPAN if child.role == "Nucleus" and has_lone_nucleus else None
+        relation = child.attributes.get("rel2par", default)
+        if relation is None:
+            raise file.error(f"this {child.role} must have a relation, (rel2par …), was: none", child.offset)
+        relations.append(relation)
+    return Unit.from_relations(relations, nuclearity, [tree for _, tree in children])
+
+
+_ROLE_NAMES = {"N": "Nucleus", "S": "Satellite"}
+_MARKUP = re.compile(r"_(?=!)|<(?=P>|/?(?:s|EDU)>)")
+_NOT_IN_NAMES = re.compile(r"_!|[()]")
+_MAX_INDENT = 40  # deeper lines are not indented further: the file would grow with the square of the depth
+
+
+def write_dis(document: Document) -> str:
+    """The text of a `.dis` file.
+
+    White space in an EDU becomes one space. What the format would take for markup is broken up by a space (`_!` becomes
+    `_ !`, `<P>` becomes `< P>`), and brackets in a relation's name become hyphens, both with a `CorpusWarning`.
+    """
+    if document.tree is None:
+        raise UsageError(f"{document.id}: a document must have a tree to be written as .dis, was: segmented only")
+    texts, names = _texts(document), _names(document.tree, document.id)
+    lines: list[str] = []
+    pending: list[tuple[Tree, str, str, int] | str] = [(document.tree, "Root", "", 0)]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            lines.append(item)
+            continue
+        node, role, relation, depth = item
+        indent = "  " * min(depth, _MAX_INDENT)
+        if isinstance(node, Leaf):
+            lines.append(f"{indent}( {role} (leaf {node.stop}){relation} (text _!{texts[node.edu]}_!) )")
+            continue
+        lines.append(f"{indent}( {role} (span {node.start + 1} {node.stop}){relation}")
+        pending.append(f"{indent})")
+        for letter, name, child in reversed(list(zip(node.nuclearity, node.relations, node.children, strict=True))):
+            pending.append((child, _ROLE_NAMES[letter], f" (rel2par {names[name]})", depth + 1))
+    return "\n".join(lines) + "\n"
+
+
+def _texts(document: Document) -> list[str]:
+    texts = [" ".join(text.split()) for text in document.edu_texts]
+    broken_up = [_MARKUP.sub(r"\g<0> ", text) for text in texts]
+    if broken_up != texts:
+        warnings.warn(
+            CorpusWarning(f"{document.id}: an EDU holds markup of .dis files; a space is put inside it"), stacklevel=3
+        )
+    paragraphs = document.paragraph_of_edus()
+    if paragraphs[-1] == paragraphs[0]:
+        return broken_up
+    is_last = [before != after for before, after in pairwise([*paragraphs, -1])]
+    return [text + "<P>" if last else text for text, last in zip(broken_up, is_last, strict=True)]
+
+
+def _names(tree: Tree, document_id: str) -> dict[str, str]:
+    """How each relation is written."""
+    relations = {relation for unit in units(tree) for relation in unit.relations}
+    names = {relation: _NOT_IN_NAMES.sub("-", " ".join(relation.split())) or "-" for relation in relations}
+    changed = [f"{relation!r} as {name!r}" for relation, name in sorted(names.items()) if relation != name]
+    if changed:
+        message = f"{document_id}: names of relations must have no brackets; written are {', '.join(changed)}"
+        warnings.warn(CorpusWarning(message), stacklevel=3)
+    return names

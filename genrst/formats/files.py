@@ -1,0 +1,152 @@
+"""Reading and writing documents by the suffix of their file.
+
+The formats themselves are one module each; named corpora with splits are in `genrst.corpora.corpus`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from genrst.document import Document
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, TreeError, UsageError
+from genrst.formats.dis import read_dis, write_dis
+from genrst.formats.json_format import read_json, read_jsonl, write_json, write_jsonl
+from genrst.formats.plain import attach_text_beside, read_edus, write_edus
+from genrst.formats.rs3_reader import Roots, read_rs3
+from genrst.formats.rs3_writer import write_rs3, write_rs4
+from genrst.formats.rsd import write_rsd
+from genrst.io import read_bytes, write_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """`roots`: what to do with a file of several trees; `with_tree`: whether trees are read at all."""
+
+    roots: Roots = "error"
+    with_tree: bool = True
+
+
+DEFAULTS = ReadOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: how its bytes become documents, and documents its text. None where that cannot be."""
+
+    read: Callable[[bytes, Path, ReadOptions], list[Document]] | None
+    write: Callable[[Sequence[Document]], str] | None
+    holds_many: bool = False
+
+
+def _read_rs3(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
+    return [read_rs3(content, path, roots=options.roots, with_tree=options.with_tree)]
+
+
+def _read_dis(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
+    return [read_dis(content, path, with_tree=options.with_tree)]
+
+
+def _one(write: Callable[[Document], str]) -> Callable[[Sequence[Document]], str]:
+    return lambda documents: write(documents[0])
+
+
+def _read_edus(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
+    del options
+    return [read_edus(content, path)]
+
+
+FORMATS: dict[str, Format] = {
+    ".dis": Format(_read_dis, _one(write_dis)),
+    ".rs3": Format(_read_rs3, _one(write_rs3)),
+    ".rs4": Format(_read_rs3, _one(write_rs4)),
+    ".json": Format(
+        lambda content, path, options: read_json(content, path, with_tree=options.with_tree), _one(write_json)
+    ),
+    ".jsonl": Format(
+        lambda content, path, options: read_jsonl(content, path, with_tree=options.with_tree), write_jsonl, True
+    ),
+    ".rsd": Format(None, _one(write_rsd)),
+    ".edus": Format(_read_edus, _one(write_edus)),
+    ".txt": Format(_read_edus, None),
+}
+"""The formats by suffix."""
+
+TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
+"""What is looked for in a folder: the formats that can hold trees."""
+
+
+def read(path: str | Path, *, roots: Roots = "error", with_tree: bool = True) -> Document:
+    """Read the one document of a file."""
+    documents = list(read_documents(path, roots=roots, with_tree=with_tree))
+    if len(documents) != 1:
+        raise CorpusFormatError(f"the file must hold one document, was: {len(documents)}", path)
+    return documents[0]
+
+
+def read_documents(path: str | Path, *, roots: Roots = "error", with_tree: bool = True) -> Iterator[Document]:
+    """Read all documents of a file, or of every file with trees below a folder, in the order of their names."""
+    for file in document_files(path):
+        yield from read_file(file, ReadOptions(roots, with_tree))
+
+
+def read_file(path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
+    """Read the documents of one file; a `.dis` file gets its text from the file beside it, if there is one."""
+    documents = read_content(read_bytes(path), path, options)
+    return [attach_text_beside(document, path) for document in documents] if _is_dis(path) else documents
+
+
+def _is_dis(path: Path) -> bool:
+    return path.suffix.lower() == ".dis"
+
+
+def read_content(content: bytes, path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
+    """Read documents from bytes; the path gives the format, and the name for messages."""
+    reader = _format(path.suffix, path.name).read
+    if reader is None:
+        raise UsageError(f"{path.suffix} files can be written, not read: {path}")
+    try:
+        return reader(content, path, options)
+    except TreeError as error:
+        raise CorpusFormatError(str(error), path) from error
+
+
+def document_files(path: str | Path) -> list[Path]:
+    """The file itself, or the files with trees below a folder, sorted by name."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in TREE_SUFFIXES and file.is_file())
+    if not found:
+        raise CorpusNotFoundError(
+            f"{path}: the folder must hold files with trees ({', '.join(TREE_SUFFIXES)}), was: none"
+        )
+    return found
+
+
+def write(document: Document, path: str | Path) -> None:
+    """Write a document; the suffix of the path says how."""
+    write_documents([document], path)
+
+
+def write_documents(documents: Iterable[Document], path: str | Path) -> None:
+    """Write documents to one file; only `.jsonl` holds several."""
+    path = Path(path)
+    _format(path.suffix, path.name)  # so that a wrong suffix is reported with the name of the file
+    write_atomically(path, format_documents(documents, path.suffix))
+
+
+def format_documents(documents: Iterable[Document], suffix: str) -> str:
+    """The text of a file with these documents."""
+    target = _format(suffix)
+    if target.write is None:
+        raise UsageError(f"{suffix} files can be read, not written")
+    documents = list(documents)
+    if not target.holds_many and len(documents) != 1:
+        raise UsageError(f"a {suffix} file holds one document, was: {len(documents)}; write .jsonl or a folder")
+    return target.write(documents)
+
+
+def _format(suffix: str, name: str | None = None) -> Format:
+    if suffix.lower() not in FORMATS:
+        raise UsageError(f"a file name must end in one of {', '.join(FORMATS)}, was: {name or suffix or 'nothing'}")
+    return FORMATS[suffix.lower()]

@@ -1,0 +1,74 @@
+"""Plain EDUs (`.edus`, `.txt`): one EDU a line, a blank line between paragraphs, no tree.
+
+The running text beside an RST-DT tree: `wsj_0601.out` beside `wsj_0601.out.dis`.
+
+A line of it is a sentence, a blank line ends a paragraph. EDUs are found in it by their characters.
+"""
+
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from genrst.document import Document, Span
+from genrst.errors import CorpusFormatError, GenrstError, UsageError
+from genrst.formats.align import align_edus
+from genrst.io import decode, read_bytes
+
+
+def read_edus(content: bytes, path: Path) -> Document:
+    """Read a segmented document; white space inside an EDU becomes one space."""
+    edus: list[str] = []
+    paragraph_starts: set[int] = set()
+    # Not splitlines(): it would also cut at separators that stand inside EDUs of other formats.
+    for line in decode(content, path).split("\n"):
+        edu = " ".join(line.split())
+        if edu:
+            edus.append(edu)
+        else:
+            paragraph_starts.add(len(edus))
+    if not edus:
+        raise CorpusFormatError("the file must hold an EDU a line, was: no text at all", path)
+    return Document.from_edus(path.stem, edus, paragraph_starts=paragraph_starts - {len(edus)})
+
+
+def write_edus(document: Document) -> str:
+    """The text of an `.edus` file; the tree is left out."""
+    edus = [" ".join(edu.split()) for edu in document.edu_texts]
+    if not all(edus):
+        raise UsageError(f"{document.id}: every EDU must have text to be a line, was: none in EDU {edus.index('')}")
+    paragraphs = document.paragraph_of_edus()
+    lines = [edus[0]]
+    for number in range(1, len(edus)):
+        gap = "\n" if paragraphs[number] != paragraphs[number - 1] else ""
+        lines.append(gap + edus[number])
+    return "\n".join(lines) + "\n"
+
+
+def attach_text_beside(document: Document, path: Path) -> Document:
+    """The document with the text, sentences and paragraphs of the file beside it, or unchanged if there is none."""
+    beside = path.with_suffix("")
+    return attach_text(document, beside) if beside.is_file() else document
+
+
+def attach_text(document: Document, path: Path) -> Document:
+    """The document with the text, sentences and paragraphs of a file; EDUs must have the same characters."""
+    text = decode(read_bytes(path), path)
+    try:
+        edus = align_edus(document.edu_texts, text)
+    except GenrstError as error:
+        raise CorpusFormatError(str(error), path) from error
+    sentences, paragraphs = _lines(text)
+    return replace(document, text=text, edus=tuple(edus), sentences=sentences, paragraphs=paragraphs)
+
+
+def _lines(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Sentences (lines) and paragraphs (runs of lines that are not blank)."""
+    lines: list[Span | None] = []
+    offset = 0
+    for line in text.split("\n"):
+        start = offset + len(line) - len(line.lstrip())
+        lines.append(Span(start, offset + len(line.rstrip())) if line.strip() else None)
+        offset += len(line) + 1
+    runs = [[line for line in run if line] for is_text, run in groupby(lines, key=bool) if is_text]
+    sentences = tuple(line for run in runs for line in run)
+    return sentences, tuple(Span(run[0].start, run[-1].end) for run in runs)

@@ -1,0 +1,1 @@
+"""genrst inside other libraries."""

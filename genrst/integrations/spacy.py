@@ -1,0 +1,124 @@
+"""genrst as a component of a spaCy pipeline: `nlp.add_pipe("genrst")`, then `doc._.rst` is a `Document`.
+
+The pipeline's own tokens, sentences, heads and entities are used; nothing is annotated twice. Documents are kept as
+JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
+"""
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from genrst.document import Document, Span, Token
+from genrst.errors import MissingDependencyError, ParserWarning
+from genrst.formats.json_format import read_json, write_json
+from genrst.parser.stages import Failure
+from genrst.text.layout import paragraphs
+from genrst.text.speakers import with_speakers
+
+if TYPE_CHECKING:
+    from genrst.parser.packages import Search
+    from genrst.parser.parser import Parser
+
+USER_DATA = "genrst"
+"""The key of a parsed document in `doc.user_data`."""
+
+
+@Language.factory(
+    "genrst",
+    assigns=["doc._.rst"],
+    requires=["token.dep", "token.head", "doc.sents"],
+    default_config={"model": None, "device": "auto", "search": None, "beam": None},
+)
+def make(
+    nlp: Language, name: str, model: str | None, device: str, search: "Search | None", beam: int | None
+) -> "RstComponent":
+    """The component that a pipeline asks for; the model is loaded with the first text."""
+    del nlp, name
+    return RstComponent(model, device, search, beam)
+
+
+class RstComponent:
+    """Sets `doc._.rst`."""
+
+    def __init__(self, model: str | None, device: str, search: "Search | None", beam: int | None) -> None:
+        self._settings = (model, device, search, beam)
+        self._process = os.getpid()
+
+    @cached_property
+    def parser(self) -> "Parser":
+        """The parser, loaded when it is first needed."""
+        from genrst.parser.parser import load
+
+        model, device, search, beam = self._settings
+        return load(model, device=device, search=search, beam=beam)
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse one text."""
+        self._parse([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], batch_size: int = 8) -> Iterator[Doc]:
+        """Parse texts, some at a time."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            self._parse(batch)
+            yield from batch
+
+    def _parse(self, docs: list[Doc]) -> None:
+        """Parse all texts with a word; one that cannot be parsed is a warning."""
+        self._settle()
+        wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
+        documents = [from_spacy(doc) for doc in wanted]
+        for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
+            if isinstance(outcome, Failure):
+                warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
+            else:
+                doc.user_data[USER_DATA] = write_json(outcome)
+
+    def _settle(self) -> None:
+        """In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever."""
+        if self._process != os.getpid():
+            import torch
+
+            torch.set_num_threads(1)
+            self._process = os.getpid()
+
+
+def document_of(doc: Doc) -> Document | None:
+    """What `doc._.rst` gives: the parsed document, or None for a text without a word."""
+    stored = doc.user_data.get(USER_DATA)
+    return read_json(stored.encode("utf-8", "surrogatepass"), Path("doc.json"))[0] if stored else None
+
+
+def from_spacy(doc: Doc) -> Document:
+    """The document of an annotated spaCy Doc, one EDU; tokens of white space are left out."""
+    if not doc.has_annotation("DEP"):
+        raise MissingDependencyError("genrst must come after a dependency parser in the spaCy pipeline, was: none")
+    kept = [token for token in doc if not token.is_space]
+    numbers = {token.i: number for number, token in enumerate(kept)}
+    tokens = tuple(
+        # A head that is left out is white space: then the token is as good as a root.
+        Token(token.idx, token.idx + len(token), numbers.get(token.head.i, number), token.dep_, token.tag_)
+        for number, token in enumerate(kept)
+    )
+    sentences = [Span(sentence.start_char, sentence.end_char) for sentence in doc.sents]
+    found = paragraphs(doc.text)
+    return Document(
+        "text",
+        doc.text,
+        (Span(tokens[0].start, tokens[-1].end),),
+        tokens=tokens,
+        sentences=with_speakers(sentences, doc.text, found),
+        paragraphs=found,
+        entities=tuple(Span(entity.start_char, entity.end_char, entity.label_) for entity in doc.ents),
+    )
+
+
+Doc.set_extension("rst", getter=document_of, force=True)

@@ -1,0 +1,107 @@
+"""Files to bytes, bytes to text, text to tables, for every reader.
+
+Reading and writing documents by the suffix of their file.
+
+The formats themselves are one module each; named corpora with splits are in `genrst.corpora.corpus`.
+"""
+
+import codecs
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+
+
+def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a tab-separated file by the names in its first line; every row must fill the given columns."""
+    header, *lines = decode(read_bytes(path), path).split("\n")
+    names = header.split("\t")
+    if not set(columns) <= set(names):
+        raise CorpusFormatError(f"the first line must name the columns {', '.join(columns)}, was: {header!r}", path, 1)
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        row = dict(zip(names, line.split("\t"), strict=False))
+        if line and not all(row.get(column) for column in columns):
+            raise CorpusFormatError(f"a row must fill the columns {', '.join(columns)}, was: {line!r}", path, number)
+        rows += [row] if line else []
+    return rows
+
+
+def decode(content: bytes, path: Path, declared: str | None = None) -> str:
+    """The text of a file: by its byte order mark, else as declared, else UTF-8, else ISO-8859-1 with a warning.
+
+    Line ends become `\\n`.
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return _normalise(_decode_strictly(content[len(mark) :], encoding, path))
+    if declared is not None:
+        return _normalise(_decode_strictly(content, declared, path))
+    if b"\0" in content:
+        raise CorpusFormatError("a text file must hold text, was: binary data", path)
+    try:
+        return _normalise(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        warnings.warn(CorpusWarning(f"{path}: byte {error.start} is not UTF-8; read as ISO-8859-1"), stacklevel=2)
+        return _normalise(content.decode("iso-8859-1"))
+
+
+def _decode_strictly(content: bytes, encoding: str, path: Path) -> str:
+    try:
+        return content.decode(encoding)
+    except (UnicodeError, LookupError) as error:
+        raise CorpusFormatError(f"the text must be {encoding}, was: {error}", path) from error
+
+
+def _normalise(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file, all of it or nothing."""
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    write_atomically_with(path, lambda file: file.write(data))
+
+
+def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object]) -> None:
+    """Write under a temporary name, then rename, so that no reader and no crash ever sees half a file."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:50]}.", delete=False) as file:
+            temporary = Path(file.name)
+            write_content(cast(BinaryIO, file))
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise CorpusNotFoundError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

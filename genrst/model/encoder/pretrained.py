@@ -1,0 +1,139 @@
+"""EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
+
+In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
+on; in a discriminative one it sees the whole window.
+
+Low-rank changes of a pretrained encoder (LoRA, Hu et al. 2021): its weights stay, small factors learn.
+
+A model on disk knows nothing of them: there the factors are multiplied and added to the weights.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear as apply
+
+from genrst.errors import ConfigError
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.encoder.windows import PieceWindows, WindowShape
+from genrst.model.model_config import ModelConfig
+
+N_AT_ONCE = 8
+"""Windows that are read at once where no gradients are needed: memory for attention grows with them."""
+
+
+class PretrainedEncoder(nn.Module):
+    """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected."""
+
+    def __init__(self, config: ModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
+        super().__init__()
+        # transformers gives encoders that are not in training.
+        self.encoder = encoder.train()
+        # It is not used, and parameters without gradients are only a burden.
+        self.encoder.register_module("pooler", None)
+        settings: Any = encoder.config
+        self.shape = WindowShape(
+            min(config.encoder_window, _n_positions(encoder)),
+            config.encoder_overlap,
+            config.kind == "generative",
+            tokenizer.prefix,
+            tokenizer.suffix,
+            settings.pad_token_id or 0,
+        )
+        size = 3 * settings.hidden_size
+        self.norm = nn.LayerNorm(size)
+        self.project = nn.Linear(size, 2 * config.edu_size)
+
+    def forward(self, windows: PieceWindows) -> Tensor:
+        """Encode EDUs.
+
+        Shape: (windows, length) → (EDUs, 2 · edu_size)
+        """
+        n_at_once = len(windows.pieces) if torch.is_grad_enabled() else N_AT_ONCE
+        parts = zip(torch.split(windows.pieces, n_at_once), torch.split(windows.order, n_at_once), strict=True)
+        states = torch.cat([self._states(pieces, order) for pieces, order in parts]).flatten(0, 1)
+        # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
+        states = states.to(self.norm.weight.dtype)
+        total = states.new_zeros(len(windows.first), states.shape[1])
+        total = total.index_add(0, windows.edus, states.index_select(0, windows.rows))
+        mean = total / (windows.last - windows.first + 1)[:, None]
+        first, last = states.index_select(0, windows.first), states.index_select(0, windows.last)
+        vectors: Tensor = self.project(self.norm(torch.cat([mean, first, last], dim=1)))
+        return vectors
+
+    def _states(self, pieces: Tensor, order: Tensor) -> Tensor:
+        """Shape: (windows, length) → (windows, length, hidden_size)"""
+        is_seen = order[:, None, :] <= order[:, :, None]
+        # Encoders take a mask of four dimensions as it is, to be added to the scores of attention.
+        weight = next(self.encoder.parameters())
+        mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, -torch.inf)[:, None]
+        states: Tensor = self.encoder(input_ids=pieces, attention_mask=mask).last_hidden_state
+        return states
+
+
+def _n_positions(encoder: nn.Module) -> int:
+    """How long a window can be: encoders with a padding position count from the one after it."""
+    for module in encoder.modules():
+        table = getattr(module, "position_embeddings", None)
+        if isinstance(table, nn.Embedding):
+            return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+    settings: Any = encoder.config
+    n_positions: int = settings.max_position_embeddings
+    return n_positions
+
+
+# With alpha / rank in its place, alpha = 2 · rank is usual.
+SCALE = 2.0
+"""What the product of the factors is multiplied by."""
+
+
+class LowRank(nn.Module):
+    """A linear map that stays as it is, plus a product of two factors that learn: W x + b + s · B A x.
+
+    A, r × in, is `narrow`; B, out × r, is `widen`. W and b have the names they had: nothing but the factors is new.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.weight = linear.weight.requires_grad_(False)
+        self.bias = None if linear.bias is None else linear.bias.requires_grad_(False)
+        self.narrow = nn.Parameter(self.weight.new_empty(rank, linear.in_features))
+        # Zeros, so that at first nothing is changed.
+        self.widen = nn.Parameter(self.weight.new_zeros(linear.out_features, rank))
+        nn.init.kaiming_uniform_(self.narrow, math.sqrt(5))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Shape: (…, in) → (…, out)"""
+        return apply(inputs, self.weight, self.bias) + SCALE * apply(apply(inputs, self.narrow), self.widen)
+
+    @torch.no_grad()
+    def merged_weight(self) -> Tensor:
+        """W + s · B A, the matrix that alone does the same."""
+        return self.weight + SCALE * self.widen @ self.narrow
+
+
+def add_low_rank(encoder: nn.Module, rank: int) -> None:
+    """Let nothing of an encoder learn but factors of this rank, which every linear map in its layers gets."""
+    encoder.requires_grad_(False)
+    # transformers keeps layers in lists, and nothing else: embeddings, too, may have linear maps.
+    layers = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
+    parents = dict.fromkeys(module for one in layers for module in one.modules())
+    linears = [(p, name, child) for p in parents for name, child in p.named_children() if isinstance(child, nn.Linear)]
+    if not linears:
+        raise ConfigError("training.encoder_rank: the layers of the encoder must have linear maps, was: none")
+    if rank > (full := min(width for _, _, linear in linears for width in linear.weight.shape)):
+        raise ConfigError(f"training.encoder_rank: a rank must be no more than the encoder's {full}, was: {rank}")
+    for parent, name, linear in linears:
+        setattr(parent, name, LowRank(linear, rank))
+
+
+def merged(network: nn.Module) -> dict[str, Tensor]:
+    """The weights of a network by their names, all factors multiplied and added; the network itself stays as it is."""
+    weights: dict[str, Tensor] = network.state_dict()
+    for name, module in network.named_modules():
+        if isinstance(module, LowRank):
+            weights[f"{name}.weight"] = module.merged_weight()
+            del weights[f"{name}.narrow"], weights[f"{name}.widen"]
+    return weights

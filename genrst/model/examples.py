@@ -1,0 +1,258 @@
+"""A document as numbers: all that the network reads, without text or spaCy.
+
+Documents to numbers: entity masking, words, syntax and gold actions (section 5.1 of the paper).
+
+Named entities become their type (`<ORG>`), one word however many tokens they have; a model never sees the names.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from genrst.document import Document
+from genrst.errors import TreeError, UnknownLabelError
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.schedule import Computation, IntArray, run
+from genrst.model.symbols import Symbols
+from genrst.transitions.actions import GENERATE
+from genrst.transitions.boundaries import Kind, boundaries, unit_layout
+from genrst.transitions.features import NOTHING, Features, Syntax
+from genrst.transitions.oracle import actions_of
+from genrst.trees.binarise import binarise
+from genrst.trees.node import Tree, relabel
+from genrst.trees.relations import Inventory
+from genrst.vocabulary import NONE_ID, PAD_ID, UNK_ID
+
+
+def _nothing() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The words and the syntax of a document, and its gold actions if it has a tree."""
+
+    id: str
+    edu_words: IntArray
+    """The words of all EDUs, one after the other."""
+    edu_lengths: IntArray
+    token_words: IntArray
+    """The word of every token, for features; an entity's tokens all have its type."""
+    syntax: Syntax
+    actions: tuple[int, ...] = ()
+    pieces: IntArray = field(default_factory=_nothing)
+    """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
+    piece_lengths: IntArray = field(default_factory=_nothing)
+
+    @property
+    def n_edus(self) -> int:
+        """The number of EDUs."""
+        return len(self.edu_lengths)
+
+
+class StateFeatures(NamedTuple):
+    """The features of states as the network looks them up, a row per state."""
+
+    words: IntArray
+    """Shape: (states, 8): three head words of the top unit, three of the second, the two of the dominance relation."""
+    comparisons: IntArray
+    """Shape: (states, 2): sentences, paragraphs."""
+    deprels: IntArray
+    """Shape: (states)"""
+    layout: IntArray
+    """Shape: (states, 6): three numbers of the top unit, three of the second."""
+    boundaries: IntArray
+    """Shape: (states): what the next EDU begins; 0 when none is left."""
+
+
+class Followed(NamedTuple):
+    """A computation, the features of the state before each of its steps, and what is right to do there."""
+
+    computation: Computation
+    features: StateFeatures
+    right_actions: IntArray
+    """Shape: (steps, 2): the actions that are right, the same one twice if there is only one."""
+
+
+def follow(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Followed:
+    """Run the actions of an example, all of which are right; `has_kinds` is that of the network."""
+    computation = run(example.actions, nucleus_is_right)
+    rows = [encode_features(example, _features_before(example, computation, step)) for step in range(len(computation))]
+    words, comparisons, deprels = zip(*rows, strict=True)
+    found = boundaries(example.syntax, has_kinds)
+    following = np.array([*found, 0])[n_read(example.actions)]
+    features = StateFeatures(
+        np.array(words), np.array(comparisons), np.array(deprels), _layouts(found, computation), following
+    )
+    return Followed(computation, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
+
+
+def _layouts(found: Sequence[int], computation: Computation) -> IntArray:
+    """The layout of the top two units before each step."""
+    spans = list(zip(computation.start.tolist(), computation.stop.tolist(), strict=True))
+    of_unit = [unit_layout(found, *span) for span in spans]
+    nothing = unit_layout(found, -1, -1)
+    below = [of_unit[second] if second >= 0 else nothing for second in computation.below.tolist()]
+    after = [(*top, *second) for top, second in zip(of_unit, below, strict=True)]
+    return np.array([(*nothing, *nothing), *after[:-1]])
+
+
+def _features_before(example: Example, computation: Computation, step: int) -> Features:
+    top = step - 1
+    if top < 0:
+        return example.syntax.features_of_one(0, 0)
+    second = int(computation.below[top])
+    start, stop = int(computation.start[top]), int(computation.stop[top])
+    if second < 0:
+        return example.syntax.features_of_one(start, stop)
+    return example.syntax.features(int(computation.start[second]), start, stop)
+
+
+def encode_features(example: Example, features: Features) -> tuple[list[int], tuple[int, int], int]:
+    """Words, comparisons and dependency relation of one state as the network looks them up."""
+    missing_right = PAD_ID if features.n_units >= 1 else NONE_ID
+    missing_left = PAD_ID if features.n_units == 2 else NONE_ID
+    words = example.token_words
+    heads = [missing_right if token == NOTHING else int(words[token]) for token in features.right_heads]
+    heads += [missing_left if token == NOTHING else int(words[token]) for token in features.left_heads]
+    word, head, deprel = features.dominance
+    heads += [NONE_ID if token == NOTHING else int(words[token]) for token in (word, head)]
+    return heads, (features.sentence, features.paragraph), 0 if deprel == NOTHING else deprel
+
+
+def is_generate(actions: Sequence[int]) -> IntArray:
+    """The steps at which an EDU is generated."""
+    return np.flatnonzero(np.asarray(actions) == GENERATE)
+
+
+def n_read(actions: Sequence[int]) -> IntArray:
+    """The EDUs read before each step."""
+    is_generated = np.asarray(actions) == GENERATE
+    before: IntArray = np.cumsum(is_generated) - is_generated
+    return before
+
+
+_PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedWords:
+    """The words of a document after masking."""
+
+    edus: list[list[str]]
+    """The words of each EDU; an entity is one word."""
+    tokens: list[str]
+    """The word of each token; every token of an entity has its type."""
+    edu_tokens: list[int]
+    """The first token of each EDU, and the number of tokens."""
+
+
+def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
+    """Replace entities by their types. An entity that crosses the border of an EDU is masked on both sides."""
+    if document.text is None or not document.tokens:
+        raise TreeError(f"{document.id}: a document must have text and tokens to be prepared; annotate it first")
+    starts = [token.start for token in document.tokens]
+    entity_of = [-1] * len(starts)
+    # Outer entities are written last, so that an inner one never shows inside.
+    entities = sorted(document.entities, key=lambda entity: (entity.start, -entity.end))
+    for number, entity in reversed(list(enumerate(entities))):
+        for token in range(bisect_left(starts, entity.start), bisect_left(starts, entity.end)):
+            entity_of[token] = number
+    words = [document.text[token.start : token.end] for token in document.tokens]
+    if lowercase:
+        words = [word.lower() for word in words]
+    words = [
+        word if entity < 0 else f"<{entities[entity].label}>" for word, entity in zip(words, entity_of, strict=True)
+    ]
+    edu_tokens = [bisect_left(starts, edu.start) for edu in document.edus]
+    edu_tokens[0] = 0
+    edu_tokens.append(len(starts))
+    edus = [_merge(words, entity_of, start, stop) for start, stop in pairwise(edu_tokens)]
+    return MaskedWords(edus, words, edu_tokens)
+
+
+def _merge(words: Sequence[str], entity_of: Sequence[int], start: int, stop: int) -> list[str]:
+    """The words of an EDU, with one word for the tokens of an entity."""
+    return [
+        words[token]
+        for token in range(start, stop)
+        if token == start or entity_of[token] < 0 or entity_of[token] != entity_of[token - 1]
+    ]
+
+
+def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
+    """The tree as models see it: coarse relations, binary."""
+    return binarise(relabel(tree, inventory.coarse))
+
+
+def prepare(
+    document: Document,
+    symbols: Symbols,
+    tree: Tree | None = None,
+    lowercase: bool = False,
+    tokenizer: PieceTokenizer | None = None,
+) -> Example:
+    """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
+
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
+    """
+    masked = mask_entities(document, lowercase)
+    edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
+    syntax = Syntax(
+        [token.head for token in document.tokens],
+        symbols.deprels.numbers([token.deprel for token in document.tokens]),
+        masked.edu_tokens,
+        document.sentence_of_edus(),
+        document.paragraph_of_edus(),
+        edu_kinds(document),
+    )
+    return Example(
+        document.id,
+        *_join(edus),
+        np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
+        syntax,
+        () if tree is None else _gold_actions(tree, symbols, document.id),
+        *_join(tokenizer(_edu_texts(document)) if tokenizer else []),
+    )
+
+
+def edu_kinds(document: Document) -> list[int]:
+    """What each EDU begins, as `Kind`: by sentences and paragraphs, by what paragraphs are, and by who speaks."""
+    sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
+    labels = [span.label for span in document.paragraphs] or [""]
+    speakers = [span.label for span in document.sentences] or [""]
+    found = [_PARAGRAPH_KINDS.get(labels[paragraphs[0]], Kind.PARAGRAPH)]
+    for edu in range(1, len(document.edus)):
+        before, now = speakers[sentences[edu - 1]], speakers[sentences[edu]]
+        if paragraphs[edu] != paragraphs[edu - 1]:
+            other = Kind.TURN if now and now != before else Kind.PARAGRAPH
+            found.append(_PARAGRAPH_KINDS.get(labels[paragraphs[edu]], other))
+        elif sentences[edu] != sentences[edu - 1]:
+            found.append(Kind.TURN if before and now and now != before else Kind.SENTENCE)
+        else:
+            found.append(Kind.NOTHING)
+    return [int(kind) for kind in found]
+
+
+def _edu_texts(document: Document) -> list[str]:
+    return [(document.text or "")[edu.start : edu.end] for edu in document.edus]
+
+
+def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:
+    """The numbers of all EDUs, one after the other, and how many each has."""
+    numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
+    return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
+
+
+def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:
+    numbers = symbols.actions.numbers()
+    numbered = []
+    for action in actions_of(tree):
+        if action not in numbers:
+            raise UnknownLabelError(action, id)
+        numbered.append(numbers[action])
+    return tuple(numbered)

@@ -1,0 +1,233 @@
+"""Rows as files: CSV, JSON lines, Parquet.
+
+Texts are written as they are, so that offsets hold. In CSV that goes for a text like `=1+1`, too, which spreadsheet
+programs take for a formula unless told that the column is text.
+
+The table of units: a row per node of a tree, from the root down and from left to right.
+
+Dependencies between EDUs as rows; how they are read off a tree is in `genrst.trees.dependency`.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+
+from genrst.document import Document
+from genrst.errors import MissingDependencyError, UsageError
+from genrst.outputs.slices import offsets_of, text_of, tree_of
+from genrst.trees.dependency import Dependency, dependencies_hirao, dependencies_li
+from genrst.trees.measures import importance
+from genrst.trees.node import Leaf, Tree, Unit, fold
+
+Row: TypeAlias = Mapping[str, Any]
+"""A cell per column: a string, a number, a truth value or None."""
+
+RowFormat: TypeAlias = Literal["csv", "json", "parquet"]
+
+# What UTF-8 cannot hold, and what terminals and other programs obey or take for a line end.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+
+def write_rows(rows: Iterable[Row], file: BinaryIO, format: RowFormat) -> None:
+    """Write rows to an open file; all must have the same columns.
+
+    CSV is UTF-8, quoted and with line ends as in RFC 4180; None is an empty cell. JSON is an object a line. Parquet
+    needs the library pyarrow. CSV and Parquet cannot hold half of a surrogate pair: U+FFFD stands for it.
+    """
+    if format not in WRITERS:
+        raise UsageError(f"a format of rows must be one of {', '.join(WRITERS)}, was: {format!r}")
+    WRITERS[format](_uniform(rows), file)
+
+
+def _uniform(rows: Iterable[Row]) -> Iterator[Row]:
+    columns: list[str] | None = None
+    for row in rows:
+        columns = list(row) if columns is None else columns
+        if list(row) != columns:
+            raise UsageError(f"rows must have the same columns ({', '.join(columns)}), was: {', '.join(row)}")
+        yield row
+
+
+def _write_csv(rows: Iterable[Row], file: BinaryIO) -> None:
+    line = io.StringIO()
+    writer = csv.writer(line)
+    for number, row in enumerate(rows):
+        for cells in (row.keys(), row.values()) if number == 0 else (row.values(),):
+            writer.writerow([_encodable(cell) for cell in cells])
+        file.write(line.getvalue().encode())
+        line.seek(0)
+        line.truncate()
+
+
+def _write_json(rows: Iterable[Row], file: BinaryIO) -> None:
+    for row in rows:
+        text = json.dumps(row, ensure_ascii=False)
+        file.write(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode() + b"\n")
+
+
+def _write_parquet(rows: Iterable[Row], file: BinaryIO) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingDependencyError("Parquet files need pyarrow: pip install genrst[parquet]") from error
+    columns: dict[str, list[object]] = {}
+    for row in rows:
+        for name, cell in row.items():
+            columns.setdefault(_encodable(name), []).append(_encodable(cell))
+    arrays = {name: pyarrow.array(cells, _parquet_type(name, cells)) for name, cells in columns.items()}
+    parquet.write_table(pyarrow.table(arrays), file)
+
+
+def _parquet_type(name: str, cells: list[object]) -> str | None:
+    """The type of a column: that of its cells or, if all are empty, the one it has in other files."""
+    if any(cell is not None for cell in cells):
+        return None
+    if name in ("text", "relation"):
+        return "string"
+    return "int64" if name in ("parent", "head") or name.startswith("n_") else "float64"
+
+
+Cell = TypeVar("Cell")
+
+
+def _encodable(cell: Cell) -> Cell:
+    return _SURROGATES.sub(_REPLACEMENT, cell) if isinstance(cell, str) else cell  # type: ignore[return-value]
+
+
+WRITERS: dict[str, Callable[[Iterable[Row], BinaryIO], None]] = {
+    "csv": _write_csv,
+    "json": _write_json,
+    "parquet": _write_parquet,
+}
+"""How the rows of each format are written."""
+
+ROOT = "root"
+"""The role of the node that has no parent."""
+
+
+class UnitRow(TypedDict):
+    """A unit or an EDU.
+
+    `id` counts the rows of a document from 0; `start` and `end` are characters of the text, EDUs count from 0.
+    `relation` is the label that RST files give a node: a satellite's relation to its nucleus, the shared relation of
+    several nuclei, or `span` for the one nucleus among satellites. `importance` is that of the most important EDU
+    inside; `probability` is known for units that a parser made.
+    """
+
+    document: str
+    id: int
+    parent: int | None
+    depth: int
+    role: str
+    relation: str | None
+    is_edu: bool
+    first_edu: int
+    last_edu: int
+    start: int
+    end: int
+    importance: int
+    probability: float | None
+    text: str | None
+
+
+class _Place(NamedTuple):
+    """Where a node stands in the tree."""
+
+    parent: int | None = None
+    depth: int = 0
+    role: str = ROOT
+    relation: str | None = None
+
+
+def units_table(document: Document) -> list[UnitRow]:
+    """A row per unit and EDU, each before those inside it."""
+    tree = tree_of(document)
+    scores = _scores(tree)
+    rows: list[UnitRow] = []
+    pending: list[tuple[Tree, _Place]] = [(tree, _Place())]
+    while pending:
+        node, place = pending.pop()
+        if isinstance(node, Unit):
+            places = [
+                _Place(len(rows), place.depth + 1, role, relation)
+                for role, relation in zip(node.nuclearity, node.relations, strict=True)
+            ]
+            pending.extend(reversed(list(zip(node.children, places, strict=True))))
+        rows.append(_row(document, len(rows), node, place, scores[node.start, node.stop]))
+    return rows
+
+
+def _scores(tree: Tree) -> dict[tuple[int, int], int]:
+    """The importance of every node, by its EDUs."""
+    edus = importance(tree)
+    scores: dict[tuple[int, int], int] = {}
+
+    def score(node: Tree, parts: list[int]) -> int:
+        return scores.setdefault((node.start, node.stop), max(parts))
+
+    fold(tree, lambda leaf: score(leaf, [edus[leaf.edu]]), score)
+    return scores
+
+
+def _row(document: Document, number: int, node: Tree, place: _Place, score: int) -> UnitRow:
+    start, end = offsets_of(document, node.start, node.stop)
+    return UnitRow(
+        document=document.id,
+        id=number,
+        parent=place.parent,
+        depth=place.depth,
+        role=place.role,
+        relation=place.relation,
+        is_edu=isinstance(node, Leaf),
+        first_edu=node.start,
+        last_edu=node.stop - 1,
+        start=start,
+        end=end,
+        importance=score,
+        probability=node.probability if isinstance(node, Unit) else None,
+        text=text_of(document, node.start, node.stop),
+    )
+
+
+Scheme: TypeAlias = Literal["li", "hirao"]
+
+SCHEMES = {"li": dependencies_li, "hirao": dependencies_hirao}
+"""By name: Li et al. (2014), with one root; Hirao et al. (2013), where nuclei may share theirs."""
+
+
+class DependencyRow(TypedDict):
+    """An EDU, the EDU that it depends on (None for a root, whose relation is `root`), and its characters."""
+
+    document: str
+    edu: int
+    head: int | None
+    relation: str
+    start: int
+    end: int
+    text: str | None
+
+
+def dependency_rows(document: Document, scheme: Scheme = "li") -> list[DependencyRow]:
+    """A row per EDU, in order; EDUs count from 0."""
+    if scheme not in SCHEMES:
+        raise UsageError(f"a scheme of dependencies must be one of {', '.join(SCHEMES)}, was: {scheme!r}")
+    return [_dependency_row(document, edu, found) for edu, found in enumerate(SCHEMES[scheme](tree_of(document)))]
+
+
+def _dependency_row(document: Document, edu: int, dependency: Dependency) -> DependencyRow:
+    start, end = offsets_of(document, edu, edu + 1)
+    return DependencyRow(
+        document=document.id,
+        edu=edu,
+        head=dependency.head,
+        relation=dependency.relation,
+        start=start,
+        end=end,
+        text=text_of(document, edu, edu + 1),
+    )

@@ -1,0 +1,1 @@
+"""What users load: packages of models, and the stages from text to tree."""

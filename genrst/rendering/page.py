@@ -1,0 +1,192 @@
+"""The text of a document as HTML paragraphs, every EDU in an element of its own.
+
+Paragraphs are those of the document, or else end at blank lines.
+
+A page for browsers: one file with its styles, its script and its data, which loads nothing and sends nothing.
+
+The parts are the plain files in `templates/`. A content security policy forbids everything that is not in the page,
+and every script but ours.
+
+A page to read a tree in: zoomable, foldable, with the text beside it, usable with the keyboard alone.
+"""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from genrst.document import Document
+from genrst.rendering.colours import DARK, LIGHT, Theme
+from genrst.rendering.folding import FoldingPicture, folding_layout
+from genrst.rendering.labels import Range, range_of, roots, titles
+from genrst.rendering.measure import printable
+from genrst.rendering.styles import Style
+from genrst.rendering.svg import draw_svg
+from genrst.trees.measures import depth
+from genrst.trees.node import Unit, preorder, units
+
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+
+
+def running_text(document: Document) -> str:
+    """The paragraphs; EDUs without text are shown as numbers."""
+    if document.text is None:
+        pieces = [_edu(number, f"EDU {number + 1}", True) for number in range(len(document.edus))]
+        return f"<p>{' '.join(pieces)}</p>"
+    paragraphs = ["".join(_pieces(document, document.text, *ends)) for ends in _paragraphs(document, document.text)]
+    return "\n".join(f'<p dir="auto">{paragraph}</p>' for paragraph in paragraphs if paragraph)
+
+
+def _paragraphs(document: Document, text: str) -> Iterator[tuple[int, int]]:
+    """Where paragraphs start and end; all of the text is in one of them."""
+    if document.paragraphs:
+        starts: Sequence[int] = sorted({span.start for span in document.paragraphs} - {0})
+    else:
+        starts = [match.end() for match in _BLANK_LINE.finditer(text)]
+    return zip([0, *starts], [*starts, len(text)], strict=True)
+
+
+def _pieces(document: Document, text: str, start: int, end: int) -> Iterator[str]:
+    """The EDUs of a paragraph, and what is between them; an EDU that crosses its edge is shown in parts."""
+    offset = start
+    for number, edu in enumerate(document.edus):
+        first, last = max(edu.start, start), min(edu.end, end)
+        if first >= last:
+            continue
+        yield html_text(text[offset:first])
+        yield _edu(number, text[first:last], first == edu.start)
+        offset = last
+    yield html_text(text[offset:end])
+
+
+def _edu(number: int, text: str, is_start: bool) -> str:
+    mark = f"<sup>{number + 1}</sup>" if is_start else ""
+    return f'<span class="edu" tabindex="{-1 if number else 0}" data-edu="{number}">{mark}{html_text(text)}</span>'
+
+
+_SCRIPTS = ("folding.js", "page.js")
+_ACCENT = 7  # the number of the colour that highlights
+_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is special about a page; `facts`, `trees` and `text` are HTML, `data` is a value per tree."""
+
+    title: str
+    kind: str
+    facts: str
+    trees: str
+    data: Sequence[dict[str, Any]]
+    text: str = ""
+
+
+def fill_page(page: Page) -> str:
+    """The whole file."""
+    script = "\n" + "\n".join(["(() => {", '"use strict";', *map(_template, _SCRIPTS), "})();"]) + "\n"
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    values = {
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'",
+        "title": html_text(page.title),
+        "colours": f":root{{{_variables(LIGHT)}}}\n@media (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}",
+        "style": _template("page.css"),
+        "kind": page.kind,
+        "facts": page.facts,
+        "trees": page.trees,
+        "text": page.text,
+        "data": inert_json(page.data),
+        "script": script,
+    }
+    # One pass: what a text brings along is never taken for a placeholder.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _template("page.html"))
+
+
+def html_text(text: str) -> str:
+    """A text as HTML that shows just this text."""
+    return escape(printable(text))
+
+
+def inert_json(value: object) -> str:
+    """JSON that can stand inside a script element: nothing in it ends the element or means anything to HTML."""
+    return json.dumps(value, separators=(",", ":")).translate(_UNSAFE)
+
+
+def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Range, str]) -> dict[str, Any]:
+    """What the script knows of a tree: a record per node, each before its children."""
+    places: dict[Range, int] = {}
+    parents: dict[Range, int] = {}
+    nodes = []
+    for root in roots(document):
+        for node in preorder(root):
+            key = range_of(node)
+            places[key] = len(places)
+            if isinstance(node, Unit):
+                parents.update({range_of(child): places[key] for child in node.children})
+            area = folding.areas[key]
+            nodes.append(
+                {
+                    "start": node.start,
+                    "stop": node.stop,
+                    "parent": parents.get(key, -1),
+                    "title": tooltips[key],
+                    "area": [round(edge, 1) for edge in (area.left, area.top, area.right, area.bottom)],
+                    "anchor": round(area.anchor, 1),
+                    "folded": round(area.folded_bottom, 1),
+                }
+            )
+    return {"axis": folding.axis, "size": folding.size, "mirrored": folding.is_mirrored, "nodes": nodes}
+
+
+def _variables(theme: Theme) -> str:
+    accent = theme.relations[_ACCENT]
+    colours = {
+        "paper": theme.paper,
+        "ink": theme.ink,
+        "faint": theme.faint,
+        "accent": accent,
+        "mark": f"{accent}2e",
+        "wash": f"{theme.faint}1f",
+        "line": f"{theme.faint}4d",
+    }
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+@cache
+def _template(name: str) -> str:
+    return files("genrst.rendering").joinpath("templates", name).read_text(encoding="utf-8").strip()
+
+
+TEXT_WIDTH = 380.0
+
+
+def render_html(document: Document, style: Style = "compact") -> str:
+    """Draw the tree of a document as one self-contained HTML file, in the style `compact` or `classic`."""
+    folding = folding_layout(document, style, TEXT_WIDTH)
+    return fill_page(
+        Page(
+            title=document.id,
+            kind=style,
+            facts=f"<span>{_facts(document)}</span>",
+            trees=draw_svg(folding.picture, document.id, {}),
+            data=[tree_data(document, folding, titles(document))],
+            text=f'<div id="text" role="region" aria-label="Text">{running_text(document)}</div>',
+        )
+    )
+
+
+def _facts(document: Document) -> str:
+    edus = _count(len(document.edus), "EDU")
+    if document.tree is None:
+        return f"{edus} · no tree"
+    return f"{edus} · {_count(sum(1 for _ in units(document.tree)), 'unit')} · depth {depth(document.tree)}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""EDU segmentation, whole: features, network, rules, data and training."""

@@ -1,0 +1,68 @@
+"""The trained segmenter: annotated documents in, the same documents with EDUs out.
+
+A segmenter on disk: its folder.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from genrst.document import Document
+from genrst.segmenter.features import Symbols, read_tokens, with_edus
+from genrst.segmenter.network import SegmenterNetwork, WindowedText
+from genrst.segmenter.segmenter_config import SegmenterConfig
+from genrst.storage import Precision, load_folder, save_folder
+
+BATCH_WINDOWS = 64
+"""Windows that are read at once: about 8,000 tokens, so that memory does not grow with the text."""
+
+
+class Segmenter:
+    """A network and the symbols it was trained with."""
+
+    def __init__(self, network: SegmenterNetwork, symbols: Symbols) -> None:
+        self.network = network
+        self.symbols = symbols
+
+    def segment(self, documents: Sequence[Document]) -> list[Document]:
+        """The annotated documents with EDUs; those they have are ignored. Every sentence starts an EDU."""
+        if not documents:
+            return []
+        tokens = [read_tokens(document, self.symbols) for document in documents]
+        device = next(self.network.parameters()).device
+        found = boundary_probabilities(self.network, WindowedText(tokens, self.network.config.window, device))
+        borders = np.cumsum([0, *map(len, tokens)])
+        return [
+            with_edus(document, one.starts_sentence | (found[start:stop] > 0.5))
+            for document, one, (start, stop) in zip(documents, tokens, pairwise(borders), strict=True)
+        ]
+
+
+def boundary_probabilities(network: SegmenterNetwork, text: WindowedText) -> NDArray[np.float32]:
+    """For every token the probability that an EDU starts with it. *Shape:* (tokens)"""
+    found = torch.zeros(len(text))
+    with torch.inference_mode():
+        for batch in text.batches(BATCH_WINDOWS):
+            found[batch.places.cpu()] = torch.sigmoid(network(batch)).float().cpu()
+    return found.numpy()
+
+
+def make_network(config: SegmenterConfig, symbols: Symbols) -> SegmenterNetwork:
+    """An untrained network for some symbols."""
+    return SegmenterNetwork(config, [len(vocabulary) for vocabulary in symbols.vocabularies])
+
+
+def save_segmenter(segmenter: Segmenter, folder: Path, precision: Precision = "float16") -> None:
+    """Write a segmenter, by default with half of the bits, which cost nothing in quality."""
+    network = segmenter.network
+    save_folder(network.state_dict(), network.config, segmenter.symbols.as_dict(), folder, precision)
+
+
+def load_segmenter(folder: Path, device: torch.device | str = "cpu") -> Segmenter:
+    """Read a segmenter."""
+    network, symbols = load_folder(folder, SegmenterConfig, Symbols.from_dict, make_network)
+    return Segmenter(network.to(device).eval(), symbols)

@@ -1,1 +1,0 @@
-"""Training of the EDU segmenter. Runs without spaCy once features exist."""

@@ -1,0 +1,292 @@
+"""The program as a whole: help, exit statuses, one line for whatever goes wrong, pipes and closed streams."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from genrst.cli.main import VERBS, main
+from genrst.document import Document
+from genrst.formats.files import write, write_documents
+from genrst.trees.node import Leaf, Unit
+from genrst.version import VERSION
+from tests.cli.program import WARNING, call, give_input, shell
+from tests.miniatures import write_gum
+
+TREE = Unit("contrast", "NN", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
+EDUS = ["Moths sleep,", "they say,", "by day."]
+MOTHS = Document.from_edus("moths", EDUS, TREE)
+ROOTS = "".join(f"<segment {place}>x</segment>" for place in ('id="1" parent="2" relname="r"', 'id="2"', 'id="3"'))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, also the working one, with files of every kind and in every state."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("moths.json", "moths.rs3", "moths.rsd", "moths.edus", "twins/moths.json", "twins/moths.dis"):
+        write(MOTHS, tmp_path / name)
+    write_documents([MOTHS, Document.from_edus("owls", EDUS, TREE)], tmp_path / "two.jsonl")
+    write_documents([MOTHS, MOTHS], tmp_path / "same.jsonl")
+    write_documents([MOTHS, Document.from_edus("owls", EDUS)], tmp_path / "half.jsonl")
+    write(Document.from_edus("owls", EDUS, TREE), tmp_path / "owls.json")
+    write(Document.from_edus("moths", [*EDUS[:2], "at night."], TREE), tmp_path / "text/moths.json")
+    write(Document.from_edus("moths", EDUS), tmp_path / "segmented.json")
+    for suffix in ("json", "jsonl", "rs3", "dis", "edus"):
+        (tmp_path / f"empty.{suffix}").touch()
+        (tmp_path / f"binary.{suffix}").write_bytes(b"\x7fELF\0\1")
+        (tmp_path / f"noise.{suffix}").write_bytes(b"\xfe\x80\xff(")
+    (tmp_path / "roots.rs3").write_text(f"<rst><header/><body>{ROOTS}</body></rst>", encoding="utf-8")
+    (tmp_path / "moths.pdf").write_bytes(b"%PDF")
+    (tmp_path / "no_trees").mkdir()
+    (tmp_path / "no_trees" / "notes.txt").write_text("nothing here\n", encoding="utf-8")
+    write_gum(tmp_path / "gum")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+BREAKAGES = [
+    # The program itself.
+    ("", 2, "the following arguments are required: VERB (see genrst --help)"),
+    ("fly", 2, "argument VERB: invalid choice: 'fly'"),
+    ("convert", 2, "the following arguments are required: IN, OUT (see genrst convert --help)"),
+    ("info moths.json --bogus", 2, "unrecognized arguments: --bogus"),
+    ("info moths.json two\nlines", 2, "unrecognized arguments: two lines"),
+    # Files that are not there, empty, no text, or of no known kind.
+    ("convert missing.json out.rs3", 1, "missing.json: No such file or directory"),
+    ("convert moths.json/x.json out.rs3", 1, "moths.json/x.json: Not a directory"),
+    ("convert empty.json out.rs3", 1, "empty.json:1: the text must be JSON, was: "),
+    ("convert empty.jsonl out.jsonl", 1, "empty.jsonl: there must be a document to convert, was: none"),
+    ("convert empty.jsonl out --to rs3", 1, "empty.jsonl: there must be a document to convert, was: none"),
+    ("convert empty.rs3 out.json", 1, "empty.rs3:1: the XML must be well-formed"),
+    ("convert empty.dis out.json", 1, "empty.dis:1: a file must hold a tree"),
+    ("convert empty.edus out.json", 1, "empty.edus: the file must hold an EDU a line"),
+    ("convert binary.json out.rs3", 1, "binary.json: a text file must hold text, was: binary data"),
+    ("convert binary.rs3 out.json", 1, "binary.rs3: a text file must hold text, was: binary data"),
+    ("convert binary.edus out.json", 1, "binary.edus: a text file must hold text, was: binary data"),
+    ("convert noise.json out.rs3", 1, "noise.json:1: the text must be JSON"),
+    ("convert noise.rs3 out.json", 1, "noise.rs3:1: the XML must be well-formed"),
+    ("convert noise.dis out.json", 1, "noise.dis:1: a bracket must stand here"),
+    ("convert no_trees out.jsonl", 1, "no_trees: the folder must hold files with trees"),
+    ("convert moths.pdf out.json", 2, "a file name must end in one of .dis, "),
+    ("convert moths.rsd out.json", 2, ".rsd files can be written, not read: moths.rsd"),
+    ("convert roots.rs3 out.json", 1, "roots.rs3:1: a tree must have one root, was: 2 unattached units"),
+    # Formats that are not known or not said.
+    ("convert moths.json out.pdf", 2, "a file name must end in one of .dis, "),
+    ("convert moths.json out.txt", 2, ".txt files can be read, not written"),
+    ("convert moths.json out", 2, "a folder has no suffix, so --to FORMAT is needed"),
+    ("convert moths.json new.d/", 2, "a folder has no suffix, so --to FORMAT is needed"),
+    ("convert moths.json -", 2, "standard output has no suffix, so --to FORMAT is needed"),
+    ("convert - out.json", 2, "standard input has no suffix, so --from FORMAT is needed"),
+    ("convert moths.json out --to xyz", 2, "--to must be one of dis, rs3, rs4, json, jsonl, rsd, edus, txt, was: xyz"),
+    ("convert moths.json - --to xyz", 2, "--to must be one of dis, "),
+    ("convert - out.json --from xyz", 2, "--from must be one of dis, "),
+    ("convert - out.json --from rsd", 2, ".rsd files can be written, not read"),
+    ("convert - out.json --from json", 1, "stdin.json:1: the text must be JSON"),
+    ("convert moths.json out.rs3 --from rs3", 2, "--from must go with standard input (-), was: moths.json"),
+    ("convert moths.json out.rs3 --to dis", 2, "--to must go with a folder or standard output (-), was: out.rs3"),
+    ("convert moths.json out.rs3 --binary --nary", 2, "argument --nary: not allowed with argument --binary"),
+    ("convert moths.json out.rs3 --labels middling", 2, "argument --labels: invalid choice: 'middling'"),
+    ("convert moths.json out.rs3 --roots pull", 2, "argument --roots: invalid choice: 'pull'"),
+    # Files that would overwrite their source, and places where nothing can be written.
+    ("convert moths.json moths.json", 2, "moths.json: OUT must not overwrite a file of IN"),
+    ("convert moths.json twins/../moths.json --binary", 2, "twins/../moths.json: OUT must not overwrite a file of IN"),
+    ("convert moths.json . --to json", 2, "moths.json: OUT must not overwrite a file of IN"),
+    ("convert twins twins --to dis", 2, "twins/moths.dis: OUT must not overwrite a file of IN"),
+    ("convert twins twins/moths.json", 2, "a .json file holds one document, was: 2; write .jsonl or a folder"),
+    ("convert two.jsonl out.json", 2, "a .json file holds one document, was: 2; write .jsonl or a folder"),
+    ("convert moths.json moths.pdf/out.dis", 1, "moths.pdf/out.dis: cannot be written: "),
+    ("convert moths.json moths.pdf/out --to dis", 1, "moths.pdf/out/moths.dis: cannot be written: "),
+    ("convert moths.edus out.dis", 2, "moths: a document must have a tree to be written as .dis"),
+    ("convert moths.edus out --to rsd", 1, "moths: a document must have a tree to be written as .rsd"),
+    # Documents that cannot be scored.
+    ("evaluate missing moths.json", 1, "missing: no such file or folder"),
+    ("evaluate moths.json missing", 1, "missing: no such file or folder"),
+    ("evaluate moths.json moths.json --against missing", 1, "missing: no such file or folder"),
+    ("evaluate moths.json empty.json", 1, "empty.json:1: the text must be JSON"),
+    ("evaluate empty.jsonl empty.jsonl", 1, "there must be at least one document to score, was: none"),
+    ("evaluate two.jsonl moths.json", 1, "the same ids, each once, was: only in gold owls"),
+    ("evaluate moths.json same.jsonl", 1, "the same ids, each once, was: twice in predicted moths"),
+    ("evaluate moths.json text/moths.json", 1, "moths: gold and predicted text must be the same but for white space"),
+    ("evaluate two.jsonl half.jsonl", 1, "owls: a scored document must have a tree, was: only segmented in predicted"),
+    ("evaluate half.jsonl two.jsonl", 1, "owls: a scored document must have a tree, was: only segmented in gold"),
+    ("evaluate moths.json roots.rs3", 1, "roots.rs3:1: a tree must have one root"),
+    ("evaluate moths.json moths.json --against moths.json", 2, "--against must be another system than PRED"),
+    ("evaluate moths.json segmented.json --relations", 2, "--relations needs trees, but segmented.json is only segm"),
+    ("evaluate moths.json segmented.json --plot-confusion x.png", 2, "--plot-confusion needs trees"),
+    ("evaluate moths.json moths.json --metric bleu", 2, "argument --metric: invalid choice: 'bleu'"),
+    ("evaluate moths.json moths.json --labels x", 2, "argument --labels: invalid choice: 'x'"),
+    ("evaluate moths.json moths.json --inventory x", 2, "argument --inventory: invalid choice: 'x'"),
+    ("evaluate moths.json moths.json --json --markdown", 2, "argument --markdown: not allowed with argument --json"),
+    ("evaluate moths.json moths.json --plot x.gif", 2, "a picture must end in .pdf, .png, .svg, was: x.gif"),
+    ("evaluate moths.json moths.json --plot-confusion x", 2, "a picture must end in .pdf, .png, .svg, was: x"),
+    ("evaluate gum moths.json --split tune", 2, "a split of GUM must be one of train, dev, test, was: 'tune'"),
+    # Corpora that are not there or not like this.
+    ("info missing", 1, "missing: no such file or folder"),
+    ("info no_trees", 1, "no_trees: the folder must hold files with trees"),
+    ("info binary.dis", 1, "binary.dis: a text file must hold text, was: binary data"),
+    ("info moths.json --split dev", 1, "moths.json/dev: a split of a plain folder must be a subfolder"),
+    ("info gum --split tune", 2, "a split of GUM must be one of train, dev, test, was: 'tune'"),
+    ("info gum --gum-version 7", 2, "a version of GUM must be one of 11.1, 9.1, was: '7'"),
+    ("info gum --corpus rstdt", 2, "gum: RST-DT must have folders TRAINING and TEST"),
+    ("info gum --corpus amalgum", 1, "gum/label_map.tsv: the label map is missing"),
+    ("info gum --corpus ptb", 2, "a corpus must be one of gum, rstdt, amalgum, files, was: 'ptb'"),
+    (f"info {'x' * 5000}", 1, "File name too long"),
+]
+
+
+@pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
+@pytest.mark.parametrize(("line", "status", "message"), BREAKAGES, ids=[line[:60] for line, _, _ in BREAKAGES])
+def test_whatever_goes_wrong_is_one_line(
+    world: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    status: int,
+    message: str,
+):
+    give_input(monkeypatch, b"")
+    before = contents(world)
+    outcome = call(capsys, *(line.split(" ") if line else []))
+    assert outcome.status == status
+    assert len(outcome.errors) == 1, outcome.messages
+    assert outcome.errors[0].startswith("genrst: ")
+    assert message in outcome.errors[0]
+    assert all(message.startswith("genrst: ") for message in outcome.messages)
+    assert outcome.output == ""
+    assert contents(world) == before
+
+
+def test_a_picture_that_cannot_be_written(world: Path, capsys: pytest.CaptureFixture[str]):
+    (world / "folder.png").mkdir()
+    for option in ("--plot", "--plot-confusion"):
+        for path in ("nowhere/x.png", "moths.pdf/x.svg", "folder.png"):
+            outcome = call(capsys, "evaluate", "moths.json", "moths.rs3", option, path)
+            assert outcome.status == 1
+            assert [line.split(": ")[:3] for line in outcome.messages] == [["genrst", path, "cannot be written"]]
+            assert "100.0" in outcome.output
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"], *[[verb, "--help"] for verb in VERBS]])
+def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[str]):
+    outcome = call(capsys, *arguments)
+    assert (outcome.status, outcome.messages) == (0, [])
+    if arguments == ["--version"]:
+        assert outcome.output == f"genrst {VERSION}\n"
+    else:
+        assert outcome.output.startswith("usage: genrst")
+        assert "--help" in outcome.output
+    if arguments[0] in VERBS:
+        documentation = VERBS[arguments[0]].__doc__
+        assert documentation is not None
+        assert documentation.split("\n", maxsplit=1)[0] in outcome.output
+
+
+def test_an_interruption_is_one_line(world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    def interrupt(_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(VERBS["info"], "run", interrupt)
+    outcome = call(capsys, "info", world)
+    assert (outcome.status, outcome.output, outcome.messages) == (130, "", ["genrst: interrupted"])
+
+
+def test_help_is_light():
+    """No help loads numpy, torch, spaCy or matplotlib."""
+    program = (
+        "import sys, io, contextlib\n"
+        "from genrst.cli.main import main, VERBS\n"
+        "for arguments in [['--help'], *([verb, '--help'] for verb in VERBS)]:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main(arguments)\n"
+        "print({'numpy', 'torch', 'spacy', 'matplotlib'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "set()\n"
+
+
+@pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
+def test_warnings_are_one_line_each(world: Path, capsys: pytest.CaptureFixture[str]):
+    (world / "odd").mkdir()
+    segments = '<segment id="1" parent="2" relname="x">a & b</segment><segment id="2"/>'
+    for name in ("a", "b"):
+        text = f"<rst><header/><body>{segments}</body></rst>"
+        (world / "odd" / f"{name}\n.rs3").write_text(text, encoding="utf-8")
+    outcome = call(capsys, "info", "odd")
+    assert outcome.status == 0
+    assert len(outcome.messages) == 4
+    assert all(line.startswith(f"{WARNING}odd/") for line in outcome.messages)
+    # The next run says it all again.
+    assert call(capsys, "info", "odd").messages == outcome.messages
+
+
+def test_pipes_and_closed_streams(world: Path):
+    big = [Document.from_edus(f"moths-{number}", EDUS * 30) for number in range(300)]
+    write_documents(big, world / "big.jsonl")
+    cases = {
+        "genrst convert big.jsonl - --to jsonl | head -1 | wc -l": (0, "1\n", ""),
+        "genrst info moths.json | true": (0, "", ""),
+        "genrst convert - - --from json --to edus <&-": (1, "", "genrst: standard input must be open, was: closed\n"),
+        "genrst info moths.json >&-": (1, "", "genrst: standard output must be open, was: closed\n"),
+        "genrst convert moths.json - --to dis >&-": (1, "", "genrst: standard output must be open, was: closed\n"),
+        "genrst convert moths.json out.dis >&- && test -s out.dis": (0, "", ""),
+        "genrst evaluate moths.json moths.rs3 2>&- | head -1 | cut -c 1-12": (0, "documents: 1\n", ""),
+        "genrst info missing 2>&-": (1, "", ""),
+        "genrst convert big.jsonl - --to jsonl >/dev/full": (
+            1,
+            "",
+            "genrst: standard input or output: No space left on device\n",
+        ),
+    }
+    results = {command: shell(command, world) for command in cases}
+    found = {command: (result.returncode, result.stdout, result.stderr) for command, result in results.items()}
+    assert found == cases
+
+
+def test_output_in_poor_encodings(world: Path):
+    write(Document.from_edus("ü", ["ein", "Käfer"], Unit("Lösung", "NN", (Leaf(0), Leaf(1)))), world / "käfer.json")
+    result = shell("PYTHONIOENCODING=ascii genrst info käfer.json", world)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "L\\xf6sung" in result.stdout
+    # Files are UTF-8, wherever they go.
+    result = shell("PYTHONIOENCODING=ascii genrst convert käfer.json - --to edus", world)
+    assert (result.stdout, result.stderr) == ("ein\nKäfer\n", "")
+
+
+def test_no_progress_bar_in_a_pipe(world: Path):
+    result = shell("genrst convert two.jsonl out --to json && genrst info out && genrst evaluate out out", world)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_progress_bar_on_a_terminal(world: Path):
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (24, 80))
+    command = [sys.executable, "-m", "genrst.cli.main", "info", "moths.json"]
+    result = subprocess.run(command, cwd=world, stdout=subprocess.PIPE, stderr=end, check=False)
+    assert result.returncode == 0
+    is_written, _, _ = select.select([terminal], [], [], 5)
+    assert is_written
+    shown = os.read(terminal, 10_000).decode()
+    os.close(end)
+    os.close(terminal)
+    assert "reading:" in shown
+    assert "documents" in result.stdout.decode()
+    assert "reading:" not in result.stdout.decode()
+
+
+@pytest.mark.parametrize(("library", "extra"), [("torch", "model"), ("spacy", "text"), ("pyarrow", "parquet")])
+@pytest.mark.usefixtures("world")
+def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypatch, capsys):
+    def fail(_arguments: object) -> int:
+        raise ModuleNotFoundError(f"No module named {library!r}", name=library)
+
+    monkeypatch.setattr(VERBS["info"], "run", fail)
+    assert main(["info", "moths.json"]) == 1
+    assert capsys.readouterr().err == f"genrst: this needs {library}: pip install 'genrst[{extra}]'\n"

@@ -1,0 +1,213 @@
+"""`genrst render`: every format, options, folders and pipes, and one line for whatever goes wrong."""
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from genrst.document import Document
+from genrst.formats.files import write, write_documents
+from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+from genrst.rendering.page import render_html
+from genrst.rendering.styles import Style
+from genrst.rendering.svg import render_svg
+from genrst.rendering.terminal import render_text
+from genrst.trees.node import Leaf, Unit
+from tests.cli.program import call, give_input, shell
+
+EDUS = ["Though small,", "bees dance,", "hum,", "and work."]
+LIST = Unit("joint-list", "NNN", (Leaf(1), Leaf(2), Leaf(3)))
+BEES = Document.from_edus("bees", EDUS, Unit("adversative-concession", "SN", (Leaf(0), LIST)))
+PAIR = Unit("joint-list", "NN", (Leaf(2), Leaf(3)))
+OTHER = replace(BEES, tree=Unit("adversative-contrast", "NNN", (Leaf(0), Leaf(1), PAIR)))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(BEES, tmp_path / "bees.json")
+    write(OTHER, tmp_path / "other.json")
+    write(Document.from_edus("bees", EDUS), tmp_path / "segmented.json")
+    write(
+        Document.from_edus("ants", ["Ants", "march."], Unit("joint", "NN", (Leaf(0), Leaf(1)))), tmp_path / "ants.json"
+    )
+    write_documents([BEES, replace(BEES, id="wasps")], tmp_path / "two.jsonl")
+    write_documents([BEES, BEES], tmp_path / "same.jsonl")
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_every_format(folder: Path, capsys: pytest.CaptureFixture[str]):
+    expected = {"svg": render_svg(BEES), "html": render_html(BEES), "txt": render_text(BEES)}
+    for suffix, content in expected.items():
+        outcome = call(capsys, "render", "bees.json", f"new/bees.{suffix}")
+        assert (outcome.status, outcome.output, outcome.messages) == (0, "", [])
+        assert (folder / "new" / f"bees.{suffix}").read_text(encoding="utf-8") == content
+        outcome = call(capsys, "render", "bees.json", "-", "--to", suffix)
+        assert (outcome.status, outcome.output) == (0, content)
+    assert call(capsys, "render", "bees.json", "BEES.SVG").status == 0
+    assert (folder / "BEES.SVG").read_text(encoding="utf-8") == expected["svg"]
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF-")])
+def test_images(folder: Path, capsys: pytest.CaptureFixture[str], suffix: str, start: bytes):
+    pytest.importorskip("matplotlib")
+    assert call(capsys, "render", "bees.json", f"bees.{suffix}").status == 0
+    assert (folder / f"bees.{suffix}").read_bytes().startswith(start)
+    piped = subprocess.run(
+        [sys.executable, "-m", "genrst.cli.main", "render", "bees.json", "-", "--to", suffix, "--style", "compact"],
+        capture_output=True,
+        check=True,
+    )
+    assert piped.stdout.startswith(start)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("style", ["classic", "compact"])
+def test_styles(capsys: pytest.CaptureFixture[str], style: Style):
+    for suffix, content in {"svg": render_svg(BEES, style), "html": render_html(BEES, style)}.items():
+        outcome = call(capsys, "render", "bees.json", "-", "--to", suffix, "--style", style)
+        assert (outcome.status, outcome.output) == (0, content)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_width_of_text(capsys: pytest.CaptureFixture[str]):
+    for width in ("40", "60"):
+        outcome = call(capsys, "render", "bees.json", "-", "--to", "txt", "--width", width)
+        assert outcome.output == render_text(BEES, int(width))
+
+
+@pytest.mark.usefixtures("folder")
+def test_documents_without_a_tree(capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "render", "segmented.json", "-", "--to", "txt")
+    assert (outcome.status, outcome.output.splitlines()) == (0, [f"{n} {edu}" for n, edu in enumerate(EDUS, 1)])
+
+
+def test_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    give_input(monkeypatch, (folder / "bees.json").read_bytes())
+    outcome = call(capsys, "render", "-", "-", "--from", "json", "--to", "svg")
+    assert (outcome.status, outcome.output) == (0, render_svg(BEES))
+
+
+def test_folders(folder: Path, capsys: pytest.CaptureFixture[str]):
+    write(BEES, folder / "in" / "insects" / "bees.rs3")
+    write(replace(BEES, id="a"), folder / "in" / "a.json")
+    (folder / "in" / "broken.json").write_text("{", encoding="utf-8")
+    outcome = call(capsys, "render", "in", "out", "--to", "svg")
+    assert outcome.status == 1
+    assert [line.split(":")[1] for line in outcome.messages] == [" in/broken.json"]
+    made = sorted(str(path.relative_to(folder / "out")) for path in (folder / "out").rglob("*.*"))
+    assert made == ["a.svg", "insects/bees.svg"]
+    assert call(capsys, "render", "two.jsonl", "two/", "--to", "html").status == 0
+    assert sorted(path.name for path in (folder / "two").iterdir()) == ["bees.html", "wasps.html"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_differences(capsys: pytest.CaptureFixture[str]):
+    names = "bees.json", "other.json"
+    expected = {
+        ("--to", "html"): render_difference_html(BEES, OTHER, names=names),
+        ("--to", "svg"): render_difference_svg(BEES, OTHER, names=names),
+        ("--to", "svg", "--labels", "fine"): render_difference_svg(BEES, OTHER, "fine", names),
+        ("--to", "svg", "--style", "compact"): render_difference_svg(BEES, OTHER, names=names),
+    }
+    for options, content in expected.items():
+        outcome = call(capsys, "render", "bees.json", "-", *options, "--against", "other.json")
+        assert (outcome.status, outcome.messages, outcome.output) == (0, [], content)
+
+
+def test_differences_of_folders_are_paired_by_id(folder: Path, capsys: pytest.CaptureFixture[str]):
+    write_documents([replace(OTHER, id="wasps"), OTHER], folder / "predicted.jsonl")
+    assert call(capsys, "render", "two.jsonl", "out", "--to", "svg", "--against", "predicted.jsonl").status == 0
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["bees.svg", "wasps.svg"]
+    outcome = call(capsys, "render", "two.jsonl", "half", "--to", "svg", "--against", "other.json")
+    assert outcome.status == 1
+    assert outcome.messages == ["genrst: other.json: there must be a document 'wasps' to compare with, was: none"]
+    assert [path.name for path in (folder / "half").iterdir()] == ["bees.svg"]
+
+
+def test_one_document_is_compared_with_one_whatever_their_names(folder: Path, capsys: pytest.CaptureFixture[str]):
+    write(replace(OTHER, id="other"), folder / "renamed.json")
+    outcome = call(capsys, "render", "bees.json", "out.svg", "--against", "renamed.json")
+    assert (outcome.status, outcome.messages) == (0, [])
+
+
+BREAKAGES = [
+    ("render", 2, "the following arguments are required: IN, OUT"),
+    ("render missing.json out.svg", 1, "missing.json: No such file or directory"),
+    ("render broken.json out.svg", 1, "broken.json:1: the text must be JSON"),
+    ("render empty.jsonl out.svg", 1, "empty.jsonl: there must be a document to draw, was: none"),
+    ("render bees.json out.gif", 2, "a picture must end in one of .svg, .html, .png, .pdf, .txt, was: out.gif"),
+    ("render bees.json out", 2, "a folder has no suffix, so --to FORMAT is needed"),
+    ("render bees.json -", 2, "standard output has no suffix, so --to FORMAT is needed"),
+    ("render bees.json - --to rs3", 2, "--to must be one of svg, html, png, pdf, txt, was: rs3"),
+    ("render bees.json out.svg --to svg", 2, "--to must go with a folder or standard output (-), was: out.svg"),
+    ("render - out.svg", 2, "standard input has no suffix, so --from FORMAT is needed"),
+    ("render bees.json out.svg --from json", 2, "--from must go with standard input (-), was: bees.json"),
+    ("render bees.json out.svg --style baroque", 2, "argument --style: invalid choice: 'baroque'"),
+    ("render bees.json out.txt --style classic", 2, "--style must go with a picture, was: .txt"),
+    ("render bees.json out.svg --width 60", 2, "--width must go with .txt, was: .svg"),
+    ("render bees.json out.txt --width wide", 2, "argument --width: invalid int value: 'wide'"),
+    ("render bees.json out.svg --labels fine", 2, "--labels must go with --against"),
+    ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),
+    ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
+    ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
+    ("render bees.json out.svg --against segmented.json", 1, "bees: a compared document must have a tree"),
+    ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
+    ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: documents must have different ids"),
+    ("render bees.json out.svg --against empty.jsonl", 1, "there must be a document 'bees' to compare with, was: none"),
+    ("render two.jsonl out.svg", 2, "a .svg file holds one document, was: 2; draw them into a folder"),
+    ("render bees.json bees.json/out.svg", 1, "bees.json/out.svg: cannot be written: "),
+]
+
+
+@pytest.mark.parametrize(("line", "status", "message"), BREAKAGES, ids=[line for line, _, _ in BREAKAGES])
+def test_whatever_goes_wrong_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str, status: int, message: str
+):
+    before = contents(folder)
+    outcome = call(capsys, *line.split(" "))
+    assert outcome.status == status
+    assert len(outcome.messages) == 1, outcome.messages
+    assert outcome.messages[0].startswith("genrst: ")
+    assert message in outcome.messages[0]
+    assert outcome.output == ""
+    assert contents(folder) == before
+
+
+def test_a_picture_never_overwrites_its_source(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "bees.txt").write_text("Bees dance,\nhum.\n", encoding="utf-8")
+    before = contents(folder)
+    outcome = call(capsys, "render", "bees.txt", "bees.txt")
+    assert (outcome.status, outcome.messages) == (2, ["genrst: bees.txt: OUT must not overwrite a file of IN"])
+    assert contents(folder) == before
+
+
+def on_a_terminal(folder: Path, *options: str, **environment: str) -> str:
+    """What the program prints to a terminal of 50 columns."""
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (24, 50))
+    command = [sys.executable, "-m", "genrst.cli.main", "render", "bees.json", "-", "--to", "txt", *options]
+    variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    subprocess.run(command, cwd=folder, stdout=end, env=variables | environment, check=True)
+    os.close(end)
+    printed = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    return printed.replace("\r\n", "\n")
+
+
+def test_colours_only_on_a_terminal(folder: Path):
+    assert on_a_terminal(folder) == render_text(BEES, 50, colour=True)
+    assert on_a_terminal(folder, "--width", "60") == render_text(BEES, 60, colour=True)
+    assert on_a_terminal(folder, NO_COLOR="1") == render_text(BEES, 50)
+    assert shell("genrst render bees.json - --to txt | cat", folder).stdout == render_text(BEES)

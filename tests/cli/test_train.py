@@ -1,0 +1,199 @@
+"""`genrst train` on a corpus of three tiny documents, as people call it."""
+
+import random
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+
+import pytest
+
+from genrst.formats.files import write
+from genrst.model.storage import load_model
+from genrst.text import pipeline
+from genrst.training.data import load_prepared
+from genrst.training.dev import evaluate_greedily, parseval_f1
+from genrst.training.run import read_log
+from genrst.training.run_config import load_config
+from genrst.training.trainer import Record
+from genrst.trees.node import relabel
+from tests.cli.workspace import Workspace, make_workspace, names, timeless
+from tests.training.samples import make_document
+
+FILES = ["checkpoint.safetensors", "config.toml", "curve.svg", "log.jsonl", "model"]
+RUN = Path("runs/tiny")
+PREPARED = ["--prepared", "features.npz"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
+    monkeypatch.chdir(tmp_path)
+    return make_workspace(tmp_path, capsys)
+
+
+def forbid_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str | None = None) -> None:
+        raise AssertionError(f"pipeline {name} was asked for")
+
+    monkeypatch.setattr(pipeline, "load_pipeline", fail)
+
+
+def best_record(run: Path, aspect: str) -> Record:
+    return max(read_log(run / "log.jsonl"), key=lambda record: record.dev_scores[aspect])
+
+
+def scores_line(scores: dict[str, float]) -> str:
+    return " ".join(f"{aspect} {scores[aspect]:.2f}" for aspect in "SNRF")
+
+
+def test_from_a_corpus_to_a_model(here: Workspace):
+    found = here.train("--set", "training.max_epochs=4")
+    assert found.status == 0
+    assert names(RUN) == FILES
+    assert names(RUN / "model") == ["config.json", "parser.json", "symbols.json", "weights.safetensors"]
+    assert load_config(RUN / "config.toml") == load_config(Path("tiny.toml"), ["training.max_epochs=4"])
+
+    (features,) = Path("cache").iterdir()
+    assert found.messages[0] == f"genrst: prepared features: {features} (new)"
+    records = read_log(RUN / "log.jsonl")
+    assert [record.epoch for record in records] == [1, 2, 3, 4]
+    for line, record in zip(found.messages[1:-1], records, strict=True):
+        assert line.startswith(f"genrst: seed 1 epoch {record.epoch}: loss {record.train_loss:.3f}, dev loss ")
+        assert (" best " in line) == record.is_best
+    best = best_record(RUN, "F")
+    assert found.messages[-1] == f"genrst: seed 1: best epoch {best.epoch}, {scores_line(best.dev_scores)}"
+
+    model, prepared = load_model(RUN / "model"), load_prepared(features)
+    assert parseval_f1(evaluate_greedily(model.network, model.symbols, prepared.dev)) == best.dev_scores
+    assert [example.n_edus for example in prepared.dev] == [3, 4, 4]
+    assert "nsubj" in model.symbols.deprels.symbols, "syntax is spaCy's"
+
+
+def test_features_are_prepared_once(here: Workspace, monkeypatch: pytest.MonkeyPatch):
+    """Later runs need no spaCy, and are the first run again, rounded vectors and all."""
+    rng = random.Random(1)
+    rows = [f"{word} {' '.join(f'{rng.gauss(0, 1):.9f}' for _ in range(8))}\n" for word in ("the", "ferry", "fog")]
+    Path("vectors.txt").write_text("".join(rows))
+    options = ["--set", "data.vectors=vectors.txt"]
+    first = here.train(*options)
+    assert first.status == 0
+    assert first.messages[0].startswith("genrst: word vectors: vectors.txt, ")
+    assert first.messages[1].endswith(" (new)")
+
+    forbid_spacy(monkeypatch)
+    again = here.train(*options, "--output", "again")
+    assert again.status == 0
+    assert again.messages[0] == first.messages[1].removesuffix(" (new)")
+    assert timeless(Path("again")) == timeless(RUN)
+    with pytest.raises(AssertionError, match="was asked for"):
+        here.train("--set", "data.min_count=2", "--output", "other")
+
+
+def test_preparing_only(here: Workspace, monkeypatch: pytest.MonkeyPatch):
+    """The file is all that another machine needs: no corpus, no spaCy."""
+    before = names(here.folder)
+    found = here.train("--prepare-only", "--cache", "features")
+    assert found.status == 0
+    assert names(here.folder) == sorted([*before, "features"]), "nothing was trained"
+    assert [found.output] == [f"{path}\n" for path in Path("features").iterdir()]
+
+    forbid_spacy(monkeypatch)
+    shutil.rmtree("corpus")
+    found = here.train("--prepared", found.output.strip())
+    assert found.status == 0
+    assert found.messages[0].startswith("genrst: seed 1 epoch 1")
+    assert names(RUN) == FILES
+
+
+@pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
+def test_genres(here: Workspace):
+    """Training and silver documents are chosen by them, and what they alone have is not among the symbols."""
+    write_genres(here.folder / "corpus" / "train", "news", "bio", "bio")
+    write_genres(here.folder / "corpus" / "dev", "bio", "news", "essay")
+    write_genres(here.folder / "silver", "bio", "bio", "news")
+    options = ["--prepare-only", "--set", "data.silver=silver"]
+    every, news = (
+        load_prepared(Path(here.train(*options, "--set", f"data.genres={genres}").output.strip()))
+        for genres in ("[]", '["news"]')
+    )
+    assert [len(examples) for examples in (every.train, every.dev, every.silver)] == [3, 3, 3]
+    assert [example.id for example in news.train] == ["tiny-0"]
+    assert [example.id for example in news.dev] == ["tiny-0", "tiny-1", "tiny-2"]
+    assert [example.id for example in news.silver] == ["tiny-2"]
+    assert "warehouse" in every.symbols.words.symbols
+    assert "warehouse" not in news.symbols.words.symbols
+    found = here.train("--set", 'data.genres=["news", "essay"]')
+    assert (found.status, found.messages) == (
+        1,
+        ["genrst: data.genres: a genre must be one of bio, news, was: 'essay'"],
+    )
+
+
+def write_genres(folder: Path, *genres: str) -> None:
+    for number, genre in enumerate(genres):
+        document = replace(make_document(number), tokens=(), sentences=(), metadata={"genre": genre})
+        write(document, folder / f"tiny-{number}.json")
+
+
+def test_the_corpus_own_syntax(here: Workspace):
+    for number in range(3):
+        for split in ("train", "dev"):
+            write(make_document(number), here.folder / "corpus" / split / f"tiny-{number}.json")
+    assert here.train("--set", "data.syntax=corpus").status == 0
+    assert load_model(RUN / "model").symbols.deprels.symbols == ("<none>", "<unk>", "dep")
+
+
+@pytest.mark.parametrize("kind", ["generative", "discriminative"])
+def test_resuming(here: Workspace, kind: str):
+    three = [*PREPARED, "--set", f"model.kind={kind}"]
+    four = [*three, "--set", "training.max_epochs=4"]
+    assert here.train(*four, "--output", "whole").status == 0
+    assert here.train(*three, "--resume", "auto").status == 0, "nothing to resume is a start"
+    assert here.train(*three).status == 2, "a run is never overwritten"
+    found = here.train(*four, "--resume", "auto")
+    assert found.status == 0
+    assert [line.split(":")[1] for line in found.messages] == [" seed 1 epoch 4", " seed 1"], "three epochs were done"
+    # As text: the perplexity of a discriminative model is nan, which is not equal to itself.
+    assert repr(timeless(RUN)) == repr(timeless(Path("whole")))
+
+    found = here.train(*four, "--resume", str(RUN / "checkpoint.safetensors"), "--output", "copy")
+    assert (found.status, found.messages) == (0, []), "a finished run has no epochs left to do"
+
+
+def test_several_seeds(here: Workspace):
+    seeds = (3, 5, 8)
+    found = here.train(*PREPARED, "--set", "training.seeds=[3, 5, 8]", "--set", "training.select=S")
+    assert found.status == 0
+    assert names(RUN) == ["curve.svg", "seed-3", "seed-5", "seed-8"]
+    assert all(names(RUN / f"seed-{seed}") == [name for name in FILES if name != "curve.svg"] for seed in seeds)
+    best = [best_record(RUN / f"seed-{seed}", "S") for seed in seeds]
+    spread = {aspect: [record.dev_scores[aspect] for record in best] for aspect in "SNRF"}
+    assert found.messages[-4:] == [
+        *(
+            f"genrst: seed {seed}: best epoch {record.epoch}, {scores_line(record.dev_scores)}"
+            for seed, record in zip(seeds, best, strict=True)
+        ),
+        "genrst: mean ± spread: " + " ".join(f"{a} {mean(v):.2f} ± {stdev(v):.2f}" for a, v in spread.items()),
+    ]
+    assert len({record.train_loss for record in best}) == 3, "seeds are different runs"
+
+
+@pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
+def test_labels_that_only_dev_has_are_a_warning(here: Workspace):
+    document = make_document(0)
+    assert document.tree is not None
+    changed = replace(document, tree=relabel(document.tree, lambda name: "mode" if name == "context" else name))
+    write(changed, here.folder / "corpus" / "dev" / "tiny-0.json")
+    found = here.train()
+    assert found.status == 0
+    unseen = "labels of dev that training never shows, so no tree will have them: RE(mode, NS)"
+    assert [line for line in found.messages if "warning" in line] == [f"genrst: warning: {unseen}"]
+
+
+def test_without_matplotlib_there_is_no_picture_but_a_model(here: Workspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    found = here.train(*PREPARED)
+    assert found.status == 0
+    assert found.messages[-1] == "genrst: no learning curve: pictures need matplotlib: pip install 'genrst[plot]'"
+    assert names(RUN) == [name for name in FILES if name != "curve.svg"]

@@ -1,0 +1,188 @@
+"""Whatever is wrong with the options, the corpus or the machine: one line, and no traceback."""
+
+import contextlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genrst.document import Document, Span
+from genrst.errors import CorpusFormatError
+from genrst.formats.files import write
+from genrst.training.data import load_prepared, save_prepared
+from genrst.trees.node import Leaf
+from tests.cli.program import call
+from tests.cli.workspace import Workspace, make_workspace, names
+from tests.training.samples import prepare_samples
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
+    monkeypatch.chdir(tmp_path)
+    return make_workspace(tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "status"),
+    [
+        ("--set training.epochs=3", "tiny.toml: training.epochs: the key must be one of seeds, batch_documents, ", 1),
+        ("--set model.unit_size=big", "tiny.toml: model.unit_size: the value must be of type int, was: 'big'", 1),
+        ("--set model.unit_size=0", "tiny.toml: model.unit_size: the value must be 1 or more, was: 0", 1),
+        ("--set training.clip", "a change must have the form table.key=value, was: 'training.clip'", 1),
+        ("--set data.path=nowhere", "nowhere: no such file or folder", 1),
+        ("--set data.train_split=all", "corpus/all: a split of a plain folder must be a subfolder of that name", 1),
+        ("--set data.corpus=ptb", "a corpus must be one of gum, rstdt, amalgum, files, was: 'ptb'", 2),
+        ("--set data.inventory=ptb", "an inventory must be one of rstdt, gum, open, was: 'ptb'", 2),
+        ("--set data.vectors=none.txt", "none.txt: No such file or directory", 1),
+        ("--set data.pipeline=none", "the spaCy pipeline must be installed or a folder", 1),
+        ("--set data.syntax=corpus", "tiny-0: data.syntax = corpus needs the corpus' own tokens, there are none", 1),
+        (
+            "--set data.genres=['news']",
+            "data.genres: a genre must be one of those of the training documents, which ",
+            1,
+        ),
+        ("--set data.genres=news", "tiny.toml: data.genres: the value must be a list, was: 'news'", 1),
+        ("--prepared none.npz", "none.npz: the file must hold prepared features, was: ", 1),
+        ("--prepared tiny.toml", "tiny.toml: the file must hold prepared features, was: ", 1),
+        ("--prepared features.npz --resume none", "none: the checkpoint cannot be read: ", 1),
+        ("--prepared features.npz --output tiny.toml", "tiny.toml/config.toml: cannot be written: ", 1),
+        ("--resume x --set training.seeds=[1,2]", "--resume PATH is for one seed; use --resume auto for several", 2),
+        ("--device tpu", "argument --device: invalid choice: 'tpu'", 2),
+    ],
+)
+def test_wrong_options(here: Workspace, options: str, message: str, status: int):
+    found = here.train(*options.split())
+    assert found.status == status
+    assert len(found.messages) == 1
+    assert found.messages[0].startswith(f"genrst: {message}")
+
+
+def test_a_configuration_that_is_not_there(here: Workspace):
+    assert call(here.capsys, "train", "none.toml").messages == ["genrst: none.toml: No such file or directory"]
+    (here.folder / "bad.toml").write_text("[data\n")
+    (line,) = call(here.capsys, "train", "bad.toml").messages
+    assert line.startswith("genrst: bad.toml: the file must be TOML, was: ")
+
+
+@pytest.mark.parametrize("batch_documents", [1, 3])
+def test_a_loss_that_is_no_number(here: Workspace, batch_documents: int):
+    """In the midst of an epoch, or after its only step, when just dev shows it. Nothing of it is kept."""
+    options = ["--set", "training.learning_rate=1e25", "--set", f"training.batch_documents={batch_documents}"]
+    found = here.train("--prepared", "features.npz", *options)
+    assert (found.status, found.messages) == (1, ["genrst: the loss must be a number, was: nan in epoch 1"])
+    assert names(Path("runs/tiny")) == ["config.toml", "log.jsonl"]
+    assert Path("runs/tiny/log.jsonl").read_text() == ""
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("features") / "features.npz"
+    save_prepared(prepare_samples(), path)
+    return path
+
+
+@given(st.floats(0, 1), st.binary(max_size=4), st.integers(0, 40))
+def test_features_damaged_anywhere(features, place, inserted, n_removed):
+    """An error of ours or, where the damage hits nothing that is read, none."""
+    content = features.read_bytes()
+    at = int(place * len(content))
+    damaged = features.with_name("damaged.npz")
+    damaged.write_bytes(content[:at] + inserted + content[at + n_removed :])
+    with contextlib.suppress(CorpusFormatError):
+        load_prepared(damaged)
+
+
+def change(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def empty_split(corpus: Path) -> str:
+    shutil.rmtree(corpus / "dev")
+    (corpus / "dev").mkdir()
+    return "corpus/dev: the folder must hold files with trees (.dis, .rs3, .rs4, .json, .jsonl), was: none"
+
+
+def file_without_documents(corpus: Path) -> str:
+    empty_split(corpus)
+    (corpus / "dev" / "none.jsonl").touch()
+    return "corpus: split 'dev' must have a document, was: none"
+
+
+def tree_of_other_edus(corpus: Path) -> str:
+    children = [{"edu": 0}, {"edu": 1}]
+    change(corpus / "train" / "tiny-1.json", tree={"relation": "joint", "nuclearity": "NN", "children": children})
+    return "corpus/train/tiny-1.json: the tree must cover the EDUs 0–3, was: 0–1"
+
+
+def no_tree(corpus: Path) -> str:
+    change(corpus / "dev" / "tiny-2.json", tree=None)
+    return "tiny-2: a document must have a tree to train or evaluate on"
+
+
+def no_text(corpus: Path) -> str:
+    change(corpus / "train" / "tiny-2.json", text=None)
+    return "tiny-2: a document must have its text to be annotated"
+
+
+def no_words(corpus: Path) -> str:
+    write(Document("blank", "   ", (Span(0, 3),), Leaf(0)), corpus / "train" / "blank.json")
+    return "blank: a document must have text and tokens to be prepared"
+
+
+def no_json(corpus: Path) -> str:
+    (corpus / "train" / "tiny-0.json").write_text('{"id": ')
+    return "corpus/train/tiny-0.json:1: the text must be JSON, was: "
+
+
+def no_unicode(corpus: Path) -> str:
+    change(corpus / "train" / "tiny-0.json", text="\ud800" * 60)
+    return "tiny-0: spaCy cannot read the text: "
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [empty_split, file_without_documents, tree_of_other_edus, no_tree, no_text, no_words, no_json, no_unicode],
+)
+def test_wrong_corpora(here: Workspace, damage: Callable[[Path], str]):
+    message = damage(here.folder / "corpus")
+    found = here.train()
+    assert found.status == 1
+    assert len(found.messages) == 1
+    assert found.messages[0].startswith(f"genrst: {message}")
+    assert not Path("runs").exists()
+
+
+def test_vectors_of_another_width(here: Workspace):
+    Path("vectors.txt").write_text("the 1 2 3\n")
+    found = here.train("--set", "data.vectors=vectors.txt")
+    assert found.status == 1
+    assert found.messages[-1] == "genrst: model.word_size: must be the width of the vectors, 3, or less, was: 8"
+    assert len(found.messages) == 3, "after what was said about vectors and features"
+
+
+def test_a_gpu_that_is_not_there(here: Workspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    found = here.train("--prepared", "features.npz", "--device", "cuda")
+    assert found.status == 2
+    assert found.messages == [
+        "genrst: a device must be auto, cpu, or a GPU that PyTorch can use here (cuda), was: 'cuda'"
+    ]
+    assert here.train("--prepared", "features.npz", "--device", "auto").status == 0
+
+
+def test_a_run_that_exists_is_refused_before_anything_is_done(here: Workspace):
+    """Not after features are prepared, and not after the other seeds are trained."""
+    checkpoint = Path("runs/tiny/seed-2/checkpoint.safetensors")
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    found = here.train("--set", "training.seeds=[1, 2]")
+    assert found.status == 2
+    rule = "--resume auto goes on with it, --output starts another"
+    assert found.messages == [f"genrst: runs/tiny/seed-2 holds a run already: {rule}"]
+    assert names(Path("runs/tiny")) == ["seed-2"]
+    assert not Path("cache").exists()

@@ -1,0 +1,155 @@
+"""Files are written as rstWeb expects them, and read back as the document they came from."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from genrst.document import Document
+from genrst.errors import CorpusWarning
+from genrst.formats.rs3_reader import read_rs3
+from genrst.formats.rs3_writer import write_rs3, write_rs4
+from genrst.formats.rs3_xml import FORBIDDEN
+from genrst.trees.node import SPAN, Leaf, Tree, Unit, fold, units
+from tests.strategies import RELATIONS, binary_trees, documents, nary_trees
+
+PATH = Path("random.rs3")
+
+
+def written_and_read(document: Document) -> Document:
+    return read_rs3(write_rs3(document).encode(), PATH)
+
+
+def with_tree(tree: Tree) -> Document:
+    return Document.from_edus("random", [f"edu {edu}" for edu in range(tree.stop)], tree)
+
+
+@given(documents())
+def test_round_trip(document: Document):
+    assume(not FORBIDDEN.search(document.text or ""))
+    assert written_and_read(document) == document
+    assert read_rs3(write_rs4(document).encode(), PATH) == document
+
+
+@given(documents(binary_trees()))
+def test_round_trip_of_binary_trees(document: Document):
+    assume(not FORBIDDEN.search(document.text or ""))
+    assert written_and_read(document) == document
+
+
+@st.composite
+def mixed_trees(draw: st.DrawFn) -> Tree:
+    """A tree in which any child may be a nucleus or a satellite, with any relation."""
+
+    def mixed(_unit: Unit, children: list[Tree]) -> Tree:
+        letters = draw(st.text("NS", min_size=len(children), max_size=len(children)).filter(lambda text: "N" in text))
+        relations = [draw(st.sampled_from(RELATIONS)) for _ in children]
+        if letters.count("N") == 1:
+            relations[letters.index("N")] = SPAN
+        return Unit.from_relations(relations, letters, children)
+
+    return fold(draw(nary_trees()), lambda leaf: leaf, mixed)
+
+
+def satellite_relations(tree: Tree | None) -> list[str]:
+    assert tree is not None
+    labels = [label for unit in units(tree) for label in zip(unit.nuclearity, unit.relations, strict=True)]
+    return sorted(relation for letter, relation in labels if letter == "S")
+
+
+@given(mixed_trees())
+def test_units_of_any_nuclearity_can_be_written(tree: Tree):
+    once = written_and_read(with_tree(tree))
+    assert len(once.edus) == tree.stop
+    assert satellite_relations(once.tree) == satellite_relations(tree)
+    assert written_and_read(once) == once
+
+
+MIXED = {
+    "satellite after nuclei": (
+        Unit.from_relations(("list", "list", "cause"), "NNS", (Leaf(0), Leaf(1), Leaf(2))),
+        Unit("cause", "NS", (Unit("list", "NN", (Leaf(0), Leaf(1))), Leaf(2))),
+    ),
+    "satellite between nuclei": (
+        Unit.from_relations(("list", "cause", "list"), "NSN", (Leaf(0), Leaf(1), Leaf(2))),
+        Unit.from_relations(("list", "cause", "list"), "NSN", (Leaf(0), Leaf(1), Leaf(2))),
+    ),
+    "satellite between nuclei that would read as a nucleus": (
+        Unit.from_relations(("list", "list", "list"), "NSN", (Leaf(0), Leaf(1), Leaf(2))),
+        Unit("list", "NN", (Unit("list", "NS", (Leaf(0), Leaf(1))), Leaf(2))),
+    ),
+    "nuclei with different relations": (
+        Unit.from_relations(("list", "contrast"), "NN", (Leaf(0), Leaf(1))),
+        Unit.from_relations(("list", "contrast"), "NN", (Leaf(0), Leaf(1))),
+    ),
+}
+
+
+@pytest.mark.parametrize(("tree", "expected"), MIXED.values(), ids=MIXED.keys())
+def test_mixed_units(tree: Tree, expected: Tree):
+    assert written_and_read(with_tree(tree)).tree == expected
+
+
+def test_layout_of_a_file():
+    pair = Unit("joint", "NN", (Leaf(0), Leaf(1)))
+    tree = Unit("cause", "NS", (pair, Unit("joint", "SN", (Leaf(2), Leaf(3)))))
+    document = Document.from_edus("sample", ["a < b & c", 'said "d"', "e", ""], tree)
+    assert write_rs3(document).split("\n") == [
+        "<rst>",
+        "\t<header>",
+        "\t\t<relations>",
+        '\t\t\t<rel name="cause" type="rst"/>',
+        '\t\t\t<rel name="joint" type="multinuc"/>',
+        '\t\t\t<rel name="joint" type="rst"/>',
+        "\t\t</relations>",
+        "\t</header>",
+        "\t<body>",
+        '\t\t<segment id="1" parent="6" relname="joint">a &lt; b &amp; c</segment>',
+        '\t\t<segment id="2" parent="6" relname="joint">said "d"</segment>',
+        '\t\t<segment id="3" parent="4" relname="joint">e</segment>',
+        '\t\t<segment id="4" parent="7" relname="span"></segment>',
+        '\t\t<group id="5" type="span"/>',
+        '\t\t<group id="6" type="multinuc" parent="5" relname="span"/>',
+        '\t\t<group id="7" type="span" parent="6" relname="cause"/>',
+        "\t</body>",
+        "</rst>",
+        "",
+    ]
+
+
+def test_satellite_named_like_the_nuclei_it_belongs_to_gets_a_group_between():
+    tree = Unit("joint", "NS", (Unit("joint", "NN", (Leaf(0), Leaf(1))), Leaf(2)))
+    text = write_rs3(with_tree(tree))
+    assert '<group id="5" type="multinuc" parent="6" relname="span"/>' in text
+    assert '<segment id="3" parent="6" relname="joint">' in text
+    assert written_and_read(with_tree(tree)).tree == tree
+
+
+def test_without_tree():
+    document = Document.from_edus("random", ["one", "two"])
+    assert "parent" not in write_rs3(document)
+    assert written_and_read(document) == document
+
+
+def test_relation_names_with_special_characters():
+    for relation in ('<&">', "a\tb\nc", "'", "  wide  "):
+        document = with_tree(Unit(relation, "NS", (Leaf(0), Leaf(1))))
+        assert written_and_read(document) == document
+
+
+def test_forbidden_characters_are_replaced():
+    document = Document.from_edus("sample", ["a\x00b\ud800", "c\uffff"])
+    with pytest.warns(
+        CorpusWarning, match="^sample: 3 characters that XML does not allow were replaced by U"
+    ) as record:
+        text = write_rs3(document)
+    assert record[0].filename == __file__
+    assert read_rs3(text.encode(), PATH).edu_texts == ["a\ufffdb\ufffd", "c\ufffd"]
+
+
+def test_deep_tree():
+    tree: Tree = Leaf(0)
+    for edu in range(1, 2001):
+        tree = Unit("joint" if edu % 2 else "cause", "NN" if edu % 3 else "NS", (tree, Leaf(edu)))
+    assert written_and_read(with_tree(tree)).tree == tree

@@ -1,0 +1,151 @@
+"""genrst inside a spaCy pipeline."""
+
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+from genrst.document import Document
+from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
+from genrst.integrations.spacy import RstComponent, from_spacy, make
+from genrst.parser.parser import load
+from genrst.parser.stages import Failure
+from tests.parser.samples import PIPELINE, TEXT, check, write_ensemble, write_parser
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_parser(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def nlp(model: Path) -> Language:
+    nlp = spacy.load(PIPELINE)
+    nlp.add_pipe("genrst", config={"model": str(model)})
+    return nlp
+
+
+@pytest.mark.parametrize("text", [TEXT, "It rained,  so we \n\n stayed in.", "  Hello\n"])
+def test_a_doc(nlp: Language, text: str):
+    doc = nlp(text)
+    document = doc._.rst
+    check(document, text)
+    words = [token for token in doc if not token.is_space]
+    assert [(token.start, token.end) for token in document.tokens] == [(t.idx, t.idx + len(t)) for t in words]
+    assert [token.deprel for token in document.tokens] == [token.dep_ for token in words]
+    for token, word in zip(document.tokens, words, strict=True):
+        assert document.tokens[token.head].start == word.head.idx
+    assert {entity.label for entity in document.entities} == {entity.label_ for entity in doc.ents}
+    assert len(document.sentences) == len(list(doc.sents))
+
+
+def test_trees_are_those_of_the_parser(nlp: Language, model: Path):
+    """Where layout has no say in the sentences, a text comes out the same."""
+    text = "It rained, so we stayed in. Nobody was hurt, because the ferry stopped."
+    parsed = load(model)(text)
+    assert nlp(text)._.rst == parsed
+
+
+def test_an_ensemble(model: Path, tmp_path: Path):
+    write_parser(tmp_path / "other", kind="discriminative")
+    folder = write_ensemble(tmp_path, {"other": 2, str(model): 1})
+    nlp = spacy.load(PIPELINE)
+    nlp.add_pipe("genrst", config={"model": str(folder)})
+    text = "It rained, so we stayed in. Nobody was hurt, because the ferry stopped."
+    assert nlp(text)._.rst == load(folder)(text)
+
+
+def test_heads_that_are_white_space():
+    vocab = spacy.blank("en").vocab
+    words, heads = ["It", "\n\n", "rained", " ", "."], [1, 1, 2, 2, 3]
+    doc = Doc(vocab, words, [False] * 5, heads=heads, deps=["nsubj", "", "ROOT", "", "punct"])
+    assert [token.head for token in from_spacy(doc).tokens] == [0, 1, 2], "they count as roots"
+
+
+def test_a_stream(nlp: Language):
+    texts = ["", TEXT, " \n", "It rained, so we stayed in.", "Hello"] * 3
+    found = [doc._.rst for doc in nlp.pipe(texts, batch_size=4)]
+    alone = {text: nlp(text)._.rst for text in set(texts)}
+    assert [one and one.tree for one in found] == [alone[text] and alone[text].tree for text in texts]
+    assert found[0] is None
+    assert found[2] is None
+
+
+def test_a_stream_of_several_processes(nlp: Language):
+    texts = ["It rained, so we stayed in.", "", TEXT]
+    found = [doc._.rst for doc in nlp.pipe(texts, n_process=2, batch_size=1)]
+    assert [one and one.tree for one in found] == [(one := nlp(text)._.rst) and one.tree for text in texts]
+
+
+def test_docs_can_be_stored(nlp: Language):
+    doc = nlp(TEXT)
+    assert Doc(nlp.vocab).from_bytes(doc.to_bytes())._.rst == doc._.rst
+    stored = DocBin(docs=[doc], store_user_data=True)
+    (restored,) = DocBin().from_bytes(stored.to_bytes()).get_docs(nlp.vocab)
+    assert restored._.rst == doc._.rst
+    assert nlp.make_doc("Hello")._.rst is None
+
+
+def test_pipelines_can_be_stored(nlp: Language, tmp_path: Path):
+    nlp.to_disk(tmp_path / "pipeline")
+    restored = spacy.load(tmp_path / "pipeline")
+    assert restored.config["components"]["genrst"]["model"] == nlp.config["components"]["genrst"]["model"]
+    assert restored(TEXT)._.rst == nlp(TEXT)._.rst
+
+
+def test_settings(model: Path):
+    nlp = spacy.load(PIPELINE)
+    nlp.add_pipe("genrst", config={"model": str(model), "device": "cpu", "search": "word", "beam": 2})
+    component = nlp.get_pipe("genrst")
+    assert isinstance(component, RstComponent)
+    assert repr(component.parser) == "<Parser 'tiny': word search, beam 2>"
+    assert component.parser is component.parser
+
+
+def test_a_pipeline_without_a_parser(model: Path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("genrst", config={"model": str(model)})
+    with pytest.raises(MissingDependencyError, match="must come after a dependency parser"):
+        nlp("It rained.")
+    assert nlp("")._.rst is None
+
+
+def test_what_cannot_be_parsed_is_a_warning(nlp: Language, monkeypatch: pytest.MonkeyPatch):
+    component = nlp.get_pipe("genrst")
+    assert isinstance(component, RstComponent)
+
+    def fail(documents: list[Document]) -> list[Failure]:
+        return [Failure(document.id, GenrstError("no")) for document in documents]
+
+    monkeypatch.setattr(component.parser, "parse_annotated", fail)
+    with pytest.warns(ParserWarning, match="^no$"):
+        assert nlp("It rained.")._.rst is None
+
+
+def test_the_entry_point():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, name = project["entry-points"]["spacy_factories"]["genrst"].partition(":")
+    assert getattr(import_module(module), name) is make
+
+
+def test_spacy_finds_the_component_by_itself(tmp_path: Path, model: Path):
+    """As it does once the package is installed: by the entry point, without an import of ours."""
+    metadata = tmp_path / "installed-0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: installed\nVersion: 0\n")
+    (metadata / "entry_points.txt").write_text("[spacy_factories]\ngenrst = genrst.integrations.spacy:make\n")
+    program = (
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
+        f"import spacy; nlp = spacy.load({PIPELINE!r}); nlp.add_pipe('genrst', config=dict(model={str(model)!r}))\n"
+        "print(nlp('It rained.')._.rst)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("<Document 'text': ")

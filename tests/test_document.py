@@ -1,0 +1,106 @@
+"""Documents: offsets from texts, what is refused, and where EDUs stand."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genrst.document import Document, Span, Token
+from genrst.errors import TreeError
+from genrst.trees.node import Leaf, Unit
+from tests.strategies import documents
+
+EDUS = st.lists(st.text("ab \n", max_size=4), min_size=1, max_size=8)
+PAIR = Unit("joint", "NN", (Leaf(0), Leaf(1)))
+
+
+@given(EDUS, st.sets(st.integers(0, 7)))
+def test_offsets_from_texts(edus: list[str], starts: set[int]):
+    starts = {start for start in starts if start < len(edus)}
+    document = Document.from_edus("id", edus, paragraph_starts=starts)
+    assert document.text is not None
+    assert document.edu_texts == edus
+    gaps = [
+        document.text[left.end : right.start] for left, right in zip(document.edus, document.edus[1:], strict=False)
+    ]
+    assert gaps == ["\n\n" if number in starts else " " for number in range(1, len(edus))]
+    assert (document.edus[0].start, document.edus[-1].end) == (0, len(document.text))
+    if starts <= {0}:
+        assert document.paragraphs == ()
+    else:
+        firsts = sorted({0, *starts})
+        assert [paragraph.start for paragraph in document.paragraphs] == [
+            document.edus[first].start for first in firsts
+        ]
+        assert [p.end for p in document.paragraphs] == [document.edus[n - 1].end for n in [*firsts[1:], len(edus)]]
+
+
+def test_paragraphs_must_start_at_edus():
+    for starts, outside in (({2}, 2), ({1, 5, 9}, 5), ({-1}, -1)):
+        with pytest.raises(TreeError, match=f"must start at one of the 2 EDUs, was: {outside}"):
+            Document.from_edus("id", ["a", "b"], paragraph_starts=starts)
+    with pytest.raises(TreeError, match="at least one EDU"):
+        Document.from_edus("id", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"edus": ()}, "a document must have at least one EDU"),
+        ({"edus": (Span(-1, 2),)}, "EDU 0 must start at 0 or later, was: -1–2"),
+        ({"edus": (Span(0, 2), Span(1, 3))}, "EDU 1 must start at 2 or later, was: 1–3"),
+        ({"edus": (Span(2, 1),)}, "EDU 0 must start at 0 or later, was: 2–1"),
+        ({"edus": (Span(0, 5), Span(6, 8))}, "inside the text of 7 characters, the last ends at: 8"),
+        ({"tree": Leaf(0)}, "the tree must cover the EDUs 0–1, was: 0–0"),
+        ({"tree": Unit("joint", "NN", (Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, was: 1–2"),
+        ({"tree": Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, was: 0–2"),
+    ],
+)
+def test_what_is_refused(arguments: dict[str, Any], message: str):
+    fitting: dict[str, Any] = {"id": "id", "text": "abc def", "edus": (Span(0, 3), Span(4, 7)), "tree": PAIR}
+    Document(**fitting)
+    with pytest.raises(TreeError, match=message):
+        Document(**fitting | arguments)
+
+
+def test_without_text_only_offsets_count():
+    document = Document("id", None, (Span(3, 5), Span(5, 5), Span(9, 1000)))
+    assert document.edu_texts == ["", "", ""]
+
+
+@given(documents(), st.sets(st.integers(1, 14)), st.data())
+def test_every_edu_is_in_the_sentence_where_it_starts(document: Document, breaks: set[int], data: st.DataObject):
+    firsts = sorted({0, *(number for number in breaks if number < len(document.edus))})
+    stops = [*firsts[1:], len(document.edus)]
+    # A sentence ends somewhere between its last EDU and the next one's start; its end does not matter.
+    spans = tuple(
+        Span(
+            document.edus[first].start, data.draw(st.integers(document.edus[first].start, document.edus[stop - 1].end))
+        )
+        for first, stop in zip(firsts, stops, strict=True)
+    )
+    expected = [sum(first <= edu for first in firsts) - 1 for edu in range(len(document.edus))]
+    document = Document(document.id, document.text, document.edus, sentences=spans, paragraphs=spans[:1])
+    assert document.sentence_of_edus() == expected
+    assert document.paragraph_of_edus() == [0] * len(document.edus)
+
+
+def test_sentences_by_hand():
+    text = "One. Two, three. Four."
+    edus = (Span(0, 4), Span(5, 9), Span(10, 16), Span(17, 22))
+    assert Document("id", text, edus).sentence_of_edus() == [0, 0, 0, 0]
+    sentences = (Span(0, 4), Span(5, 16), Span(17, 22))
+    assert Document("id", text, edus, sentences=sentences).sentence_of_edus() == [0, 1, 1, 2]
+    # What stands before the first sentence belongs to it.
+    assert Document("id", text, edus, sentences=sentences[1:]).sentence_of_edus() == [0, 0, 0, 1]
+
+
+def test_documents_are_values():
+    one, same = (Document.from_edus("id", ["a", "b"], PAIR) for _ in range(2))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != Document.from_edus("id", ["a", "b"])
+    assert repr(one) == "<Document 'id': 2 EDUs, 0 tokens, with a tree>"
+    segmented = Document("id", "a", (Span(0, 1),), tokens=(Token(0, 1, 0),))
+    assert repr(segmented) == "<Document 'id': 1 EDUs, 1 tokens, no tree>"

@@ -1,0 +1,96 @@
+"""Bytes to text: marks, declarations, line ends; tables and unreadable files."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
+from genrst.io import decode, read_bytes, read_table
+
+PATH = Path("folder/sample.txt")
+ENCODINGS = ["utf-8-sig", "utf-16", "utf-32"]
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0\ufeff"))
+
+
+@given(TEXTS, st.sampled_from([*ENCODINGS, "utf-8"]))
+def test_marked_text_is_decoded(text: str, encoding: str):
+    assert decode(text.encode(encoding), PATH) == text
+
+
+@given(TEXTS)
+def test_marks_go_before_declarations(text: str):
+    for encoding in ENCODINGS:
+        assert decode(text.encode(encoding), PATH, "ascii") == text
+    big_endian = b"\xfe\xff" + text.encode("utf-16-be")
+    assert decode(big_endian, PATH) == text
+
+
+def test_line_ends_are_made_one():
+    assert decode(b"a\r\nb\rc\n\r\nd", PATH) == "a\nb\nc\n\nd"
+    assert decode("a\r\nb".encode("utf-16"), PATH) == "a\nb"
+
+
+def test_declared_encodings():
+    assert decode("naïve".encode("iso-8859-1"), PATH, "ISO-8859-1") == "naïve"
+    for declared, content in (("utf-8", b"\xff"), ("no-such-code", b"a"), ("hex", b"61")):
+        with pytest.raises(CorpusFormatError, match=f"sample.txt: the text must be {declared}, was: "):
+            decode(content, PATH, declared)
+
+
+def test_undeclared_latin_1_is_read_with_a_warning():
+    with pytest.warns(CorpusWarning, match="sample.txt: byte 2 is not UTF-8; read as ISO-8859-1"):
+        assert decode("naïve".encode("iso-8859-1"), PATH) == "naïve"
+
+
+def test_binary_data_and_broken_marks():
+    for content in (b"a\0b", "text".encode("utf-16-le"), b"\0"):
+        with pytest.raises(CorpusFormatError, match="must hold text, was: binary data"):
+            decode(content, PATH)
+    for content in (b"\xef\xbb\xbf\xff", b"\xff\xfea", b"\xff\xfe\0\0abc"):
+        with pytest.raises(CorpusFormatError, match="the text must be utf-"):
+            decode(content, PATH)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(CorpusNotFoundError, match="missing: No such file or directory"):
+        read_bytes(tmp_path / "missing")
+    with pytest.raises(CorpusNotFoundError, match=": Is a directory"):
+        read_bytes(tmp_path)
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(CorpusNotFoundError, match="secret: Permission denied"):
+        read_bytes(tmp_path / "secret")
+
+
+def test_tables(tmp_path: Path):
+    path = tmp_path / "table.tsv"
+    path.write_bytes(b'\xef\xbb\xbfname\tkind\tnote\r\na\tx\t"quoted\r\n\r\nb\ty\r\n')
+    assert read_table(path, ("kind", "name")) == [
+        {"name": "a", "kind": "x", "note": '"quoted'},
+        {"name": "b", "kind": "y"},
+    ]
+    path.write_text("name\tkind", encoding="utf-8")
+    assert read_table(path, ("name",)) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ":1: the first line must name the columns name, kind, was: ''"),
+        ("name kind\na x\n", ":1: the first line must name the columns name, kind, was: 'name kind'"),
+        ("kind\tname\nx\ta\n\ny\n", ":4: a row must fill the columns name, kind, was: 'y'"),
+        ("name\tkind\n\tx\n", ":2: a row must fill the columns name, kind, was: '\\tx'"),
+        ("name\tkind\n\0\t\n", ": a text file must hold text, was: binary data"),
+    ],
+)
+def test_broken_tables(tmp_path: Path, content: str, message: str):
+    path = tmp_path / "table.tsv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusFormatError) as caught:
+        read_table(path, ("name", "kind"))
+    assert str(caught.value) == f"{path}{message}"

@@ -1,0 +1,105 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from genrst.errors import CorpusFormatError
+from genrst.model.examples import Example
+from genrst.training.data import Prepared, content_key, load_prepared, save_prepared
+from tests.model.tiny_encoders import make_tokenizer
+from tests.training.samples import make_document, prepare_samples
+
+
+def as_lists(example: Example) -> tuple[object, ...]:
+    arrays = (example.edu_words, example.edu_lengths, example.token_words, example.pieces, example.piece_lengths)
+    words = [array.tolist() for array in arrays]
+    return example.id, *words, example.syntax, example.actions
+
+
+def test_round_trip(tmp_path: Path):
+    prepared = prepare_samples()
+    vectors = np.linspace(-1, 1, 5 * len(prepared.symbols.words), dtype=np.float32).reshape(-1, 5)
+    prepared = Prepared(prepared.symbols, prepared.train, prepared.dev[:1], vectors, {"inventory": "gum"})
+    save_prepared(prepared, tmp_path / "new" / "features.npz")
+    loaded = load_prepared(tmp_path / "new" / "features.npz")
+    assert loaded.symbols == prepared.symbols
+    assert loaded.notes == prepared.notes
+    for mine, theirs in ((prepared.train, loaded.train), (prepared.dev, loaded.dev)):
+        assert [as_lists(example) for example in mine] == [as_lists(example) for example in theirs]
+    assert loaded.vectors is not None
+    np.testing.assert_allclose(loaded.vectors, vectors, atol=1e-3)
+
+
+def test_word_pieces_and_their_tokenizer(tmp_path: Path):
+    prepared = prepare_samples(make_tokenizer())
+    assert all(len(example.piece_lengths) == example.n_edus for example in prepared.train)
+    assert all(example.piece_lengths.sum() == len(example.pieces) > 0 for example in prepared.train)
+    save_prepared(prepared, tmp_path / "features.npz")
+    loaded = load_prepared(tmp_path / "features.npz")
+    assert [as_lists(example) for example in loaded.train] == [as_lists(example) for example in prepared.train]
+    assert loaded.tokenizer == make_tokenizer().json
+
+
+def test_files_of_before_there_were_word_pieces(tmp_path: Path):
+    prepared = prepare_samples()
+    save_prepared(prepared, tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as arrays:
+        np.savez(tmp_path / "old.npz", **{name: arrays[name] for name in arrays if "piece" not in name})
+    loaded = load_prepared(tmp_path / "old.npz")
+    assert [as_lists(example) for example in loaded.train] == [as_lists(example) for example in prepared.train]
+    assert loaded.tokenizer is None
+
+
+def test_files_of_before_there_were_kinds(tmp_path: Path):
+    prepared = prepare_samples()
+    assert [example.syntax.kinds for example in prepared.train] == [[3, 0, 1], [3, 0, 0, 1], [3, 0, 0, 0]]
+    save_prepared(prepared, tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as arrays:
+        np.savez(tmp_path / "old.npz", **{name: arrays[name] for name in arrays if "kinds" not in name})
+    loaded = load_prepared(tmp_path / "old.npz")
+    for old, new in zip(loaded.train, prepared.train, strict=True):
+        assert old.syntax.kinds == []
+        assert as_lists(replace(old, syntax=replace(old.syntax, kinds=new.syntax.kinds))) == as_lists(new)
+    save_prepared(loaded, tmp_path / "again.npz")
+    again = load_prepared(tmp_path / "again.npz")
+    assert [as_lists(example) for example in again.train] == [as_lists(example) for example in loaded.train]
+
+
+def test_the_key_changes_with_the_content():
+    documents = [make_document(number) for number in range(3)]
+    key = content_key(documents, {"min_count": 2})
+    assert key == content_key([make_document(number) for number in range(3)], {"min_count": 2})
+    changed = [
+        content_key(documents[:2], {"min_count": 2}),
+        content_key(documents, {"min_count": 1}),
+        content_key([replace(documents[0], text=f"{documents[0].text} "), *documents[1:]], {"min_count": 2}),
+        content_key([replace(documents[0], tree=None), *documents[1:]], {"min_count": 2}),
+        content_key([replace(documents[0], sentences=()), *documents[1:]], {"min_count": 2}),
+    ]
+    assert len({key, *changed}) == 6
+
+
+def test_damaged_files(tmp_path: Path):
+    path = tmp_path / "features.npz"
+    save_prepared(prepare_samples(), path)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(CorpusFormatError, match="must hold prepared features"):
+        load_prepared(path)
+    path.write_bytes(b"junk")
+    with pytest.raises(CorpusFormatError, match="must hold prepared features"):
+        load_prepared(path)
+    np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
+    with pytest.raises(CorpusFormatError, match="format 1, was: 0"):
+        load_prepared(path)
+
+
+def test_silver_documents_are_kept_apart(tmp_path: Path):
+    prepared = prepare_samples()
+    save_prepared(replace(prepared, silver=prepared.train[:2]), tmp_path / "both.npz")
+    found = load_prepared(tmp_path / "both.npz")
+    assert [example.id for example in found.silver] == [example.id for example in prepared.train[:2]]
+    assert [example.actions for example in found.silver] == [example.actions for example in prepared.train[:2]]
+    assert len(found.train) == len(prepared.train)
+    save_prepared(prepared, tmp_path / "gold.npz")
+    assert load_prepared(tmp_path / "gold.npz").silver == []
