@@ -111,7 +111,7 @@ class Document:
             offset = start + len(edu)
             pieces.append(gap + edu)
             spans.append(Span(start, offset))
-        paragraphs = _paragraphs(spans, sorted(starts)) if len(starts) > 1 else ()
+        paragraphs = join_runs(spans, sorted(starts)) if len(starts) > 1 else ()
         return cls(id, "".join(pieces), tuple(spans), tree, paragraphs=paragraphs)
 
     @property
@@ -133,7 +133,7 @@ class Document:
         return f"<Document {self.id!r}: {len(self.edus)} EDUs, {len(self.tokens)} tokens, {tree}>"
 
     def _repr_html_(self) -> str | None:
-        return None  # `genrst/__init__.py` puts a picture here
+        return None  # replaced in `genrst/__init__.py`, which may import the drawing
 
 
 def _check_edus(edus: Sequence[Span], text: str | None) -> None:
@@ -148,9 +148,10 @@ def _check_edus(edus: Sequence[Span], text: str | None) -> None:
         raise TreeError(f"EDUs must lie inside the text of {len(text)} characters, the last ends at: {end}")
 
 
-def _paragraphs(edus: Sequence[Span], starts: Sequence[int]) -> tuple[Span, ...]:
-    stops = [*starts[1:], len(edus)]
-    return tuple(Span(edus[start].start, edus[stop - 1].end) for start, stop in zip(starts, stops, strict=True))
+def join_runs(parts: Sequence[Span | Token], starts: Sequence[int]) -> tuple[Span, ...]:
+    """The characters of runs of parts, such as the tokens of each EDU, given the number of the first part of each."""
+    stops = [*starts[1:], len(parts)]
+    return tuple(Span(parts[start].start, parts[stop - 1].end) for start, stop in zip(starts, stops, strict=True))
 
 
 def _containing(edus: Sequence[Span], spans: Sequence[Span]) -> list[int]:

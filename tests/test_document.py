@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document, Span, Token
+from genrst.document import Document, Span, Token, join_runs
 from genrst.errors import TreeError
 from genrst.trees.node import Leaf, Unit
 from tests.strategies import documents
@@ -34,6 +34,15 @@ def test_offsets_from_texts(edus: list[str], starts: set[int]):
             document.edus[first].start for first in firsts
         ]
         assert [p.end for p in document.paragraphs] == [document.edus[n - 1].end for n in [*firsts[1:], len(edus)]]
+
+
+@given(EDUS, st.sets(st.integers(0, 7)))
+def test_runs_of_parts(edus: list[str], starts: set[int]):
+    parts = Document.from_edus("id", edus).edus
+    firsts = sorted({0, *(start for start in starts if start < len(parts))})
+    runs = join_runs(parts, firsts)
+    assert [run.start for run in runs] == [parts[first].start for first in firsts]
+    assert [run.end for run in runs] == [parts[first - 1].end for first in [*firsts[1:], len(parts)]]
 
 
 def test_paragraphs_must_start_at_edus():

@@ -1,1 +1,1 @@
-"""Documents, the file formats they come in, and named corpora."""
+"""Named corpora as published: their files, splits and annotation."""

@@ -1,6 +1,6 @@
-"""AMALGUM in its compact form: `<genre>.jsonl.gz` and `label_map.tsv`. Silver trees, for training only.
+"""AMALGUM in its compact form: `<genre>.jsonl.gz` and `label_map.tsv`. Its trees are silver, for training only.
 
-Relations become GUM's coarse classes by the label map; `contrast` is the one doubtful entry of it.
+The label map turns relations into GUM's coarse classes; its one doubtful entry is `contrast`.
 """
 
 import gzip
@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from genrst.corpora.words import Word, assemble, spans_between
-from genrst.document import Document
+from genrst.corpora.words import Word, assemble
+from genrst.document import Document, join_runs
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.formats import json_text
 from genrst.io import read_table
@@ -21,7 +21,7 @@ from genrst.trees.node import Leaf, Tree, Unit
 def sources(folder: Path, split: str | None) -> list[Callable[[], Iterable[Document]]]:
     """A reader per genre; every document is for training."""
     if split not in (None, "train"):
-        raise UsageError(f"AMALGUM has silver trees only, its split must be train, was: {split!r}")
+        raise UsageError(f"a split of AMALGUM must be train, as its trees are silver, was: {split!r}")
     labels = read_label_map(folder / "label_map.tsv")
     return [partial(read_genre, path, labels) for path in sorted(folder.glob("*.jsonl.gz"))]
 
@@ -41,7 +41,7 @@ def read_genre(path: Path, labels: Mapping[tuple[str, str], str]) -> Iterator[Do
             for number, line in enumerate(file, start=1):
                 yield _document(line, labels, path, number)
     except (EOFError, OSError, zlib.error) as error:
-        raise CorpusFormatError(f"the file must be gzipped and whole, was: {error}", path) from error
+        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
 
 
 def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path, line: int) -> Document:
@@ -54,7 +54,7 @@ def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path,
         return Document(
             str(record["id"]),
             annotated.text,
-            spans_between(annotated.tokens, _edu_starts(record["edus"], len(annotated.tokens))),
+            join_runs(annotated.tokens, _edu_starts(record["edus"], len(annotated.tokens))),
             _tree(record["tree"], labels),
             tokens=annotated.tokens,
             sentences=annotated.sentences,

@@ -125,7 +125,7 @@ def _integer(value: str, path: Path, line: int) -> int:
 
 
 def _paragraph_kind(blocks: str) -> str:
-    """One kind for nested blocks such as `item (1 s) | p (1 s)`: the one that says most about layout."""
+    """One kind for nested blocks such as `item (1 s) | p (1 s)`: the one that tells most about the layout."""
     names = [block.split()[0] for block in blocks.split("|") if block.strip()]
     return next((kind for kind in _BLOCK_PRIORITY if kind in names), names[0] if names else "p")
 

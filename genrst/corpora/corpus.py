@@ -14,10 +14,13 @@ from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.formats.files import ReadOptions, document_files, read_file
 from genrst.formats.rs3_reader import Roots
 
+CORPORA = ("gum", "rstdt", "amalgum", "files")
+"""The names that `load_corpus` takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Documents that are read as they are asked for; iterating twice reads twice."""
+    """Documents that are read on demand; iterating twice reads twice."""
 
     name: str
     split: str | None
@@ -64,10 +67,6 @@ def load_corpus(
     if not sources:
         raise CorpusNotFoundError(f"{path}: {name} must have documents in split {split!r}, was: none")
     return Corpus(name, split, tuple(sources))
-
-
-CORPORA = ("gum", "rstdt", "amalgum", "files")
-"""The names that `load_corpus` takes."""
 
 
 def detect_corpus(path: Path) -> str:

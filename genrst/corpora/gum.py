@@ -1,4 +1,4 @@
-"""GUM: trees from `rs4/`, everything else from `conllu/`, splits from the lists of a release."""
+"""GUM: trees from `rs4/`, text and annotation from `conllu/`, splits from the list of a release."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -7,8 +7,8 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from genrst.corpora.conllu import read_conllu
-from genrst.corpora.words import AnnotatedText, spans_between
-from genrst.document import Document
+from genrst.corpora.words import AnnotatedText
+from genrst.document import Document, join_runs
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.formats.rs3_reader import read_rs3
 from genrst.io import read_bytes, read_table
@@ -56,10 +56,10 @@ def read_document(folder: Path, name: str) -> Document:
 
 
 def attach(document: Document, annotated: AnnotatedText, path: Path) -> Document:
-    """The document with the text and annotation of a treebank; its EDUs must have the same numbers of words.
+    """The document with the text and annotation of a treebank; each EDU must have as many words in both.
 
-    Words themselves are not compared: three differ between the two files of a GUM document, and those of Reddit
-    are underscores. The first word always starts an EDU.
+    The words themselves are not compared: in all of GUM three differ between the two files, and those of Reddit are
+    underscores. The first word always starts an EDU.
     """
     starts = sorted({0, *annotated.edu_starts})
     sizes = [stop - start for start, stop in pairwise((*starts, len(annotated.tokens)))]
@@ -74,7 +74,7 @@ def attach(document: Document, annotated: AnnotatedText, path: Path) -> Document
     return replace(
         document,
         text=annotated.text,
-        edus=spans_between(annotated.tokens, starts),
+        edus=join_runs(annotated.tokens, starts),
         tokens=annotated.tokens,
         sentences=annotated.sentences,
         paragraphs=annotated.paragraphs,

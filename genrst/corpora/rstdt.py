@@ -1,6 +1,6 @@
 """RST-DT in the folder layout of the LDC: `RSTtrees-WSJ-main-1.0/TRAINING` and `TEST`, `.out` beside `.out.dis`.
 
-The corpus has no development set; as in the paper, 25 training documents are set apart, always the same ones.
+The corpus has no development set; as in the paper, 25 training documents are held out, always the same ones.
 """
 
 import random

@@ -1,7 +1,10 @@
-"""What a corpus holds: counts, relations, and the shapes of its trees."""
+"""What a corpus holds: counts, relations, and the shapes of its trees.
 
-from collections import Counter
-from collections.abc import Iterable
+Not here: the text table (`genrst.cli.info`), and the measures of one tree (`genrst.trees.measures`).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median
 from typing import Any
@@ -9,76 +12,61 @@ from typing import Any
 from genrst.document import Document
 from genrst.trees.binarise import binarise
 from genrst.trees.measures import depth, left_branching, skew, stack_depth
-from genrst.trees.node import units
+from genrst.trees.node import Tree, units
+
+_SHAPES: dict[str, Callable[[Tree], float]] = {
+    "depth": depth,
+    "stack_depth": stack_depth,
+    "left_branching": left_branching,
+    "skew": skew,
+}
 
 
 @dataclass(slots=True)
 class Statistics:
-    """Counts over documents; shapes are those of the binarised trees."""
+    """Counts over documents; relations and shapes are those of the binarised trees."""
 
-    n_documents: int = 0
-    n_trees: int = 0
-    n_edus: int = 0
-    n_tokens: int = 0
-    n_sentences: int = 0
-    n_paragraphs: int = 0
-    n_characters: int = 0
-    n_signals: int = 0
-    n_secondary_edges: int = 0
     edus: list[int] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
     relations: Counter[tuple[str, str]] = field(default_factory=Counter)
     widths: Counter[int] = field(default_factory=Counter)
-    depths: list[int] = field(default_factory=list)
-    stack_depths: list[int] = field(default_factory=list)
-    left_branching: list[float] = field(default_factory=list)
-    skews: list[float] = field(default_factory=list)
+    shapes: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, document: Document) -> None:
         """Count one document."""
-        self.n_documents += 1
-        self.n_edus += len(document.edus)
-        self.n_tokens += len(document.tokens)
-        self.n_sentences += len(document.sentences)
-        self.n_paragraphs += len(document.paragraphs)
-        self.n_characters += len(document.text or "")
-        self.n_signals += len(document.signals)
-        self.n_secondary_edges += len(document.secondary_edges)
         self.edus.append(len(document.edus))
+        self.totals.update(
+            tokens=len(document.tokens),
+            sentences=len(document.sentences),
+            paragraphs=len(document.paragraphs),
+            characters=len(document.text or ""),
+            signals=len(document.signals),
+            secondary_edges=len(document.secondary_edges),
+        )
         if document.tree is None:
             return
-        self.n_trees += 1
-        for unit in units(document.tree):
-            self.widths[len(unit.children)] += 1
+        self.totals["trees"] += 1
+        self.widths.update(len(unit.children) for unit in units(document.tree))
         tree = binarise(document.tree)
         self.relations.update((unit.relation, unit.nuclearity) for unit in units(tree))
-        self.depths.append(depth(tree))
-        self.stack_depths.append(stack_depth(tree))
-        self.left_branching.append(left_branching(tree))
-        self.skews.append(skew(tree))
+        for name, measure in _SHAPES.items():
+            self.shapes[name].append(measure(tree))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON; names follow the rows of the text table."""
         relations: dict[str, dict[str, int]] = {}
         for (relation, nuclearity), count in sorted(self.relations.items()):
             relations.setdefault(relation, {})[nuclearity] = count
-        relations = dict(sorted(relations.items(), key=lambda item: -sum(item[1].values())))
+        names = ("tokens", "sentences", "paragraphs", "characters", "signals", "secondary_edges")
         return {
-            "documents": self.n_documents,
-            "trees": self.n_trees,
-            "edus": self.n_edus,
+            "documents": len(self.edus),
+            "trees": self.totals["trees"],
+            "edus": sum(self.edus),
             "edus_per_document": _summary(self.edus),
-            "tokens": self.n_tokens,
-            "sentences": self.n_sentences,
-            "paragraphs": self.n_paragraphs,
-            "characters": self.n_characters,
-            "signals": self.n_signals,
-            "secondary_edges": self.n_secondary_edges,
-            "depth": _summary(self.depths),
-            "stack_depth": _summary(self.stack_depths),
-            "left_branching": _summary(self.left_branching),
-            "skew": _summary(self.skews),
+            **{name: self.totals[name] for name in names},
+            **{name: _summary(self.shapes[name]) for name in _SHAPES},
             "children_per_unit": {str(width): count for width, count in sorted(self.widths.items())},
-            "relations": relations,
+            "relations": dict(sorted(relations.items(), key=lambda item: -sum(item[1].values()))),
         }
 
 
@@ -90,7 +78,7 @@ def count(documents: Iterable[Document]) -> Statistics:
     return statistics
 
 
-def _summary(values: list[int] | list[float]) -> dict[str, float] | None:
+def _summary(values: Sequence[float]) -> dict[str, float] | None:
     if not values:
         return None
     return {

@@ -1,12 +1,12 @@
-"""From annotated words to running text: offsets for tokens, sentences and paragraphs.
+"""From the words of a treebank to running text, with the offsets of tokens, sentences and paragraphs.
 
-Treebanks (CoNLL-U, AMALGUM) give words and whether a space follows; everything else in genrst counts characters.
+Treebanks (CoNLL-U, AMALGUM) list words and whether a space follows; everything else in genrst counts characters.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from genrst.document import Span, Token
+from genrst.document import Span, Token, join_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ def assemble(
 ) -> AnnotatedText:
     """Join words into a text: a space where the treebank has one, a blank line before each paragraph.
 
-    `paragraph_starts` gives the kind of the paragraph that starts with a sentence, `speakers` who says it. The first
-    sentence always starts a paragraph.
+    By the number of a sentence, `paragraph_starts` gives the kind of the paragraph that it starts, `speakers` who says
+    it. The first sentence always starts a paragraph.
     """
     kinds = {0: "p", **paragraph_starts}
     pieces: list[str] = []
@@ -56,19 +56,7 @@ def assemble(
             pieces += [gap, word.form]
             gap = " " if word.space_after else ""
         sentence_spans.append(Span(tokens[first].start, offset, speakers.get(number, "")))
-    return AnnotatedText("".join(pieces), tuple(tokens), tuple(sentence_spans), _paragraphs(sentence_spans, kinds))
-
-
-def _paragraphs(sentences: Sequence[Span], kinds: Mapping[int, str]) -> tuple[Span, ...]:
     starts = sorted(kinds)
-    stops = [*starts[1:], len(sentences)]
-    return tuple(
-        Span(sentences[start].start, sentences[stop - 1].end, kinds[start])
-        for start, stop in zip(starts, stops, strict=True)
-    )
-
-
-def spans_between(tokens: Sequence[Token], starts: Sequence[int]) -> tuple[Span, ...]:
-    """Character spans of runs of tokens, given the first token of each run."""
-    stops = [*starts[1:], len(tokens)]
-    return tuple(Span(tokens[start].start, tokens[stop - 1].end) for start, stop in zip(starts, stops, strict=True))
+    runs = zip(starts, join_runs(sentence_spans, starts), strict=True)
+    paragraphs = tuple(Span(run.start, run.end, kinds[start]) for start, run in runs)
+    return AnnotatedText("".join(pieces), tuple(tokens), tuple(sentence_spans), paragraphs)

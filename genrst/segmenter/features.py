@@ -23,8 +23,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.corpora.words import spans_between
-from genrst.document import Document, Span
+from genrst.document import Document, Span, join_runs
 from genrst.errors import ConfigError, TreeError
 from genrst.text.speakers import speech_start
 from genrst.vocabulary import SPECIALS, Vocabulary
@@ -278,5 +277,5 @@ def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
         if paragraph.label == "sp":
             borders = [paragraph.start, speech_start(document.text or "", paragraph.start)]
             starts[slice(*np.searchsorted(offsets, borders, side="right"))] = False
-    edus = spans_between(document.tokens, np.flatnonzero(starts).tolist())
+    edus = join_runs(document.tokens, np.flatnonzero(starts).tolist())
     return replace(document, edus=edus, tree=None, signals=(), secondary_edges=(), log_probability=None, model=None)

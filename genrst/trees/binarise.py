@@ -4,6 +4,8 @@ Both training and scoring use the binary form, so the rule must be the same ever
 every new unit keeps the relation; then satellites attach one by one, the nearest first, left before right.
 """
 
+from collections.abc import Sequence
+
 from genrst.trees.node import Tree, Unit, attachment_order, fold
 
 
@@ -21,7 +23,10 @@ def binarise(tree: Tree) -> Tree:
 def _binary_unit(unit: Unit, children: list[Tree]) -> Tree:
     if len(children) == 2:
         return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, unit.probability)
-    tree = _join_nuclei(*_nuclei(unit, children))
+    relations, nuclei = attach_inner_satellites(unit.nuclearity, unit.relations, children)
+    tree = nuclei[-1]
+    for relation, nucleus in zip(reversed(relations[:-1]), reversed(nuclei[:-1]), strict=True):
+        tree = Unit(relation, "NN", (nucleus, tree))
     for satellite in attachment_order(unit.nuclearity):
         relation = unit.relations[satellite]
         if satellite < unit.nuclearity.index("N"):
@@ -31,32 +36,27 @@ def _binary_unit(unit: Unit, children: list[Tree]) -> Tree:
     return tree
 
 
-def _nuclei(unit: Unit, children: list[Tree]) -> tuple[list[str], list[Tree]]:
-    """The nuclei, each with the satellites that stand between it and the next one, and their relations."""
-    relations: list[str] = []
+def attach_inner_satellites(
+    nuclearity: str, relations: Sequence[str], children: Sequence[Tree]
+) -> tuple[list[str], list[Tree]]:
+    """The nuclei and their relations; a satellite between two nuclei is attached to the one on its left."""
+    first, stop = nuclearity.index("N"), nuclearity.rindex("N") + 1
+    nucleus_relations: list[str] = []
     nuclei: list[Tree] = []
-    last = unit.nuclearity.rindex("N")
-    for position, (letter, child) in enumerate(zip(unit.nuclearity, children, strict=True)):
+    for letter, relation, child in list(zip(nuclearity, relations, children, strict=True))[first:stop]:
         if letter == "N":
-            relations.append(unit.relations[position])
+            nucleus_relations.append(relation)
             nuclei.append(child)
-        elif nuclei and position < last:
-            nuclei[-1] = Unit(unit.relations[position], "NS", (nuclei[-1], child))
-    return relations, nuclei
-
-
-def _join_nuclei(relations: list[str], nuclei: list[Tree]) -> Tree:
-    tree = nuclei[-1]
-    for relation, nucleus in zip(reversed(relations[:-1]), reversed(nuclei[:-1]), strict=True):
-        tree = Unit(relation, "NN", (nucleus, tree))
-    return tree
+        else:
+            nuclei[-1] = Unit(relation, "NS", (nuclei[-1], child))
+    return nucleus_relations, nuclei
 
 
 def flatten(tree: Tree) -> Tree:
     """Merge right-branching chains of one multinuclear relation into a single n-ary unit.
 
-    Undoes `binarise` for multinuclear units. It cannot know whether a list inside a list was one before, nor which
-    satellites stood side by side: those stay nested.
+    This undoes `binarise` for multinuclear units. It cannot know whether a list was nested in a list before, nor which
+    satellites were siblings: those stay nested.
     """
     return fold(tree, lambda leaf: leaf, _flat_unit)
 

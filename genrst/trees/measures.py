@@ -1,8 +1,7 @@
-"""Measures of a tree's shape: depth, left-branching and skew.
+"""Measures of a tree: its shape (section 4.1 of the paper), and how central each EDU is.
 
-How central each EDU is, from nuclearity alone (Marcu 2000; Ono et al. 1994).
-
-The promotion set of a unit is the union of those of its nuclei: the EDUs that stand for it when the rest is left out.
+Centrality follows from nuclearity alone (Marcu 2000; Ono et al. 1994). The promotion set of a unit is the union of
+those of its nuclei: the EDUs that stand for it when the rest is left out.
 """
 
 from genrst.trees.node import Leaf, Tree, Unit, fold, preorder, units
@@ -26,7 +25,7 @@ def skew(tree: Tree) -> float:
     """Which way a binary tree leans: −1 fully left-branching, 0 balanced, +1 fully right-branching.
 
     The signed form of Colless' index: EDUs under the right child minus those under the left one, summed over all
-    units, divided by the sum of a chain. In an n-ary unit the first child is set against the rest.
+    units, divided by that sum for a right-branching chain. In an n-ary unit the first child is set against the rest.
     """
     size = tree.stop - tree.start
     if size < 3:

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 from genrst.errors import TreeError
 
 SPAN = "span"
-"""What a nucleus with satellites is labelled with in RST files: the relation belongs to the satellite."""
+"""The label of a lone nucleus in RST files, where the relation belongs to the satellite."""
 
 Result = TypeVar("Result")
 
@@ -44,7 +44,7 @@ class Leaf:
         return str(self.edu)
 
     def _repr_svg_(self) -> str | None:
-        return None  # `genrst/__init__.py` puts a picture here
+        return None  # replaced in `genrst/__init__.py`, which may import the drawing
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,7 +79,10 @@ class Unit:
 
     def __post_init__(self) -> None:
         _check_shape(self.nuclearity, self.children)
-        relations = self.relations or _default_relations(self.relation, self.nuclearity)
+        lone_nucleus = self.nuclearity.count("N") == 1
+        relations = self.relations or tuple(
+            SPAN if letter == "N" and lone_nucleus else self.relation for letter in self.nuclearity
+        )
         if len(relations) != len(self.children):
             raise TreeError(f"relations must be one per child ({len(self.children)}), was: {relations}")
         set_once = object.__setattr__
@@ -114,7 +117,7 @@ class Unit:
             if left is right:
                 continue
             if isinstance(left, Unit) and isinstance(right, Unit):
-                if not _same_label(left, right):
+                if (left._hash, left.nuclearity, left.relations) != (right._hash, right.nuclearity, right.relations):
                     return False
                 pending.extend(zip(left.children, right.children, strict=True))
             elif left != right:
@@ -125,11 +128,15 @@ class Unit:
         return fold(self, repr, lambda unit, parts: f"({unit.relation} {unit.nuclearity} {' '.join(parts)})")
 
     def _repr_svg_(self) -> str | None:
-        return None  # `genrst/__init__.py` puts a picture here
+        return None  # replaced in `genrst/__init__.py`, which may import the drawing
 
     def __reduce__(self) -> "tuple[Callable[[list[_Record]], Tree], tuple[list[_Record]]]":
         # Pickle would recurse into the children; a flat list does not.
-        return _from_records, ([_to_record(node) for node in postorder(self)],)
+        records: list[_Record] = [
+            node.edu if isinstance(node, Leaf) else (node.relation, node.nuclearity, node.relations, node.probability)
+            for node in postorder(self)
+        ]
+        return _from_records, (records,)
 
     def __deepcopy__(self, memo: object) -> "Unit":
         return self
@@ -153,15 +160,6 @@ def _check_shape(nuclearity: str, children: Sequence[Tree]) -> None:
                 f"children must be adjacent, but EDUs {left.start}–{left.stop - 1} "
                 f"are followed by {right.start}–{right.stop - 1}"
             )
-
-
-def _default_relations(relation: str, nuclearity: str) -> tuple[str, ...]:
-    lone_nucleus = nuclearity.count("N") == 1
-    return tuple(SPAN if letter == "N" and lone_nucleus else relation for letter in nuclearity)
-
-
-def _same_label(left: Unit, right: Unit) -> bool:
-    return (left._hash, left.nuclearity, left.relations) == (right._hash, right.nuclearity, right.relations)
 
 
 def attachment_order(nuclearity: str) -> list[int]:
@@ -233,12 +231,6 @@ def relabel(tree: Tree, rename: Callable[[str], str]) -> Tree:
 
 
 _Record: TypeAlias = int | tuple[str, str, tuple[str, ...], float | None]
-
-
-def _to_record(node: Tree) -> _Record:
-    if isinstance(node, Leaf):
-        return node.edu
-    return node.relation, node.nuclearity, node.relations, node.probability
 
 
 def _from_records(records: list[_Record]) -> Tree:

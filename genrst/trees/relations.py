@@ -33,11 +33,6 @@ class Inventory:
         """The coarse classes, sorted."""
         return tuple(sorted({relation.coarse for relation in self.relations.values()}))
 
-    @property
-    def fine_relations(self) -> tuple[tuple[str, str], ...]:
-        """The documented relations as (name, kind), sorted; a name of both kinds counts twice."""
-        return tuple(sorted((relation.name, kind) for relation in self.relations.values() for kind in relation.kinds))
-
     def coarse(self, name: str) -> str:
         """The coarse class of a relation; a coarse class is its own, an unknown name passes through in lower case."""
         name = name.lower()

@@ -56,7 +56,7 @@ def test_genres_come_in_the_order_of_their_names(folder: Path):
 
 def test_silver_trees_are_for_training(folder: Path):
     for split in ("dev", "test", "x"):
-        with pytest.raises(UsageError, match=f"silver trees only, its split must be train, was: '{split}'"):
+        with pytest.raises(UsageError, match=f"must be train, as its trees are silver, was: '{split}'"):
             load_corpus(folder, split=split)
 
 
@@ -96,7 +96,7 @@ def test_damaged_files(folder: Path, damage: str):
     path.write_bytes(damaged[damage])
     with pytest.raises(CorpusFormatError) as caught:
         list(amalgum.read_genre(path, {}))
-    assert str(caught.value).startswith(f"{path}: the file must be gzipped and whole, was: ")
+    assert str(caught.value).startswith(f"{path}: the file must be intact gzip, was: ")
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,9 @@ def test_one_genre_of_the_corpus(corpora: Path):
     folder = corpora / "amalgum"
     labels = amalgum.read_label_map(folder / "label_map.tsv")
     statistics = count(amalgum.read_genre(folder / "bio.jsonl.gz", labels))
-    counts = statistics.n_documents, statistics.n_sentences, statistics.n_edus, statistics.n_tokens
-    assert counts == (593, 23176, 60286, 494512)
+    numbers = statistics.as_dict()
+    counts = [numbers[name] for name in ("documents", "sentences", "edus", "tokens")]
+    assert counts == [593, 23176, 60286, 494512]
     classes = "adversative attribution causal context contingency elaboration evaluation explanation joint mode"
     assert {relation for relation, _ in statistics.relations} <= {
         *classes.split(),

@@ -103,7 +103,7 @@ def test_a_text_that_differs_is_an_error_with_both_sides(folder: Path):
 def test_a_text_that_goes_on_is_an_error(folder: Path):
     path = folder / TRAINING / "file1"
     path.write_text(path.read_text(encoding="utf-8") + "and so on\n", encoding="utf-8")
-    with pytest.raises(CorpusFormatError, match=r"file1: the text must end with EDU \d+, .*, was: .*and so on"):
+    with pytest.raises(CorpusFormatError, match=r"file1: the text must end with EDU \d+ of \d+, was: .*and so on"):
         list(load_corpus(folder))
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.words import Word, assemble, spans_between
+from genrst.corpora.words import Word, assemble
 from genrst.document import Span
 
 
@@ -45,12 +45,3 @@ def test_offsets_give_the_words_back(sentences: list[list[Word]], kinds: dict[in
     assert [paragraph.start for paragraph in annotated.paragraphs] == [annotated.sentences[n].start for n in starts]
     assert [paragraph.label for paragraph in annotated.paragraphs] == [kinds.get(n, "p") for n in starts]
     assert annotated.paragraphs[-1].end == len(text)
-
-
-@given(sentences(), st.sets(st.integers(0, 23)))
-def test_spans_between_cover_runs_of_tokens(sentences: list[list[Word]], starts: set[int]):
-    tokens = assemble(sentences, {}, {}).tokens
-    firsts = sorted({0, *(start for start in starts if start < len(tokens))})
-    spans = spans_between(tokens, firsts)
-    assert [span.start for span in spans] == [tokens[first].start for first in firsts]
-    assert [span.end for span in spans] == [tokens[first - 1].end for first in [*firsts[1:], len(tokens)]]
