@@ -1,7 +1,7 @@
-"""Finding EDUs in a running text by their characters, white space aside."""
+"""Finding EDUs in a running text by their characters, ignoring white space."""
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from genrst.document import Span
 from genrst.errors import CorpusFormatError
@@ -10,7 +10,7 @@ _CONTEXT = 30
 
 
 def align_edus(edus: Sequence[str], text: str) -> list[Span]:
-    """Where each EDU stands in the text; together they must have all its characters but white space, in order.
+    """The span of each EDU; together they must have all visible characters of the text, in order.
 
     An EDU without characters gets an empty span where the one before it ends.
     """
@@ -21,15 +21,16 @@ def align_edus(edus: Sequence[str], text: str) -> list[Span]:
     for number, edu in enumerate(edus, start=1):
         dense_edu = _dense(edu)
         if not dense_text.startswith(dense_edu, at):
-            n_same = _common_prefix(dense_edu, dense_text[at : at + len(dense_edu)])
-            there, found = _around(text, at + n_same), _around(edu, n_same)
-            raise CorpusFormatError(f"EDU {number} of {len(edus)} must go on as the text, {there!r}, was: {found!r}")
+            pairs = zip(dense_edu, dense_text[at:], strict=False)
+            n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+            expected, found = _around(text, at + n_same), _around(edu, n_same)
+            raise CorpusFormatError(f"EDU {number} of {len(edus)} must continue the text, {expected!r}, was: {found!r}")
         stop = at + len(dense_edu)
         end = offsets[stop - 1] + 1 if stop else 0
         spans.append(Span(offsets[at] if stop > at else end, end))
         at = stop
     if at < len(dense_text):
-        raise CorpusFormatError(f"the text must end with EDU {len(edus)}, the last one, was: {_around(text, at)!r}")
+        raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, was: {_around(text, at)!r}")
     return spans
 
 
@@ -37,13 +38,8 @@ def _dense(text: str) -> str:
     return "".join(text.split())
 
 
-def _common_prefix(left: str, right: str) -> int:
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((position for position, (a, b) in pairs if a != b), min(len(left), len(right)))
-
-
 def _around(text: str, n_before: int) -> str:
-    """What stands around the character that has so many others, white space aside, before it."""
+    """The text around a character, given the number of visible characters before it."""
     offsets = (offset for offset, character in enumerate(text) if not character.isspace())
     offset = next(islice(offsets, n_before, None), len(text))
     return text[max(offset - _CONTEXT // 2, 0) : offset + _CONTEXT // 2]

@@ -1,4 +1,4 @@
-"""Reading `.dis` files, the bracketed format of RST-DT.
+"""The `.dis` format, the bracketed format of RST-DT: reading and writing.
 
 A node has its role, its range of EDUs, its relation to its parent and, if it is a leaf, a text:
 
@@ -7,9 +7,8 @@ A node has its role, its range of EDUs, its relation to its parent and, if it is
       ( Satellite (leaf 2) (rel2par result) (text _!so we stayed in .<P>_!) )
     )
 
-First all brackets are read, into nodes in the order in which they close; then these are put together to a tree.
-
-Writing `.dis` files; the format is described in `genrst.formats.dis`.
+The reader first turns all brackets into nodes, in the order in which they close, and then builds the tree from these.
+Not here: the running text beside an RST-DT tree (`genrst.formats.plain`).
 """
 
 import re
@@ -28,14 +27,18 @@ _TOKEN = re.compile(
     r"_!(?P<text>.*?)_!|(?P<unterminated>_!)|(?P<bracket>[()])|(?P<word>(?:[^\s()_]|_(?!!))+)", re.DOTALL
 )
 _TAG = re.compile(r"(</?s>|</?EDU>|<P>)")
+_MARKUP = re.compile(r"_(?=!)|<(?=P>|/?(?:s|EDU)>)")
+_NOT_IN_NAMES = re.compile(r"_!|[()]")
 _PARAGRAPH_END = "<P>"
 _ANNOTATION_TOOL_ERROR = "//TT_ERR"
-_ROLES = ("Root", "Nucleus", "Satellite")
+_ROOT = "Root"
+_ROLES = {"N": "Nucleus", "S": "Satellite"}
 _ATTRIBUTES = ("span", "leaf", "rel2par", "text")
+_MAX_INDENT = 40  # deeper lines are not indented further: the file would grow with the square of the depth
 
 
 def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
-    """Read a document; without its tree, only the brackets and texts must be in order."""
+    """Read a document; `with_tree=False` checks the brackets and texts only."""
     file = _File(decode(content, path), path)
     nodes = _Parser(file).parse()
     edus = [_unwrap(node.attributes["text"]) for node in nodes if node.is_leaf]
@@ -58,7 +61,7 @@ def _unwrap(text: str) -> tuple[str, bool]:
 
 @dataclass(slots=True)
 class _File:
-    """The characters of a file, and what to say about them."""
+    """The characters of a file, and the errors and warnings about them."""
 
     text: str
     path: Path
@@ -78,7 +81,7 @@ class _File:
 
 @dataclass(slots=True)
 class _Node:
-    """A node as the file has it; its EDUs are counted from the leaves."""
+    """A node of the file; EDUs are numbered by counting leaves."""
 
     role: str
     offset: int
@@ -126,11 +129,11 @@ class _Parser:
         name = token[0] if token else "the end of the file"
         if name in _ATTRIBUTES and self.open:
             self.set_attribute(name, offset)
-        elif name in _ROLES and (name == "Root") == (not self.open):
+        elif name in (roles := list(_ROLES.values()) if self.open else [_ROOT]):
             self.open.append(_Node(name, offset, self.n_edus))
         else:
-            expected = (*_ROLES[1:], *_ATTRIBUTES) if self.open else _ROLES[:1]
-            raise self.file.error(f"( must be followed by {', '.join(expected)}, was: {name[:30]!r}", offset)
+            expected = ", ".join([*roles, *(_ATTRIBUTES if self.open else ())])
+            raise self.file.error(f"( must be followed by {expected}, was: {name[:30]!r}", offset)
 
     def set_attribute(self, name: str, offset: int) -> None:
         tokens = list(takewhile(lambda token: token[0] != ")", self.tokens))
@@ -157,14 +160,11 @@ class _Parser:
         self.n_edus += node.is_leaf
         if self.open:
             self.open[-1].n_children += 1
-        self.check_numbers(node)
         self.closed.append(node)
-
-    def check_numbers(self, node: _Node) -> None:
         for name, number in (("span", f"{node.start + 1} {self.n_edus}"), ("leaf", f"{self.n_edus}")):
             written = node.attributes.get(name, number)
             if written != number:
-                message = f"({name} {written}) is ({name} {number}) by the leaves; numbers of the file are ignored"
+                message = f"({name} {written}) must be ({name} {number}) by the leaves; the file's numbers are ignored"
                 self.file.warn_once("numbers", message, node.offset)
 
 
@@ -177,7 +177,7 @@ def _build_tree(nodes: Sequence[_Node], file: _File) -> Tree:
         children = stack[-node.n_children :]
         del stack[-node.n_children :]
         if len(children) == 1:
-            file.warn_once("unary", f"this {node.role} has one child, which takes its place", node.offset)
+            file.warn_once("unary", f"this {node.role} has one child only, which takes its place", node.offset)
             stack.append((node, children[0][1]))
         else:
             stack.append((node, _unit(node, children, file)))
@@ -188,34 +188,27 @@ def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> U
     nuclearity = "".join(child.role[0] for child, _ in children)
     if "N" not in nuclearity:
         raise file.error(f"a {node.role} must have a Nucleus among its children, was: Satellites only", node.offset)
-    has_lone_nucleus = nuclearity.count("N") == 1
     relations = []
     for child, _ in children:
-        default = SPAN if child.role == "Nucleus" and has_lone_nucleus else None
-        relation = child.attributes.get("rel2par", default)
+        is_lone_nucleus = child.role == _ROLES["N"] and nuclearity.count("N") == 1
+        relation = child.attributes.get("rel2par", SPAN if is_lone_nucleus else None)
         if relation is None:
             raise file.error(f"this {child.role} must have a relation, (rel2par …), was: none", child.offset)
         relations.append(relation)
     return Unit.from_relations(relations, nuclearity, [tree for _, tree in children])
 
 
-_ROLE_NAMES = {"N": "Nucleus", "S": "Satellite"}
-_MARKUP = re.compile(r"_(?=!)|<(?=P>|/?(?:s|EDU)>)")
-_NOT_IN_NAMES = re.compile(r"_!|[()]")
-_MAX_INDENT = 40  # deeper lines are not indented further: the file would grow with the square of the depth
-
-
 def write_dis(document: Document) -> str:
     """The text of a `.dis` file.
 
-    White space in an EDU becomes one space. What the format would take for markup is broken up by a space (`_!` becomes
+    White space in an EDU becomes one space. A space breaks up what the format would take for markup (`_!` becomes
     `_ !`, `<P>` becomes `< P>`), and brackets in a relation's name become hyphens, both with a `CorpusWarning`.
     """
     if document.tree is None:
         raise UsageError(f"{document.id}: a document must have a tree to be written as .dis, was: segmented only")
     texts, names = _texts(document), _names(document.tree, document.id)
     lines: list[str] = []
-    pending: list[tuple[Tree, str, str, int] | str] = [(document.tree, "Root", "", 0)]
+    pending: list[tuple[Tree, str, str, int] | str] = [(document.tree, _ROOT, "", 0)]
     while pending:
         item = pending.pop()
         if isinstance(item, str):
@@ -229,7 +222,7 @@ def write_dis(document: Document) -> str:
         lines.append(f"{indent}( {role} (span {node.start + 1} {node.stop}){relation}")
         pending.append(f"{indent})")
         for letter, name, child in reversed(list(zip(node.nuclearity, node.relations, node.children, strict=True))):
-            pending.append((child, _ROLE_NAMES[letter], f" (rel2par {names[name]})", depth + 1))
+            pending.append((child, _ROLES[letter], f" (rel2par {names[name]})", depth + 1))
     return "\n".join(lines) + "\n"
 
 
@@ -237,14 +230,13 @@ def _texts(document: Document) -> list[str]:
     texts = [" ".join(text.split()) for text in document.edu_texts]
     broken_up = [_MARKUP.sub(r"\g<0> ", text) for text in texts]
     if broken_up != texts:
-        warnings.warn(
-            CorpusWarning(f"{document.id}: an EDU holds markup of .dis files; a space is put inside it"), stacklevel=3
-        )
+        message = f"{document.id}: an EDU holds markup of .dis files, which a space breaks up"
+        warnings.warn(CorpusWarning(message), stacklevel=3)
     paragraphs = document.paragraph_of_edus()
     if paragraphs[-1] == paragraphs[0]:
         return broken_up
     is_last = [before != after for before, after in pairwise([*paragraphs, -1])]
-    return [text + "<P>" if last else text for text, last in zip(broken_up, is_last, strict=True)]
+    return [text + _PARAGRAPH_END if last else text for text, last in zip(broken_up, is_last, strict=True)]
 
 
 def _names(tree: Tree, document_id: str) -> dict[str, str]:
@@ -253,6 +245,6 @@ def _names(tree: Tree, document_id: str) -> dict[str, str]:
     names = {relation: _NOT_IN_NAMES.sub("-", " ".join(relation.split())) or "-" for relation in relations}
     changed = [f"{relation!r} as {name!r}" for relation, name in sorted(names.items()) if relation != name]
     if changed:
-        message = f"{document_id}: names of relations must have no brackets; written are {', '.join(changed)}"
+        message = f"{document_id}: names of relations must have no brackets; writing {', '.join(changed)}"
         warnings.warn(CorpusWarning(message), stacklevel=3)
     return names

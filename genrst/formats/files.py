@@ -1,6 +1,6 @@
 """Reading and writing documents by the suffix of their file.
 
-The formats themselves are one module each; named corpora with splits are in `genrst.corpora.corpus`.
+Each format has a module of its own; named corpora with splits are in `genrst.corpora.corpus`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ DEFAULTS = ReadOptions()
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: how its bytes become documents, and documents its text. None where that cannot be."""
+    """A file format: how its bytes become documents, and documents its text; None where it is one-way."""
 
     read: Callable[[bytes, Path, ReadOptions], list[Document]] | None
     write: Callable[[Sequence[Document]], str] | None
@@ -42,21 +42,14 @@ def _read_rs3(content: bytes, path: Path, options: ReadOptions) -> list[Document
     return [read_rs3(content, path, roots=options.roots, with_tree=options.with_tree)]
 
 
-def _read_dis(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
-    return [read_dis(content, path, with_tree=options.with_tree)]
-
-
 def _one(write: Callable[[Document], str]) -> Callable[[Sequence[Document]], str]:
     return lambda documents: write(documents[0])
 
 
-def _read_edus(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
-    del options
-    return [read_edus(content, path)]
-
-
 FORMATS: dict[str, Format] = {
-    ".dis": Format(_read_dis, _one(write_dis)),
+    ".dis": Format(
+        lambda content, path, options: [read_dis(content, path, with_tree=options.with_tree)], _one(write_dis)
+    ),
     ".rs3": Format(_read_rs3, _one(write_rs3)),
     ".rs4": Format(_read_rs3, _one(write_rs4)),
     ".json": Format(
@@ -66,8 +59,8 @@ FORMATS: dict[str, Format] = {
         lambda content, path, options: read_jsonl(content, path, with_tree=options.with_tree), write_jsonl, True
     ),
     ".rsd": Format(None, _one(write_rsd)),
-    ".edus": Format(_read_edus, _one(write_edus)),
-    ".txt": Format(_read_edus, None),
+    ".edus": Format(lambda content, path, options: [read_edus(content, path)], _one(write_edus)),
+    ".txt": Format(lambda content, path, options: [read_edus(content, path)], None),
 }
 """The formats by suffix."""
 
@@ -92,15 +85,12 @@ def read_documents(path: str | Path, *, roots: Roots = "error", with_tree: bool 
 def read_file(path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
     """Read the documents of one file; a `.dis` file gets its text from the file beside it, if there is one."""
     documents = read_content(read_bytes(path), path, options)
-    return [attach_text_beside(document, path) for document in documents] if _is_dis(path) else documents
-
-
-def _is_dis(path: Path) -> bool:
-    return path.suffix.lower() == ".dis"
+    is_dis = path.suffix.lower() == ".dis"
+    return [attach_text_beside(document, path) for document in documents] if is_dis else documents
 
 
 def read_content(content: bytes, path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
-    """Read documents from bytes; the path gives the format, and the name for messages."""
+    """Read documents from bytes; the path tells the format, and is named in messages."""
     reader = _format(path.suffix, path.name).read
     if reader is None:
         raise UsageError(f"{path.suffix} files can be written, not read: {path}")
@@ -117,14 +107,13 @@ def document_files(path: str | Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.rglob("*") if file.suffix.lower() in TREE_SUFFIXES and file.is_file())
     if not found:
-        raise CorpusNotFoundError(
-            f"{path}: the folder must hold files with trees ({', '.join(TREE_SUFFIXES)}), was: none"
-        )
+        suffixes = ", ".join(TREE_SUFFIXES)
+        raise CorpusNotFoundError(f"{path}: the folder must hold files with trees ({suffixes}), was: none")
     return found
 
 
 def write(document: Document, path: str | Path) -> None:
-    """Write a document; the suffix of the path says how."""
+    """Write a document in the format of the path's suffix."""
     write_documents([document], path)
 
 

@@ -1,19 +1,16 @@
-"""JSON text to plain data and back, however deep.
+"""JSON text to plain data and back, at any depth.
 
-The `json` module recurses and gives up after about 1,000 levels, which real trees exceed; then loops of ours take over.
-
-A value inside JSON data that knows where it stands, so that whatever is wrong with it can be said precisely.
+The `json` module recurses and gives up after about 1,000 levels, which real trees exceed; then our own loops take over.
+Not here: which keys a document has (`genrst.formats.json_format`).
 """
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from reprlib import repr as short_repr
 from typing import NoReturn
 
-from genrst.errors import CorpusFormatError, UsageError
+from genrst.errors import UsageError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -21,7 +18,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def loads(text: str) -> object:
-    """The value of a JSON text; raises `json.JSONDecodeError`, or a plain `ValueError` for NaN and endless numbers."""
+    """The value of a JSON text; raises `json.JSONDecodeError`, or a plain `ValueError` for NaN and infinity."""
     try:
         return _DECODER.decode(text)
     except RecursionError:
@@ -31,7 +28,7 @@ def loads(text: str) -> object:
 def dumps(value: object) -> str:
     """The JSON text of dictionaries, lists and scalars, on one line.
 
-    Only what UTF-8 cannot hold (lone surrogates) and what other programs take for a line end is escaped.
+    Only what UTF-8 cannot encode (lone surrogates) and what other programs take for a line end is escaped.
     """
     try:
         text = _encode(value)
@@ -71,7 +68,7 @@ class _Container:
 
 
 class _Reader:
-    """Reads a JSON text with a stack of its own; scalars are left to the `json` module."""
+    """Reads a JSON text with an explicit stack; scalars are left to the `json` module."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -96,7 +93,7 @@ class _Reader:
                 return value
 
     def finish(self, value: object, containers: list[_Container]) -> object:
-        """Put a value where it belongs and close what ends with it; the last value closed."""
+        """Put a value into its container and close all containers that end here; returns the last one closed."""
         while containers:
             container = containers[-1]
             container.values.append(value)
@@ -148,115 +145,10 @@ def _pieces(value: object) -> Iterator[str]:
         if isinstance(item, _Mark):
             yield item
         elif isinstance(item, list):
-            pending.extend(reversed(_list_parts(item)))
+            parts = [part for value in item for part in (_Mark(", "), value)][1:]
+            pending += [_Mark("]"), *reversed(parts), _Mark("[")]
         elif isinstance(item, dict):
-            pending.extend(reversed(_object_parts(item)))
+            parts = [part for key, value in item.items() for part in (_Mark(", "), key, _Mark(": "), value)][1:]
+            pending += [_Mark("}"), *reversed(parts), _Mark("{")]
         else:
             yield _ENCODER.encode(item)
-
-
-def _list_parts(values: list[object]) -> list[object]:
-    parts: list[object] = [_Mark("[")]
-    for number, value in enumerate(values):
-        parts += [_Mark(", " if number else ""), value]
-    return [*parts, _Mark("]")]
-
-
-def _object_parts(values: dict[str, object]) -> list[object]:
-    parts: list[object] = [_Mark("{")]
-    for number, (key, value) in enumerate(values.items()):
-        parts += [_Mark(", " if number else ""), key, _Mark(": "), value]
-    return [*parts, _Mark("}")]
-
-
-MAX_INTEGER = 2**31 - 1
-"""The largest offset or number of an EDU or token that is read."""
-
-_MAX_PLACE = 100
-
-
-class JsonValue:
-    """A value and its place, such as `tree.children[1].nuclearity`. A key that is missing and null are the same."""
-
-    __slots__ = ("data", "parent", "step")
-
-    def __init__(self, data: object, parent: "JsonValue | None" = None, step: str = "") -> None:
-        self.data = data
-        self.parent = parent
-        self.step = step
-
-    @property
-    def place(self) -> str:
-        """How to get here from the document; the middle is left out where it is long."""
-        steps = []
-        value: JsonValue | None = self
-        while value is not None:
-            steps.append(value.step)
-            value = value.parent
-        place = "".join(reversed(steps)).lstrip(".") or "a document"
-        return place if len(place) <= _MAX_PLACE else f"{place[: _MAX_PLACE // 2]}…{place[-_MAX_PLACE // 2 :]}"
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether there is nothing here."""
-        return self.data is None
-
-    def error(self, expected: str) -> CorpusFormatError:
-        """What to raise if something else should stand here."""
-        found = "missing" if self.is_missing else short_repr(self.data)
-        return CorpusFormatError(f"{self.place} must be {expected}, was: {found}")
-
-    def __getitem__(self, key: str) -> "JsonValue":
-        if not isinstance(self.data, dict):
-            raise self.error("an object")
-        return JsonValue(self.data.get(key), self, f".{key}")
-
-    def items(self) -> "list[JsonValue]":
-        """The items of a list."""
-        if not isinstance(self.data, list):
-            raise self.error("a list")
-        return [JsonValue(item, self, f"[{position}]") for position, item in enumerate(self.data)]
-
-    def optional_items(self) -> "list[JsonValue]":
-        """The items of a list that may be missing."""
-        return [] if self.is_missing else self.items()
-
-    def string(self, default: str | None = None) -> str:
-        """A string, or the default if there is one and nothing stands here."""
-        if self.is_missing and default is not None:
-            return default
-        if not isinstance(self.data, str):
-            raise self.error("a string")
-        return self.data
-
-    def optional_string(self) -> str | None:
-        """A string that may be missing."""
-        return None if self.is_missing else self.string()
-
-    def optional_strings(self) -> dict[str, str]:
-        """An object whose values are strings, empty if it is missing."""
-        if self.is_missing:
-            return {}
-        if not isinstance(self.data, dict):
-            raise self.error("an object")
-        return {key: self[key].string() for key in self.data}
-
-    def integer(self) -> int:
-        """A whole number from 0 on."""
-        # True and False are ints to Python, not to JSON.
-        if not isinstance(self.data, int) or isinstance(self.data, bool) or not 0 <= self.data <= MAX_INTEGER:
-            raise self.error(f"a whole number from 0 to {MAX_INTEGER}")
-        return self.data
-
-    def optional_number(self) -> float | None:
-        """A finite number that may be missing."""
-        if self.is_missing:
-            return None
-        if isinstance(self.data, int | float) and not isinstance(self.data, bool):
-            try:
-                number = float(self.data)
-            except OverflowError:
-                number = math.inf
-            if math.isfinite(number):
-                return number
-        raise self.error("a finite number")

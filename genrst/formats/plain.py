@@ -1,12 +1,11 @@
-"""Plain EDUs (`.edus`, `.txt`): one EDU a line, a blank line between paragraphs, no tree.
+"""Plain text files, where a blank line ends a paragraph.
 
-The running text beside an RST-DT tree: `wsj_0601.out` beside `wsj_0601.out.dis`.
-
-A line of it is a sentence, a blank line ends a paragraph. EDUs are found in it by their characters.
+In a file of EDUs (`.edus`, `.txt`) each line is an EDU, and there is no tree. In the running text beside an RST-DT tree
+(`wsj_0601.out` beside `wsj_0601.out.dis`) each line is a sentence, and EDUs are found by their characters.
 """
 
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from genrst.document import Document, Span
@@ -19,7 +18,7 @@ def read_edus(content: bytes, path: Path) -> Document:
     """Read a segmented document; white space inside an EDU becomes one space."""
     edus: list[str] = []
     paragraph_starts: set[int] = set()
-    # Not splitlines(): it would also cut at separators that stand inside EDUs of other formats.
+    # Not splitlines(): it would also split at separators that EDUs of other formats may contain.
     for line in decode(content, path).split("\n"):
         edu = " ".join(line.split())
         if edu:
@@ -37,11 +36,8 @@ def write_edus(document: Document) -> str:
     if not all(edus):
         raise UsageError(f"{document.id}: every EDU must have text to be a line, was: none in EDU {edus.index('')}")
     paragraphs = document.paragraph_of_edus()
-    lines = [edus[0]]
-    for number in range(1, len(edus)):
-        gap = "\n" if paragraphs[number] != paragraphs[number - 1] else ""
-        lines.append(gap + edus[number])
-    return "\n".join(lines) + "\n"
+    ends = ["\n" if before == after else "\n\n" for before, after in pairwise([*paragraphs, paragraphs[-1]])]
+    return "".join(edu + end for edu, end in zip(edus, ends, strict=True))
 
 
 def attach_text_beside(document: Document, path: Path) -> Document:

@@ -18,7 +18,7 @@ MULTINUC_GROUP = "multinuc"
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """A segment or group. `kind` is `segment`, `span` or `multinuc`; `relation` is that to the parent."""
+    """A segment or group. `kind` is `segment`, `span` or `multinuc`; `relation` is the relation to the parent."""
 
     id: str
     kind: str
@@ -61,7 +61,7 @@ def read_groups(elements: Sequence[Element], path: Path, repairs: Repairs) -> li
 
 
 def _segment_elements(elements: Sequence[Element], body: int, path: Path) -> list[Element]:
-    """The segments, after a look at everything else: no text may be left out."""
+    """The segments, after a check that no text stands outside them."""
     for element in elements:
         if element.name == SEGMENT and element.parent != "body":
             raise CorpusFormatError(f"a segment must stand in <body>, was: in <{element.parent}>", path, element.line)
@@ -92,7 +92,7 @@ def _node(element: Element, kind: str, edu: int = -1) -> Node:
 
 
 def link(nodes: Sequence[Node], path: Path, repairs: Repairs) -> list[Node]:
-    """Fill in the children and drop the groups that hold nothing; the rest comes back, parents before children."""
+    """Fill in the children and drop the groups that hold nothing; returns the rest, parents before children."""
     by_id: dict[str, Node] = {}
     for node in nodes:
         if by_id.setdefault(node.id, node) is not node:
@@ -103,7 +103,9 @@ def link(nodes: Sequence[Node], path: Path, repairs: Repairs) -> list[Node]:
         node.parent = None
     for node in nodes:
         if node.parent is not None:
-            _attach(node, node.parent, by_id, path)
+            if node.parent not in by_id:
+                raise CorpusFormatError(f"the parent of {node} must exist, was: {node.parent!r}", path, node.line)
+            by_id[node.parent].children.append(node)
             if not node.relation:
                 repairs.note(str(node), "a relation without a name")
     _drop_empty_groups(by_id, repairs)
@@ -111,12 +113,6 @@ def link(nodes: Sequence[Node], path: Path, repairs: Repairs) -> list[Node]:
         if node.id in by_id:
             repairs.note(str(node), "a group that is its own parent, read as a root")
     return _from_the_top(by_id, path)
-
-
-def _attach(node: Node, parent: str, by_id: dict[str, Node], path: Path) -> None:
-    if parent not in by_id:
-        raise CorpusFormatError(f"the parent of {node} must exist, was: {parent!r}", path, node.line)
-    by_id[parent].children.append(node)
 
 
 def _drop_empty_groups(by_id: dict[str, Node], repairs: Repairs) -> None:

@@ -1,14 +1,10 @@
-"""Linked nodes of `.rs3` files to trees: who is a nucleus, what is one unit, where roots meet.
+"""Reader of `.rs3` and `.rs4` files, as RSTTool, rstWeb and the corpora made with them write them.
 
-A node stands for its core (the EDU of a segment, the nucleus of a span group, the nuclei of a multinuclear group)
-with the satellites that point to it around that core, all in one n-ary unit. A unit inside a unit therefore needs a
-group around it, and groups that hold a lone nucleus leave no trace.
-
-What `.rs4` files say beside the tree: secondary edges and signals, between nodes given as ranges of EDUs.
-
-Reader of `.rs3` and `.rs4` files, as RSTTool, rstWeb and the corpora made with them write them.
-
-XML is read in `genrst.formats.rs3_xml`, nodes are linked in `rs3_nodes`, trees built in `rs3_trees`.
+`genrst.formats.rs3_xml` reads the XML and `rs3_nodes` links the nodes; here they become a tree. A node stands for its
+core (the EDU of a segment, the nucleus of a span group, the nuclei of a multinuclear group) with the satellites that
+point to it around that core, all in one n-ary unit. A unit inside a unit therefore needs a group around it, and groups
+that hold a lone nucleus leave no trace. What `.rs4` files add, secondary edges and signals, refers to nodes, which
+become ranges of EDUs.
 """
 
 import re
@@ -20,21 +16,63 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusFormatError
-from genrst.formats.rs3_nodes import MULTINUC_GROUP, SEGMENT, SPAN_GROUP, Node, link, read_groups, read_segments
+from genrst.formats.rs3_nodes import MULTINUC_GROUP, SEGMENT, Node, link, read_groups, read_segments
 from genrst.formats.rs3_xml import Element, Repairs, parse_xml
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 
 VIRTUAL_ROOT = "virtual-root"
-"""The relation between roots that a reader was asked to join."""
+"""The relation of several roots that were joined on request."""
 
 JOINT = "joint"
-"""The relation of nuclei that stand side by side in a file without a relation."""
+"""The relation of nuclei to which a file gives none."""
 
 Roots: TypeAlias = Literal["error", "join"]
+_Range: TypeAlias = tuple[int, int]
+
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
-class Part(NamedTuple):
-    """A child of a unit to be."""
+def read_rs3(content: bytes, path: Path, *, roots: Roots = "error", with_tree: bool = True) -> Document:
+    """Read an `.rs3` or `.rs4` file, given its bytes and where they came from.
+
+    The tree is None when nothing in the file has a parent, or when `with_tree` is False: then only segments are
+    read. Several roots are an error unless `roots` is `join`: then they become the nuclei of a `virtual-root`.
+    """
+    repairs = Repairs(path)
+    elements = parse_xml(content, path, repairs)
+    segments, texts = read_segments(elements, path, repairs)
+    document = Document.from_edus(path.stem, texts)
+    if with_tree:
+        nodes = link(segments + read_groups(elements, path, repairs), path, repairs)
+        builder = _TreeBuilder(_multinuclear_relations(elements, nodes), path, repairs)
+        is_segmented_only = len(nodes) > 1 and all(node.parent is None for node in nodes)
+        tree = None if is_segmented_only else builder.build(nodes, roots)
+        edges, signals = _read_layers(elements, builder.ranges, repairs)
+        document = replace(document, tree=tree, secondary_edges=edges, signals=signals)
+    repairs.warn()
+    return document
+
+
+def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Node]) -> set[str]:
+    """The relations whose nodes are nuclei of a multinuclear group.
+
+    These are all that the header declares multinuclear, even if for satellites as well, and of those that it does not
+    declare the ones that occur in multinuclear groups only.
+    """
+    declared: dict[str, set[str]] = {}
+    for attributes in _attributes(elements, "rel"):
+        declared.setdefault(attributes.get("name", ""), set()).add(attributes.get("type", ""))
+    inside: set[str] = set()
+    outside: set[str] = set()
+    for node in nodes:
+        relations = {child.relation for child in node.children}
+        (inside if node.kind == MULTINUC_GROUP else outside).update(relations)
+    multinuclear = {name for name, types in declared.items() if "multinuc" in types}
+    return (multinuclear | (inside - outside - declared.keys())) - {SPAN}
+
+
+class _Part(NamedTuple):
+    """A child of a unit that is being built."""
 
     node: Node
     tree: Tree
@@ -45,36 +83,17 @@ class Part(NamedTuple):
         return f"{self.node} (EDUs {self.tree.start}–{self.tree.stop - 1})"
 
 
-def multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Node]) -> set[str]:
-    """The relations that make nuclei below a multinuclear group.
-
-    Those are the ones that the header declares so, if also for satellites, and of those that it does not mention the
-    ones that only occur there.
-    """
-    declared: dict[str, set[str]] = {}
-    for element in elements:
-        if element.name == "rel":
-            declared.setdefault(element.attributes.get("name", ""), set()).add(element.attributes.get("type", ""))
-    inside: set[str] = set()
-    outside: set[str] = set()
-    for node in nodes:
-        relations = {child.relation for child in node.children}
-        (inside if node.kind == MULTINUC_GROUP else outside).update(relations)
-    declared_so = {name for name, types in declared.items() if "multinuc" in types}
-    return (declared_so | (inside - outside - declared.keys())) - {SPAN}
-
-
-class TreeBuilder:
-    """Builds the tree of one file, and then knows the EDUs (start, stop) of every node."""
+class _TreeBuilder:
+    """Builds the tree of one file, and records the EDUs (start, stop) of every node."""
 
     def __init__(self, multinuclear: set[str], path: Path, repairs: Repairs) -> None:
-        self.ranges: dict[str, tuple[int, int]] = {}
+        self.ranges: dict[str, _Range] = {}
         self._multinuclear = multinuclear
         self._path = path
         self._repairs = repairs
 
     def build(self, nodes: Sequence[Node], roots: Roots) -> Tree:
-        """The tree over nodes that come from the top down."""
+        """The tree over the nodes, which come parents first."""
         tops = [node for node in nodes if node.parent is None]
         if len(tops) > 1 and roots == "error":
             names = ", ".join(node.id for node in tops[:10]) + (", …" if len(tops) > 10 else "")
@@ -85,14 +104,14 @@ class TreeBuilder:
             trees[node.id] = self._tree(node, trees)
         if len(tops) == 1:
             return trees[tops[0].id]
-        return self._unit([Part(node, trees[node.id], "N", VIRTUAL_ROOT) for node in tops])
+        return self._unit([_Part(node, trees[node.id], "N", VIRTUAL_ROOT) for node in tops])
 
     def _tree(self, node: Node, trees: dict[str, Tree]) -> Tree:
         """The core of a node and, around it, the satellites that point to the node."""
         nuclei = self._nuclei(node)
         chosen = {child.id for child in nuclei}
         satellites = [
-            Part(child, trees[child.id], "S", child.relation) for child in node.children if child.id not in chosen
+            _Part(child, trees[child.id], "S", child.relation) for child in node.children if child.id not in chosen
         ]
         if node.kind == SEGMENT:
             core: Tree = Leaf(node.edu)
@@ -100,13 +119,14 @@ class TreeBuilder:
             core = trees[nuclei[0].id]
         else:
             core, satellites = self._multinuclear_core(nuclei, satellites, trees)
-        tree = self._unit([Part(node, core, "N", SPAN), *satellites]) if satellites else core
-        # A nucleus stands for itself in secondary edges and signals: with its satellites it is the group around it.
+        tree = self._unit([_Part(node, core, "N", SPAN), *satellites]) if satellites else core
+        # In secondary edges and signals a nucleus means itself: the group around it means it with its satellites.
         named = core if node.parent is None or node.relation == SPAN else tree
         self.ranges[node.id] = named.start, named.stop
         return tree
 
     def _nuclei(self, node: Node) -> list[Node]:
+        """The children that are nuclei, after repairs."""
         spans = [child for child in node.children if child.relation == SPAN]
         if node.kind == SEGMENT:
             if spans:
@@ -114,11 +134,8 @@ class TreeBuilder:
                 raise CorpusFormatError(message, self._path, spans[0].line)
             return []
         named = [child for child in node.children if child.relation in self._multinuclear]
-        if node.kind == SPAN_GROUP:
-            return self._span_nuclei(node, spans, named)
-        return self._multinuc_nuclei(node, spans + named)
-
-    def _span_nuclei(self, node: Node, spans: list[Node], named: list[Node]) -> list[Node]:
+        if node.kind == MULTINUC_GROUP:
+            return self._multinuc_nuclei(node, spans + named)
         if not spans and not named:
             raise CorpusFormatError(f"a span group must hold a nucleus, was: {node} without", self._path, node.line)
         if not spans:
@@ -136,12 +153,12 @@ class TreeBuilder:
         return nuclei
 
     def _multinuclear_core(
-        self, nuclei: list[Node], satellites: list[Part], trees: dict[str, Tree]
-    ) -> tuple[Tree, list[Part]]:
-        """The unit of the nuclei, with the satellites that stand between them; and the satellites that do not."""
+        self, nuclei: list[Node], satellites: list[_Part], trees: dict[str, Tree]
+    ) -> tuple[Tree, list[_Part]]:
+        """The unit of the nuclei with the satellites between them, and the satellites around it."""
         shared = next((child.relation for child in nuclei if child.relation != SPAN), JOINT)
         parts = [
-            Part(child, trees[child.id], "N", shared if child.relation == SPAN else child.relation) for child in nuclei
+            _Part(child, trees[child.id], "N", shared if child.relation == SPAN else child.relation) for child in nuclei
         ]
         start = min(part.tree.start for part in parts)
         stop = max(part.tree.stop for part in parts)
@@ -149,7 +166,7 @@ class TreeBuilder:
         around = [part for part in satellites if not start < part.tree.start < stop]
         return self._unit(parts + between), around
 
-    def _unit(self, parts: list[Part]) -> Unit:
+    def _unit(self, parts: list[_Part]) -> Unit:
         parts = sorted(parts, key=lambda part: part.tree.start)
         for left, right in pairwise(parts):
             if left.tree.stop != right.tree.start:
@@ -162,40 +179,35 @@ class TreeBuilder:
         )
 
 
-Range: TypeAlias = tuple[int, int]
-
-_NUMBER = re.compile("[0-9]{1,9}")
-
-
-def read_layers(
-    elements: Sequence[Element], ranges: dict[str, Range], repairs: Repairs
+def _read_layers(
+    elements: Sequence[Element], ranges: dict[str, _Range], repairs: Repairs
 ) -> tuple[tuple[SecondaryEdge, ...], tuple[Signal, ...]]:
     """The secondary edges and the signals of a file; those that name unknown nodes are left out."""
     edges: list[SecondaryEdge] = []
     edge_by_id: dict[str, SecondaryEdge] = {}
-    for element in _named(elements, "secedge"):
-        ids = element.get("source", ""), element.get("target", "")
-        if ids[0] in ranges and ids[1] in ranges:
-            edges.append(SecondaryEdge(ranges[ids[0]], ranges[ids[1]], element.get("relname", "")))
-            edge_by_id[element.get("id", "-".join(ids))] = edges[-1]
+    for attributes in _attributes(elements, "secedge"):
+        source, target = attributes.get("source", ""), attributes.get("target", "")
+        if source in ranges and target in ranges:
+            edges.append(SecondaryEdge(ranges[source], ranges[target], attributes.get("relname", "")))
+            edge_by_id[attributes.get("id", f"{source}-{target}")] = edges[-1]
         else:
-            repairs.note(f"node {'-'.join(ids)}", "a secondary edge between unknown nodes, left out")
+            repairs.note(f"node {source}-{target}", "a secondary edge between unknown nodes, left out")
     signals = []
-    for element in _named(elements, "signal"):
-        signal = _signal(element, ranges, edge_by_id)
+    for attributes in _attributes(elements, "signal"):
+        signal = _signal(attributes, ranges, edge_by_id)
         if signal is not None:
             signals.append(signal)
         else:
-            place = f"node {element.get('source', '')}"
+            place = f"node {attributes.get('source', '')}"
             repairs.note(place, "a signal of an unknown node or with wrong token numbers, left out")
     return tuple(edges), tuple(signals)
 
 
-def _named(elements: Sequence[Element], name: str) -> Iterator[dict[str, str]]:
+def _attributes(elements: Sequence[Element], name: str) -> Iterator[dict[str, str]]:
     return (element.attributes for element in elements if element.name == name)
 
 
-def _signal(attributes: dict[str, str], ranges: dict[str, Range], edges: dict[str, SecondaryEdge]) -> Signal | None:
+def _signal(attributes: dict[str, str], ranges: dict[str, _Range], edges: dict[str, SecondaryEdge]) -> Signal | None:
     source = attributes.get("source", "")
     tokens = attributes.get("tokens", "").replace(",", " ").split()
     edge = None if source in ranges else edges.get(source)
@@ -210,24 +222,3 @@ def _signal(attributes: dict[str, str], ranges: dict[str, Range], edges: dict[st
         attributes.get("status", ""),
         edge.target if edge is not None else None,
     )
-
-
-def read_rs3(content: bytes, path: Path, *, roots: Roots = "error", with_tree: bool = True) -> Document:
-    """Read an `.rs3` or `.rs4` file, given its bytes and where they came from.
-
-    The tree is None when nothing in the file has a parent, or when `with_tree` is False: then only segments are
-    read. Several roots are an error unless `roots` is `join`: then they become the nuclei of a `virtual-root`.
-    """
-    repairs = Repairs(path)
-    elements = parse_xml(content, path, repairs)
-    segments, texts = read_segments(elements, path, repairs)
-    document = Document.from_edus(path.stem, texts)
-    if with_tree:
-        nodes = link(segments + read_groups(elements, path, repairs), path, repairs)
-        builder = TreeBuilder(multinuclear_relations(elements, nodes), path, repairs)
-        is_segmented_only = len(nodes) > 1 and all(node.parent is None for node in nodes)
-        tree = None if is_segmented_only else builder.build(nodes, roots)
-        edges, signals = read_layers(elements, builder.ranges, repairs)
-        document = replace(document, tree=tree, secondary_edges=edges, signals=signals)
-    repairs.warn()
-    return document

@@ -1,12 +1,9 @@
-"""A tree as the nodes of an `.rs3` file: their numbers, the groups, and what points to what.
+"""Writer of `.rs3` and `.rs4` files, in the conventions of rstWeb.
 
-The conventions are those of rstWeb. One nucleus with satellites is a span group that holds the nucleus, and the
-satellites point to the nucleus. Several nuclei are a multinuclear group whose children carry the relation.
-
-Writer of `.rs3` and `.rs4` files, as rstWeb reads them.
-
-What these formats cannot express is written as units inside units (`genrst.formats.rs3_writer`): satellites around
-several nuclei of one unit, and satellites between nuclei that would read as nuclei. Everything else reads back equal.
+One nucleus with satellites is a span group that holds the nucleus, and the satellites point to the nucleus. Several
+nuclei are a multinuclear group whose children carry the relation. Two things these formats cannot express are written
+as units inside units: satellites around several nuclei of one unit, and satellites between nuclei that would be read
+as nuclei. Everything else is read back equal.
 """
 
 import warnings
@@ -20,14 +17,108 @@ from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning
 from genrst.formats.rs3_nodes import MULTINUC_GROUP, SPAN_GROUP
 from genrst.formats.rs3_xml import FORBIDDEN
+from genrst.trees.binarise import attach_inner_satellites
 from genrst.trees.node import SPAN, Tree, Unit, fold, units
 
 
-class Layout:
-    """The nodes of a document by number, EDUs from 1 and groups after them.
+def write_rs3(document: Document) -> str:
+    """The text of an `.rs3` file: relations, segments, groups. Without a tree, segments have no parents."""
+    numbering = _Numbering(document.tree, len(document.edus))
+    return _file(document, _relations(numbering.relations), _nodes(document, numbering))
 
-    `ids` has the node of every range of EDUs (start, stop) that is one, `groups` the type of every group, `parents`
-    the parent and the relation of every node but the root, `relations` all relations with their type.
+
+def write_rs4(document: Document) -> str:
+    """The text of an `.rs4` file: that of an `.rs3` file, with secondary edges and signals.
+
+    Those between ranges of EDUs that are not units of the tree are left out with a warning.
+    """
+    numbering = _Numbering(document.tree, len(document.edus))
+    nodes = numbering.ids.keys()
+    edges = [edge for edge in document.secondary_edges if {edge.source, edge.target} <= nodes]
+    signals = [signal for signal in document.signals if {signal.unit, signal.target or signal.unit} <= nodes]
+    n_left_out = len(document.secondary_edges) + len(document.signals) - len(edges) - len(signals)
+    if n_left_out:
+        message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are not a unit were left out"
+        warnings.warn(CorpusWarning(message), stacklevel=2)
+    known = {name for name, _ in numbering.relations}
+    beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
+    header = _relations(numbering.relations | beside) + _signal_types(signals)
+    body = _nodes(document, numbering) + _secondary_edges(edges, numbering) + _signals(signals, numbering)
+    return _file(document, header, body)
+
+
+def _file(document: Document, header: list[str], body: list[str]) -> str:
+    lines = ["<rst>", "\t<header>", *header, "\t</header>", "\t<body>", *body, "\t</body>", "</rst>", ""]
+    text, n_replaced = FORBIDDEN.subn("\ufffd", "\n".join(lines))
+    if n_replaced:
+        message = f"{document.id}: {n_replaced} characters that XML does not allow were replaced by U+FFFD"
+        warnings.warn(CorpusWarning(message), stacklevel=3)
+    return text
+
+
+def _section(name: str, elements: Iterable[str]) -> list[str]:
+    return [f"\t\t<{name}>", *(f"\t{element}" for element in elements), f"\t\t</{name}>"]
+
+
+def _element(name: str, attributes: Mapping[str, object], text: str | None = None) -> str:
+    start = name + "".join(f" {key}={quoteattr(str(value))}" for key, value in attributes.items())
+    return f"\t\t<{start}/>" if text is None else f"\t\t<{start}>{escape(text)}</{name}>"
+
+
+def _relations(relations: set[tuple[str, str]]) -> list[str]:
+    return _section("relations", (_element("rel", {"name": name, "type": kind}) for name, kind in sorted(relations)))
+
+
+def _nodes(document: Document, numbering: "_Numbering") -> list[str]:
+    def place(number: int) -> dict[str, object]:
+        if number not in numbering.parents:
+            return {}
+        parent, relation = numbering.parents[number]
+        return {"parent": parent, "relname": relation}
+
+    segments = [
+        _element("segment", {"id": number, **place(number)}, text) for number, text in enumerate(document.edu_texts, 1)
+    ]
+    groups = [
+        _element("group", {"id": number, "type": kind, **place(number)}) for number, kind in numbering.groups.items()
+    ]
+    return segments + groups
+
+
+def _signal_types(signals: Sequence[Signal]) -> list[str]:
+    subtypes: defaultdict[str, set[str]] = defaultdict(set)
+    for signal in signals:
+        subtypes[signal.type].add(signal.subtype)
+    types = ({"type": kind, "subtypes": ";".join(sorted(names))} for kind, names in sorted(subtypes.items()))
+    return _section("sigtypes", (_element("sig", attributes) for attributes in types))
+
+
+def _secondary_edges(edges: Sequence[SecondaryEdge], numbering: "_Numbering") -> list[str]:
+    elements = []
+    for edge in edges:
+        source, target = numbering.ids[edge.source], numbering.ids[edge.target]
+        attributes = {"id": f"{source}-{target}", "source": source, "target": target, "relname": edge.relation}
+        elements.append(_element("secedge", attributes))
+    return _section("secedges", elements)
+
+
+def _signals(signals: Sequence[Signal], numbering: "_Numbering") -> list[str]:
+    elements = []
+    for signal in signals:
+        source = str(numbering.ids[signal.unit])
+        if signal.target is not None:
+            source += f"-{numbering.ids[signal.target]}"
+        tokens = ",".join(map(str, signal.tokens))
+        attributes = {"source": source, "type": signal.type, "subtype": signal.subtype, "tokens": tokens}
+        elements.append(_element("signal", attributes | ({"status": signal.status} if signal.status else {})))
+    return _section("signals", elements)
+
+
+class _Numbering:
+    """The nodes of a file, numbered: EDUs from 1, then groups.
+
+    `ids` has the node of every unit by its EDUs (start, stop), `groups` the type of every group, `parents` the parent
+    and the relation of every node but the root, `relations` all relations with their type.
     """
 
     def __init__(self, tree: Tree | None, n_edus: int) -> None:
@@ -55,7 +146,7 @@ class Layout:
         nucleus = unit.children[unit.nuclearity.index("N")]
         group, target = self.ids[unit.start, unit.stop], self.ids[nucleus.start, nucleus.stop]
         if self.groups.get(target) == MULTINUC_GROUP and self._multinuclear.intersection(unit.relations):
-            # Pointing to a multinuclear group, this satellite would read as one more nucleus: a group stands between.
+            # This satellite would be read as one more nucleus of the multinuclear group: a group comes between them.
             between = next(numbers)
             self.groups[between] = SPAN_GROUP
             self.parents[target] = between, SPAN
@@ -82,14 +173,14 @@ def _relations_of(tree: Tree) -> Iterator[tuple[str, str]]:
 def _expressible(multinuclear: set[str], unit: Unit, children: list[Tree]) -> Tree:
     """The unit as it is or, where satellites stand around several nuclei, the nuclei as a unit inside it.
 
-    Satellites between nuclei stay. If they would read as nuclei, by a relation that joins nuclei elsewhere, each
+    Satellites between nuclei stay. If they would be read as nuclei, by a relation that joins nuclei elsewhere, each
     attaches to the nucleus on its left, as in `genrst.trees.binarise`.
     """
     letters, relations = unit.nuclearity, unit.relations
     first, stop = letters.index("N"), letters.rindex("N") + 1
     core = children[first]
     if stop - first > 1:
-        core = _join_nuclei(multinuclear, relations[first:stop], letters[first:stop], children[first:stop])
+        core = _join_nuclei(multinuclear, letters[first:stop], relations[first:stop], children[first:stop])
     if stop - first == len(letters):
         return core
     return Unit.from_relations(
@@ -99,112 +190,8 @@ def _expressible(multinuclear: set[str], unit: Unit, children: list[Tree]) -> Tr
     )
 
 
-def _join_nuclei(multinuclear: set[str], relations: tuple[str, ...], letters: str, children: list[Tree]) -> Tree:
-    parts = list(zip(relations, letters, children, strict=True))
-    if any(letter == "S" and relation in multinuclear for relation, letter, _ in parts):
-        nuclei: list[tuple[str, str, Tree]] = []
-        for relation, letter, child in parts:
-            if letter == "N":
-                nuclei.append((relation, letter, child))
-            else:
-                shared, _, nucleus = nuclei[-1]
-                nuclei[-1] = shared, "N", Unit(relation, "NS", (nucleus, child))
-        parts = nuclei
-    return Unit.from_relations(
-        [relation for relation, _, _ in parts],
-        "".join(letter for _, letter, _ in parts),
-        [child for _, _, child in parts],
-    )
-
-
-def write_rs3(document: Document) -> str:
-    """The text of an `.rs3` file: relations, segments, groups. Without a tree, segments have no parents."""
-    layout = Layout(document.tree, len(document.edus))
-    return _file(document, _relations(layout.relations), _nodes(document, layout))
-
-
-def write_rs4(document: Document) -> str:
-    """The text of an `.rs4` file: that of an `.rs3` file, with secondary edges and signals.
-
-    Those between EDUs that are no unit of the tree are left out with a warning: the format has no place for them.
-    """
-    layout = Layout(document.tree, len(document.edus))
-    nodes = layout.ids.keys()
-    edges = [edge for edge in document.secondary_edges if {edge.source, edge.target} <= nodes]
-    signals = [signal for signal in document.signals if {signal.unit, signal.target or signal.unit} <= nodes]
-    n_left_out = len(document.secondary_edges) + len(document.signals) - len(edges) - len(signals)
-    if n_left_out:
-        message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are no unit were left out"
-        warnings.warn(CorpusWarning(message), stacklevel=2)
-    known = {name for name, _ in layout.relations}
-    beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
-    header = _relations(layout.relations | beside) + _signal_types(signals)
-    body = _nodes(document, layout) + _secondary_edges(edges, layout) + _signals(signals, layout)
-    return _file(document, header, body)
-
-
-def _file(document: Document, header: list[str], body: list[str]) -> str:
-    lines = ["<rst>", "\t<header>", *header, "\t</header>", "\t<body>", *body, "\t</body>", "</rst>", ""]
-    text, n_replaced = FORBIDDEN.subn("\ufffd", "\n".join(lines))
-    if n_replaced:
-        message = f"{document.id}: {n_replaced} characters that XML does not allow were replaced by U+FFFD"
-        warnings.warn(CorpusWarning(message), stacklevel=3)
-    return text
-
-
-def _section(name: str, elements: Iterable[str]) -> list[str]:
-    return [f"\t\t<{name}>", *(f"\t{element}" for element in elements), f"\t\t</{name}>"]
-
-
-def _element(name: str, attributes: Mapping[str, object], text: str | None = None) -> str:
-    start = name + "".join(f" {key}={quoteattr(str(value))}" for key, value in attributes.items())
-    return f"\t\t<{start}/>" if text is None else f"\t\t<{start}>{escape(text)}</{name}>"
-
-
-def _relations(relations: set[tuple[str, str]]) -> list[str]:
-    return _section("relations", (_element("rel", {"name": name, "type": kind}) for name, kind in sorted(relations)))
-
-
-def _nodes(document: Document, layout: Layout) -> list[str]:
-    def place(number: int) -> dict[str, object]:
-        if number not in layout.parents:
-            return {}
-        parent, relation = layout.parents[number]
-        return {"parent": parent, "relname": relation}
-
-    segments = [
-        _element("segment", {"id": number, **place(number)}, text) for number, text in enumerate(document.edu_texts, 1)
-    ]
-    groups = [
-        _element("group", {"id": number, "type": kind, **place(number)}) for number, kind in layout.groups.items()
-    ]
-    return segments + groups
-
-
-def _signal_types(signals: Sequence[Signal]) -> list[str]:
-    subtypes: defaultdict[str, set[str]] = defaultdict(set)
-    for signal in signals:
-        subtypes[signal.type].add(signal.subtype)
-    types = ({"type": kind, "subtypes": ";".join(sorted(names))} for kind, names in sorted(subtypes.items()))
-    return _section("sigtypes", (_element("sig", attributes) for attributes in types))
-
-
-def _secondary_edges(edges: Sequence[SecondaryEdge], layout: Layout) -> list[str]:
-    elements = []
-    for edge in edges:
-        source, target = layout.ids[edge.source], layout.ids[edge.target]
-        attributes = {"id": f"{source}-{target}", "source": source, "target": target, "relname": edge.relation}
-        elements.append(_element("secedge", attributes))
-    return _section("secedges", elements)
-
-
-def _signals(signals: Sequence[Signal], layout: Layout) -> list[str]:
-    elements = []
-    for signal in signals:
-        source = str(layout.ids[signal.unit])
-        if signal.target is not None:
-            source += f"-{layout.ids[signal.target]}"
-        tokens = ",".join(map(str, signal.tokens))
-        attributes = {"source": source, "type": signal.type, "subtype": signal.subtype, "tokens": tokens}
-        elements.append(_element("signal", attributes | ({"status": signal.status} if signal.status else {})))
-    return _section("signals", elements)
+def _join_nuclei(multinuclear: set[str], letters: str, relations: Sequence[str], children: Sequence[Tree]) -> Tree:
+    if any(letter == "S" and relation in multinuclear for letter, relation in zip(letters, relations, strict=True)):
+        relations, children = attach_inner_satellites(letters, relations, children)
+        letters = "N" * len(children)
+    return Unit.from_relations(relations, letters, children)

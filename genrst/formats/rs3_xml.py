@@ -16,7 +16,7 @@ from genrst.errors import CorpusFormatError, CorpusWarning
 from genrst.io import decode
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""A character that XML 1.0 has no place for."""
+"""A character that XML 1.0 does not allow."""
 
 _DECLARED_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([\w.-]+)[\"']")
 _COMMENT_OR_CDATA = r"<!(?:--(?:.*?-->|.*)|\[CDATA\[(?:.*?\]\]>|.*))"
@@ -41,7 +41,7 @@ class Element:
 
 
 class Repairs:
-    """What was repaired in one file: each kind is told once, with the first place, when the file turns out readable."""
+    """What was repaired in one file: one warning per kind, with the first place, once the file turns out readable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,7 +62,9 @@ def parse_xml(content: bytes, path: Path, repairs: Repairs) -> list[Element]:
     """All elements of a file in the order of their start tags, after mending stray `&`."""
     declared = _DECLARED_ENCODING.match(content)
     text = decode(content, path, declared[1].decode("ascii") if declared else None)
-    _refuse_forbidden(text, path)
+    if forbidden := FORBIDDEN.search(text):
+        line = text.count("\n", 0, forbidden.start()) + 1
+        raise CorpusFormatError(f"a character must be one that XML allows, was: U+{ord(forbidden[0]):04X}", path, line)
     parser = expat.ParserCreate("utf-8")
     elements = _collect_elements(parser, path)
     try:
@@ -71,12 +73,6 @@ def parse_xml(content: bytes, path: Path, repairs: Repairs) -> list[Element]:
         problem = expat.ErrorString(error.code)
         raise CorpusFormatError(f"the XML must be well-formed, was: {problem}", path, error.lineno) from error
     return elements
-
-
-def _refuse_forbidden(text: str, path: Path) -> None:
-    if found := FORBIDDEN.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        raise CorpusFormatError(f"a character must be one that XML allows, was: U+{ord(found[0]):04X}", path, line)
 
 
 def _mend_references(text: str, repairs: Repairs) -> str:
@@ -98,7 +94,7 @@ def _mend_references(text: str, repairs: Repairs) -> str:
 
 
 def _collect_elements(parser: expat.XMLParserType, path: Path) -> list[Element]:
-    """The list that fills while the parser runs."""
+    """The list that the parser will fill."""
     elements: list[Element] = []
     around: list[Element] = []
 

@@ -1,4 +1,4 @@
-"""Discourse dependencies (`.rsd`): the tab-separated table of rst2dep and GUM, one EDU a line. Written, not read.
+"""Discourse dependencies (`.rsd`): the tab-separated table of rst2dep and GUM, one EDU per line. Written, not read.
 
     1   Although it rained ,    0   _   _   _   2   concession_r   _   _
     2   we went out             0   _   _   _   0   ROOT           _   _
@@ -6,7 +6,7 @@
 
 The columns in use are the number of the EDU (from 1), its text, the height at which it attaches, the number of its head
 (0 for the root) and its relation, with `_r` if it heads a satellite and `_m` if it heads a further nucleus. The height
-is the number of units that its head heads below the one where it attaches; with it the tree can be built again.
+is the number of units that its head heads below the one where it attaches; with it the tree can be rebuilt.
 """
 
 from genrst.document import Document
@@ -25,12 +25,11 @@ def write_rsd(document: Document) -> str:
     heights, suffixes = _attachments(document.tree)
     lines = []
     for number, (text, dependency) in enumerate(zip(document.edu_texts, dependencies_li(document.tree), strict=True)):
-        is_root = dependency.head is None
-        head = 0 if dependency.head is None else dependency.head + 1
-        relation = _ROOT if is_root else f"{_cell(dependency.relation)}{suffixes[number]}"
-        unused = [_EMPTY] * 3
-        cells = [str(number + 1), _cell(text), str(heights[number]), *unused, str(head), relation, _EMPTY, _EMPTY]
-        lines.append("\t".join(cells) + "\n")
+        head, relation = 0, _ROOT
+        if dependency.head is not None:
+            head, relation = dependency.head + 1, f"{_cell(dependency.relation)}{suffixes[number]}"
+        cells = [number + 1, _cell(text), heights[number], *[_EMPTY] * 3, head, relation, _EMPTY, _EMPTY]
+        lines.append("\t".join(map(str, cells)) + "\n")
     return "".join(lines)
 
 

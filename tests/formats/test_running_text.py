@@ -60,11 +60,11 @@ def test_line_ends_and_encodings(tmp_path: Path):
     [
         (
             "Owls fly by day. Cats sleep.",
-            "EDU 2 of 3 must go on as the text, 'Owls fly by day. Cats sl', was: 'at night .'",
+            "EDU 2 of 3 must continue the text, 'Owls fly by day. Cats sl', was: 'at night .'",
         ),
-        ("Owls fly at night.", "EDU 3 of 3 must go on as the text, 's fly at night.', was: 'Cats sleep .'"),
-        ("Owls fly at night. Cats sleep. Dogs?", "the text must end with EDU 3, the last one, was: "),
-        ("", "EDU 1 of 3 must go on as the text, '', was: 'Owls fly'"),
+        ("Owls fly at night.", "EDU 3 of 3 must continue the text, 's fly at night.', was: 'Cats sleep .'"),
+        ("Owls fly at night. Cats sleep. Dogs?", "the text must end with EDU 3 of 3, was: "),
+        ("", "EDU 1 of 3 must continue the text, '', was: 'Owls fly'"),
     ],
 )
 def test_texts_that_differ(tmp_path: Path, content: str, message: str):
