@@ -1,1 +1,1 @@
-"""From raw text to annotated documents: spaCy behind one small door."""
+"""From raw text to annotated documents, by spaCy."""

