@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from genrst.corpora.words import Word, assemble
+from genrst.corpora.conllu import Word, assemble
 from genrst.document import Document, join_runs
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.formats import json_text

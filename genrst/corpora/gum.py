@@ -6,8 +6,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from genrst.corpora.conllu import read_conllu
-from genrst.corpora.words import AnnotatedText
+from genrst.corpora.conllu import AnnotatedText, read_conllu
 from genrst.document import Document, join_runs
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.formats.rs3_reader import read_rs3
