@@ -97,7 +97,7 @@ def n_segments(content: bytes) -> int | None:
 @pytest.mark.slow
 def test_only_errors_of_this_package_escape():
     chance = random.Random(7)
-    start = time.monotonic()
+    start = time.process_time()
     files = [random_file(chance) for _ in range(100)]
     outcomes = {"read": 0, "segments read": 0, "refused": 0}
     for number in range(N_MUTATIONS):
@@ -107,7 +107,7 @@ def test_only_errors_of_this_package_escape():
             content = MUTATIONS[number % len(MUTATIONS)](content, chance)
         outcomes[outcome(content)] += 1
     assert min(outcomes.values()) > N_MUTATIONS // 100
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
 
 
 def outcome(content: bytes) -> str:
