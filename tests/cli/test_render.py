@@ -14,8 +14,7 @@ from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
 from genrst.rendering.page import render_html
-from genrst.rendering.styles import Style
-from genrst.rendering.svg import render_svg
+from genrst.rendering.svg import Style, render_svg
 from genrst.rendering.terminal import render_text
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call, give_input, shell
