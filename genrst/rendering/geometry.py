@@ -79,6 +79,11 @@ class Picture:
     boxes: tuple[TextBox, ...]
     shapes: tuple[Shape, ...]
 
+    @property
+    def relations(self) -> set[str]:
+        """The names of all relations, which give the colours."""
+        return {box.relation for box in self.boxes} | {shape.relation for shape in self.shapes}
+
     def mirrored(self) -> "Picture":
         """The same picture with left and right exchanged, for texts that are read from right to left."""
         sides: dict[Align, Align] = {"left": "right", "centre": "centre", "right": "left"}

@@ -87,8 +87,7 @@ def _scale(picture: Picture, format: ImageFormat) -> float:
 
 
 def _draw(figure: "Figure", picture: Picture, scale: float) -> None:
-    names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
-    colours = {name: LIGHT.relations[number] for name, number in relation_colours(names).items()}
+    colours = {name: LIGHT.relations[number] for name, number in relation_colours(picture.relations).items()}
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, picture.width), ylim=(picture.height, 0.0))
     axes.set_axis_off()
     _draw_shapes(axes, picture.shapes, colours, scale)

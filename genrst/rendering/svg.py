@@ -41,12 +41,12 @@ def layout(document: Document, style: Style = "classic", text_width: float = TEX
 
 def draw_svg(picture: Picture, title: str, tooltips: Mapping[Range, str]) -> str:
     """Write a picture as SVG, with a title of the whole and a tooltip per node."""
-    names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
-    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, relation_colours(names)))
+    colours = relation_colours(picture.relations)
+    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, colours))
 
 
 def svg_file(size: Point, title: str, body: Iterable[str], css: str = "") -> str:
-    """A file of this width and height, with further style rules if wanted."""
+    """A file of this width and height, with further style rules if any are given."""
     width, height = map(_number, size)
     return "\n".join(
         [
@@ -100,7 +100,7 @@ def _number(value: float) -> str:
 
 
 def _css() -> str:
-    """The style sheet. It names no variables, which other programs than browsers do not know."""
+    """The style sheet. It uses no variables, since programs other than browsers do not know them."""
     sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items())
     return (
         f".genrst text{{font-family:{FONTS};fill:currentColor;unicode-bidi:embed}}{sizes}"

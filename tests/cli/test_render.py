@@ -161,7 +161,7 @@ BREAKAGES = [
     ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),
     ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
-    ("render bees.json out.svg --against segmented.json", 1, "bees: a compared document must have a tree"),
+    ("render bees.json out.svg --against segmented.json", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
     ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: documents must have different ids"),
     ("render bees.json out.svg --against empty.jsonl", 1, "there must be a document 'bees' to compare with, was: none"),
