@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from genrst.errors import TreeError
+from genrst.errors import GenrstError, TreeError
 from genrst.trees.node import Tree
 
 
@@ -120,6 +120,15 @@ class Document:
         text = self.text or ""
         return [text[edu.start : edu.end] for edu in self.edus]
 
+    def offsets(self, start: int, stop: int) -> tuple[int, int]:
+        """Where the EDUs from `start` to `stop` (exclusive) start and end in the text."""
+        return self.edus[start].start, self.edus[stop - 1].end
+
+    def slice(self, start: int, stop: int) -> str | None:
+        """The text of these EDUs, with what stands between them; None in a document without text."""
+        first, end = self.offsets(start, stop)
+        return None if self.text is None else self.text[first:end]
+
     def sentence_of_edus(self) -> list[int]:
         """The number of the sentence in which each EDU starts; all 0 when sentences are unknown."""
         return _containing(self.edus, self.sentences)
@@ -134,6 +143,14 @@ class Document:
 
     def _repr_html_(self) -> str | None:
         return None  # replaced in `genrst/__init__.py`, which may import the drawing
+
+
+def require_tree(document: Document, side: str = "") -> Tree:
+    """The tree of a document that must have one; `side` says in the error message whose it is, such as `gold`."""
+    if document.tree is None:
+        where = f" in {side}" if side else ""
+        raise GenrstError(f"{document.id}: a document must have a tree, was: only segmented{where}")
+    return document.tree
 
 
 def _check_edus(edus: Sequence[Span], text: str | None) -> None:

@@ -206,11 +206,11 @@ def _read_standard_input(arguments: argparse.Namespace) -> "list[Document]":
 
 
 def _with_tree(documents: "Documents", failures: list[GenrstError]) -> "Documents":
-    from genrst.outputs.slices import tree_of
+    from genrst.document import require_tree
 
     for document in documents:
         try:
-            tree_of(document)
+            require_tree(document)
         except GenrstError as error:
             complain(error)
             failures.append(error)

@@ -22,7 +22,7 @@ from genrst.errors import CorpusFormatError, UsageError
 
 if TYPE_CHECKING:
     from genrst.document import Document
-    from genrst.rendering.styles import Style
+    from genrst.rendering.svg import Style
 
 HELP = "draw trees, or the difference of two"
 

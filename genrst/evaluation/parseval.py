@@ -1,24 +1,17 @@
-"""Positions in a text that gold and predicted documents share.
-
-One text comes in many spacings: tokenised (`Art :`) or raw (`Art:`), with the line breaks of its file or without. So
-where both sides have their text, a position is the number of characters before it that are not white space.
-
-At which level of the text a constituent stands: inside a sentence, inside a paragraph, or above.
-
-Which relation names a score is about: the coarse classes of an inventory, or the names as they stand.
-
-The constituents of a tree, as the two families of metrics list them.
+"""The constituents of two trees over one text, and how many agree: Parseval and RST-Parseval.
 
 Parseval (Morey, Muller and Asher 2017) scores attachment decisions: a unit has the nuclearity and the relation that
 hold between its children. RST-Parseval (Marcu 2000) scores nodes: each has its own role and its relation to its
-sibling.
+sibling. Not here: scores of whole corpora (`report`).
 """
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import itemgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from genrst.document import Document, Span
@@ -28,17 +21,19 @@ from genrst.trees.node import SPAN, Tree, units
 from genrst.trees.relations import Inventory, detect_inventory
 
 Position: TypeAlias = tuple[int, int]
-"""Where a stretch of text starts and ends."""
+"""Where a stretch of text starts and ends, in terms that gold and predicted documents share."""
 
 Measure: TypeAlias = Callable[[Span], Position]
-"""Gives the shared position of a span of one document, white space at its edges ignored."""
+"""Gives the shared position of a span of one document, ignoring white space at its edges."""
 
 
 def shared_measures(gold: Document, predicted: Document) -> tuple[Measure, Measure]:
     """The measure of the gold and that of the predicted document.
 
-    If either has no text, positions are plain offsets on both sides. Texts that differ in length are an error; texts
-    of equal length may differ in characters (`“` for `"`).
+    One text comes in many spacings: tokenised (`Art :`) or raw (`Art:`), with the line breaks of its file or without.
+    So where both sides have their text, a position is the number of characters before it that are not white space. If
+    either has no text, positions are plain offsets on both sides. Texts that differ in length are an error; texts of
+    equal length may differ in characters (`“` for `"`).
     """
     if gold.text is None or predicted.text is None:
         return _plain_measure(gold.text), _plain_measure(predicted.text)
@@ -86,51 +81,13 @@ def _excerpt(text: str, place: int) -> str:
     return repr(text[max(offset - 10, 0) : offset + 20])
 
 
-LEVELS = ("sentence", "paragraph", "document")
-"""Inside one sentence; across sentences of one paragraph; across paragraphs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where the sentences and paragraphs of the gold document start."""
-
-    sentences: Sequence[int]
-    paragraphs: Sequence[int]
-
-    def level(self, constituent: "Constituent") -> str:
-        """The level of a constituent; where paragraphs are unknown, `document` is all that crosses sentences."""
-        if _is_inside_one(self.sentences, constituent):
-            return "sentence"
-        return "paragraph" if self.paragraphs and _is_inside_one(self.paragraphs, constituent) else "document"
-
-
-def read_layout(gold: Document, measure: Measure) -> Layout | None:
-    """The layout of a gold document; None if its sentences are unknown."""
-    if not gold.sentences:
-        return None
-    return Layout(_starts(gold.sentences, measure), _starts(gold.paragraphs, measure))
-
-
-def _starts(spans: Sequence[Span], measure: Measure) -> list[int]:
-    return sorted(measure(span)[0] for span in spans)
-
-
-def _is_inside_one(starts: Sequence[int], constituent: "Constituent") -> bool:
-    last = max(constituent.end - 1, constituent.start)
-    return _containing(starts, constituent.start) == _containing(starts, last)
-
-
-def _containing(starts: Sequence[int], position: int) -> int:
-    # What stands before the first start, such as a headline, belongs to the first.
-    return max(bisect_right(starts, position) - 1, 0)
-
-
 Granularity: TypeAlias = Literal["coarse", "fine"]
+"""Whether relations are compared by the coarse classes of an inventory, or by their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """A description for reports, and the label of each relation name."""
+    """The label of each relation name, and a description for reports."""
 
     description: str
     label: Callable[[str], str]
@@ -139,43 +96,37 @@ class LabelSet:
 def choose_labels(
     granularity: Granularity, inventory: Inventory | None, gold: Iterable[Tree], predicted: Iterable[Tree]
 ) -> LabelSet:
-    """The label set of a score; without an inventory, the one that fits the names of both sides."""
+    """The label set of a score; without an inventory, the one that fits the names of both sides.
+
+    The description counts the gold relations alone, so that all systems scored against them get the same one.
+    """
     if granularity not in ("coarse", "fine"):
         raise UsageError(f"labels must be coarse or fine, was: {granularity!r}")
-    gold_names = relation_names(gold)
+    gold_names = _relation_names(gold)
     if inventory is None:
-        inventory = detect_inventory(gold_names | relation_names(predicted))
+        inventory = detect_inventory(gold_names | _relation_names(predicted))
     if granularity == "fine":
         return LabelSet(f"{inventory.name}, fine relations: {len(gold_names)} in gold", str.lower)
-    return LabelSet(_describe(inventory, gold_names), cache(inventory.coarse))
+    label, classes = cache(inventory.coarse), inventory.coarse_relations
+    unknown = len(set(map(label, gold_names)) - set(classes))
+    if not classes:
+        return LabelSet(f"{inventory.name}, relations: {unknown} in gold", label)
+    others = f", unknown to it: {unknown} in gold" if unknown else ""
+    return LabelSet(f"{inventory.name}, {len(classes)} coarse relations{others}", label)
 
 
-def relation_names(trees: Iterable[Tree]) -> set[str]:
-    """The relation names in the trees, in lower case, without `span`."""
+def _relation_names(trees: Iterable[Tree]) -> set[str]:
     return {name.lower() for tree in trees for unit in units(tree) for name in unit.relations} - {SPAN}
 
 
-def _describe(inventory: Inventory, gold_names: set[str]) -> str:
-    """Names the gold relations alone, so that all systems scored against them get the same description."""
-    classes = inventory.coarse_relations
-    unknown = {inventory.coarse(name) for name in gold_names} - set(classes)
-    if not classes:
-        return f"{inventory.name}, relations: {len(unknown)} in gold"
-    others = f", unknown to it: {len(unknown)} in gold" if unknown else ""
-    return f"{inventory.name}, {len(classes)} coarse relations{others}"
-
-
-ASPECTS = ("S", "N", "R", "F")
-"""What must match: the span alone, also its nuclearity, also its relation, or all three."""
-
-
 class Constituent(NamedTuple):
-    """A labelled span, in positions that gold and predicted documents share."""
+    """A labelled span, in shared positions; `edus` is its range of EDUs in its own document (start, stop)."""
 
     start: int
     end: int
     nuclearity: str
     relation: str
+    edus: tuple[int, int]
 
     @property
     def span(self) -> Position:
@@ -184,7 +135,7 @@ class Constituent(NamedTuple):
 
 
 ConstituentLister: TypeAlias = Callable[[Tree, Sequence[Position], Callable[[str], str]], list[Constituent]]
-"""Lists the constituents of a binary tree, given where its EDUs stand and the label of each relation name."""
+"""Lists the constituents of a binary tree, given the positions of its EDUs and the label of each relation name."""
 
 
 def parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[[str], str]) -> list[Constituent]:
@@ -198,6 +149,7 @@ def parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[
             edus[unit.stop - 1][1],
             unit.nuclearity,
             label(unit.relations[max(unit.nuclearity.find("S"), 0)]),
+            (unit.start, unit.stop),
         )
         for unit in units(tree)
     ]
@@ -206,10 +158,16 @@ def parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[
 def rst_parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[[str], str]) -> list[Constituent]:
     """All nodes of a binary tree but the root, leaves included, with N or S and their relation or `span`."""
     return [
-        Constituent(edus[child.start][0], edus[child.stop - 1][1], role, label(relation))
+        Constituent(edus[child.start][0], edus[child.stop - 1][1], role, label(relation), (child.start, child.stop))
         for unit in units(tree)
         for child, role, relation in zip(unit.children, unit.nuclearity, unit.relations, strict=True)
     ]
+
+
+ASPECTS = ("S", "N", "R", "F")
+"""What must match: the span alone, also its nuclearity, also its relation, or all three."""
+
+_FIELDS = {"S": (0, 1), "N": (0, 1, 2), "R": (0, 1, 3), "F": (0, 1, 2, 3)}  # of a constituent
 
 
 @dataclass(frozen=True)
@@ -222,12 +180,25 @@ class Comparison:
     @cached_property
     def counts(self) -> dict[str, Counts]:
         """How many constituents agree, for each of `ASPECTS`."""
+        keys = {aspect: itemgetter(*_FIELDS[aspect]) for aspect in ASPECTS}
         return {
-            "S": count_matches([c[:2] for c in self.gold], [c[:2] for c in self.predicted]),
-            "N": count_matches([c[:3] for c in self.gold], [c[:3] for c in self.predicted]),
-            "R": count_matches([(*c[:2], c[3]) for c in self.gold], [(*c[:2], c[3]) for c in self.predicted]),
-            "F": count_matches(self.gold, self.predicted),
+            aspect: count_matches(list(map(key, self.gold)), list(map(key, self.predicted)))
+            for aspect, key in keys.items()
         }
+
+    def pairs(self) -> list[tuple[Constituent | None, Constituent | None]]:
+        """Gold and predicted constituents with the same span, None where one side lacks it; spurious ones come last.
+
+        Where empty EDUs give several constituents the same span, they are paired in order.
+        """
+        unpaired: dict[Position, list[Constituent]] = defaultdict(list)
+        for constituent in self.predicted:
+            unpaired[constituent.span].append(constituent)
+        pairs: list[tuple[Constituent | None, Constituent | None]] = []
+        for constituent in self.gold:
+            candidates = unpaired[constituent.span]
+            pairs.append((constituent, candidates.pop(0) if candidates else None))
+        return pairs + [(None, spurious) for candidates in unpaired.values() for spurious in candidates]
 
     def split(self, key: Callable[[Constituent], str]) -> "dict[str, Comparison]":
         """Divide the constituents into classes; those of a class are only compared with each other."""
@@ -236,3 +207,36 @@ class Comparison:
             for constituent in constituents:
                 parts.setdefault(key(constituent), ([], []))[side].append(constituent)
         return {name: Comparison(*sides) for name, sides in parts.items()}
+
+
+LEVELS = ("sentence", "paragraph", "document")
+"""Inside one sentence; across sentences of one paragraph; across paragraphs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the sentences and paragraphs of the gold document start."""
+
+    sentences: Sequence[int]
+    paragraphs: Sequence[int]
+
+    def level(self, constituent: Constituent) -> str:
+        """The level of a constituent; where paragraphs are unknown, `document` is all that crosses sentences."""
+        if _is_inside_one(self.sentences, constituent):
+            return "sentence"
+        return "paragraph" if self.paragraphs and _is_inside_one(self.paragraphs, constituent) else "document"
+
+
+def read_layout(gold: Document, measure: Measure) -> Layout | None:
+    """The layout of a gold document; None if its sentences are unknown."""
+    if not gold.sentences:
+        return None
+    sentences, paragraphs = (sorted(measure(span)[0] for span in spans) for spans in (gold.sentences, gold.paragraphs))
+    return Layout(sentences, paragraphs)
+
+
+def _is_inside_one(starts: Sequence[int], constituent: Constituent) -> bool:
+    last = max(constituent.end - 1, constituent.start)
+    # What stands before the first start, such as a headline, belongs to the first.
+    first_part, last_part = (max(bisect_right(starts, position) - 1, 0) for position in (constituent.start, last))
+    return first_part == last_part

@@ -1,14 +1,8 @@
-"""Which relations are taken for which: a matrix over the Parseval constituents.
-
-What an evaluation found, document by document, and every score that can be read off it.
-
-Not here: how it is found (`genrst.evaluation.report`) and how it is shown (`genrst.evaluation.tables`).
-
-Which predicted document belongs to which gold one.
-
-Score predicted trees against gold ones.
+"""Score predicted trees against gold ones.
 
 Trees are mapped to a label set, binarised and compared by Parseval and RST-Parseval; their EDUs need not be the same.
+`evaluate` keeps what it found document by document in an `Evaluation`, from which every score can be read. Not here:
+what counts as a match (`parseval`) and how scores are shown (`tables`, `plot`).
 """
 
 from collections import Counter
@@ -20,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from genrst.document import Document
+from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts, Scores, count_matches, macro, micro
 from genrst.evaluation.parseval import (
@@ -42,61 +36,11 @@ from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree
 from genrst.trees.relations import Inventory
 
-_Cell: TypeAlias = tuple[str | None, str | None]
-"""A gold and a predicted relation; None where one side has no constituent with this span."""
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """How often a gold relation (row) was predicted as another (column) where the spans are the same.
-
-    The last column counts gold constituents whose span was missed, the last row predicted ones whose span is spurious.
-    So a row adds up to the gold constituents of a relation, a column to the predicted ones.
-    """
-
-    relations: tuple[str, ...]
-    matrix: npt.NDArray[np.int64]
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """The names of the rows."""
-        return (*self.relations, "spurious")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return (*self.relations, "missed")
-
-
-def count_confusions(evaluation: "Evaluation") -> Confusion:
-    """The confusion matrix of all documents; relations stand in alphabetical order."""
-    cells: Counter[_Cell] = Counter()
-    for document in evaluation.documents:
-        cells.update(_match(document.parseval))
-    relations = tuple(sorted({name for cell in cells for name in cell if name is not None}))
-    places: dict[str | None, int] = {name: place for place, name in enumerate((*relations, None))}
-    matrix = np.zeros((len(places), len(places)), dtype=np.int64)
-    for (gold, predicted), number in cells.items():
-        matrix[places[gold], places[predicted]] = number
-    return Confusion(relations, matrix)
-
-
-def _match(comparison: Comparison) -> list[_Cell]:
-    """The gold and predicted relation of each span; empty EDUs can give a span to several units, matched in order."""
-    predicted: dict[Position, list[str]] = {}
-    for constituent in comparison.predicted:
-        predicted.setdefault(constituent.span, []).append(constituent.relation)
-    cells: list[_Cell] = []
-    for constituent in comparison.gold:
-        candidates = predicted.get(constituent.span)
-        cells.append((constituent.relation, candidates.pop(0) if candidates else None))
-    cells.extend((None, relation) for relations in predicted.values() for relation in relations)
-    return cells
-
-
 TreeMetric: TypeAlias = Literal["parseval", "rst_parseval"]
 Metric: TypeAlias = TreeMetric | Literal["segmentation"]
 TREE_METRICS: tuple[TreeMetric, ...] = ("parseval", "rst_parseval")
+
+_N_SHOWN = 5  # ids in an error message
 
 
 @dataclass(frozen=True)
@@ -120,8 +64,7 @@ class DocumentResult:
         """The Parseval counts of each level of the text, by the gold layout."""
         if self.layout is None:
             return None
-        parts = self.parseval.split(self.layout.level)
-        return {level: part.counts for level, part in parts.items()}
+        return {level: part.counts for level, part in self.parseval.split(self.layout.level).items()}
 
 
 @dataclass(frozen=True)
@@ -196,40 +139,6 @@ def _as_dicts(cells: dict[str, Counts] | dict[str, Scores]) -> dict[str, dict[st
     return {aspect: scores.as_dict() for aspect, scores in cells.items()}
 
 
-Pair: TypeAlias = tuple[Document, Document]
-
-_N_SHOWN = 5
-
-
-def pair_by_id(gold: Sequence[Document], predicted: Sequence[Document]) -> list[Pair]:
-    """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides.
-
-    One document against one other needs no names.
-    """
-    if len(gold) == len(predicted) == 1:
-        return [(gold[0], predicted[0])]
-    gold_ids = Counter(analysis.id for analysis in gold)
-    predicted_ids = Counter(analysis.id for analysis in predicted)
-    problems = {
-        "twice in gold": [id for id, number in gold_ids.items() if number > 1],
-        "twice in predicted": [id for id, number in predicted_ids.items() if number > 1],
-        "only in gold": [id for id in gold_ids if id not in predicted_ids],
-        "only in predicted": [id for id in predicted_ids if id not in gold_ids],
-    }
-    if any(problems.values()):
-        was = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
-        raise GenrstError(f"gold and predicted documents must have the same ids, each once, was: {was}")
-    if not gold_ids:
-        raise GenrstError("there must be at least one document to score, was: none")
-    predicted_by_id = {analysis.id: analysis for analysis in predicted}
-    return [(analysis, predicted_by_id[analysis.id]) for analysis in gold]
-
-
-def _some(ids: Collection[str]) -> str:
-    shown = ", ".join(list(ids)[:_N_SHOWN])
-    return shown if len(ids) <= _N_SHOWN else f"{shown} and {len(ids) - _N_SHOWN} more"
-
-
 def evaluate(
     gold: Sequence[Document],
     predicted: Sequence[Document],
@@ -242,20 +151,14 @@ def evaluate(
     Without an inventory, coarse classes are those of the inventory that fits the relation names best.
     """
     pairs = pair_by_id(gold, predicted)
-    gold_trees = [_require_tree(analysis, "gold") for analysis, _ in pairs]
-    predicted_trees = [_require_tree(analysis, "predicted") for _, analysis in pairs]
+    gold_trees = [require_tree(document, "gold") for document, _ in pairs]
+    predicted_trees = [require_tree(document, "predicted") for _, document in pairs]
     label_set = choose_labels(labels, inventory, gold_trees, predicted_trees)
     trees = zip(gold_trees, predicted_trees, strict=True)
     return Evaluation(label_set.description, [_compare(*both, label_set) for both in zip(pairs, trees, strict=True)])
 
 
-def _require_tree(analysis: Document, side: str) -> Tree:
-    if analysis.tree is None:
-        raise GenrstError(f"{analysis.id}: a scored document must have a tree, was: only segmented in {side}")
-    return analysis.tree
-
-
-def _compare(pair: Pair, trees: tuple[Tree, Tree], label_set: LabelSet) -> DocumentResult:
+def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_set: LabelSet) -> DocumentResult:
     gold, predicted = pair
     gold_measure, predicted_measure = shared_measures(gold, predicted)
     edus = [list(map(gold_measure, gold.edus)), list(map(predicted_measure, predicted.edus))]
@@ -270,21 +173,85 @@ def _compare(pair: Pair, trees: tuple[Tree, Tree], label_set: LabelSet) -> Docum
         id=gold.id,
         parseval=compare(parseval_constituents),
         rst_parseval=compare(rst_parseval_constituents),
-        segmentation=count_starts(*edus),
+        segmentation=_count_starts(*edus),
         layout=read_layout(gold, gold_measure),
     )
 
 
 def score_segmentation(gold: Sequence[Document], predicted: Sequence[Document]) -> Counts:
     """Count the EDU starts of all documents, paired by id; only those inside a document, not its first."""
-    return micro(_count_pair(*pair) for pair in pair_by_id(gold, predicted))
+    counts = Counts()
+    for pair in pair_by_id(gold, predicted):
+        sides = zip(shared_measures(*pair), pair, strict=True)
+        counts += _count_starts(*(list(map(measure, document.edus)) for measure, document in sides))
+    return counts
 
 
-def count_starts(gold: Sequence[Position], predicted: Sequence[Position]) -> Counts:
-    """Count the EDU starts of one document, given the shared positions of its EDUs."""
+def _count_starts(gold: Sequence[Position], predicted: Sequence[Position]) -> Counts:
     return count_matches([start for start, _ in gold[1:]], [start for start, _ in predicted[1:]])
 
 
-def _count_pair(gold: Document, predicted: Document) -> Counts:
-    gold_measure, predicted_measure = shared_measures(gold, predicted)
-    return count_starts(list(map(gold_measure, gold.edus)), list(map(predicted_measure, predicted.edus)))
+def pair_by_id(gold: Sequence[Document], predicted: Sequence[Document]) -> list[tuple[Document, Document]]:
+    """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides.
+
+    The ids of one document and one other need not be the same.
+    """
+    if len(gold) == len(predicted) == 1:
+        return [(gold[0], predicted[0])]
+    gold_ids = Counter(document.id for document in gold)
+    predicted_ids = Counter(document.id for document in predicted)
+    problems = {
+        "twice in gold": [id for id, number in gold_ids.items() if number > 1],
+        "twice in predicted": [id for id, number in predicted_ids.items() if number > 1],
+        "only in gold": [id for id in gold_ids if id not in predicted_ids],
+        "only in predicted": [id for id in predicted_ids if id not in gold_ids],
+    }
+    if any(problems.values()):
+        was = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
+        raise GenrstError(f"gold and predicted documents must have the same ids, each once, was: {was}")
+    if not gold_ids:
+        raise GenrstError("there must be at least one document to score, was: none")
+    predicted_by_id = {document.id: document for document in predicted}
+    return [(document, predicted_by_id[document.id]) for document in gold]
+
+
+def _some(ids: Collection[str]) -> str:
+    shown = ", ".join(list(ids)[:_N_SHOWN])
+    return shown if len(ids) <= _N_SHOWN else f"{shown} and {len(ids) - _N_SHOWN} more"
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often a gold relation (row) was predicted as another (column) where the spans are the same.
+
+    The last column counts gold constituents whose span was missed, the last row predicted ones whose span is spurious.
+    So a row adds up to the gold constituents of a relation, a column to the predicted ones.
+    """
+
+    relations: tuple[str, ...]
+    matrix: npt.NDArray[np.int64]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return (*self.relations, "spurious")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return (*self.relations, "missed")
+
+
+def count_confusions(evaluation: Evaluation) -> Confusion:
+    """The confusion matrix of the Parseval constituents of all documents; relations stand in alphabetical order."""
+    cells = Counter(
+        (gold and gold.relation, predicted and predicted.relation)
+        for document in evaluation.documents
+        for gold, predicted in document.parseval.pairs()
+    )
+    relations = tuple(sorted({name for cell in cells for name in cell if name is not None}))
+    places: dict[str | None, int] = {name: place for place, name in enumerate((*relations, None))}
+    matrix = np.zeros((len(places), len(places)), dtype=np.int64)
+    for (gold, predicted), number in cells.items():
+        matrix[places[gold], places[predicted]] = number
+    return Confusion(relations, matrix)

@@ -23,12 +23,12 @@ _MAX_CELLS = 2_000_000
 """How many rounds × documents are held in memory at once."""
 
 _TOLERANCE = 1e-12
-"""Below this, differences that are equal on paper differ by rounding."""
+"""Differences that are equal on paper may differ by this much, through rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """A confidence interval of the difference, and how likely one as large is if there is none in truth."""
+    """A confidence interval of the difference, and how likely one as large would be if the systems were equal."""
 
     low: float
     high: float
@@ -84,7 +84,7 @@ def paired_bootstrap(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Bootstrap:
-    """Draw as many documents as there are, with replacement, and look how the difference varies.
+    """Draw as many documents as there are, with replacement, and see how the difference varies.
 
     The p-value is the share of rounds in which the difference is at least as far from the real one as that is from 0.
     """

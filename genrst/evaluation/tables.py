@@ -84,21 +84,6 @@ def confusion_table(confusion: Confusion) -> Table:
     return Table(["gold", *numbers, confusion.columns[-1]], rows)
 
 
-def report_text(evaluation: Evaluation, metrics: Sequence[TreeMetric] = TREE_METRICS) -> str:
-    """A report to read: what was scored, the summary, the segmentation, the levels."""
-    n_documents = len(evaluation.documents)
-    segmentation = evaluation.segmentation()
-    levels = level_table(evaluation) if "parseval" in metrics else None
-    parts = [
-        f"{n_documents} document{'' if n_documents == 1 else 's'}; labels: {evaluation.labels}",
-        summary_table(evaluation, metrics).as_text(),
-        f"segmentation  precision {percent(segmentation.precision)}  recall {percent(segmentation.recall)}  "
-        f"F1 {percent(segmentation.f1)}",
-        *([] if levels is None else [levels.as_text()]),
-    ]
-    return "\n\n".join(parts)
-
-
 def percent(fraction: float) -> str:
     """A fraction as a percentage with one decimal.
 

@@ -8,21 +8,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
-from genrst.document import Document
+from genrst.document import Document, require_tree
 from genrst.errors import UsageError
-from genrst.outputs.slices import Count, count_words, offsets_of, size_of, text_of, tree_of
+from genrst.outputs.summary import Count, count_words, size_of
 from genrst.trees.binarise import flatten
-from genrst.trees.node import SPAN, Leaf, Tree, Unit, fold
+from genrst.trees.node import SPAN, Tree, Unit, fold
 
 DEFAULT_TOKENS = 200
 
 RelationPath: TypeAlias = tuple[tuple[str, str], ...]
-"""Relations from the root down, each with `N` or `S`: whether the way goes through its nucleus or its satellite."""
+"""Relations from the root down, each with `N` or `S`: whether the path goes through its nucleus or its satellite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a text: `text` is what the document has from `start` to `end`; `edus` is half-open, too.
+    """A piece of a text: `text` is what the document has from `start` to `end`; `edus` are numbers (start, stop).
 
     `relation_path` leads from the root to the chunk. Where children of one unit were put together, it ends with their
     relation if that is the same for all, else at the unit.
@@ -63,17 +63,19 @@ def chunks(
     def fits(start: int, stop: int) -> bool:
         return size_of(document, start, stop, count) <= max_tokens
 
-    tree = flatten(tree_of(document)) if merge else tree_of(document)
+    tree = flatten(require_tree(document)) if merge else require_tree(document)
     too_large = _too_large(tree, fits)
     found: list[Chunk] = []
     pending = [_Piece(tree.start, tree.stop, (), too_large.get((tree.start, tree.stop)))]
     while pending:
         piece = pending.pop()
         if piece.unit is None:
-            found.append(_chunk(document, piece))
-            continue
-        children = _children(piece.unit, piece.path, too_large)
-        pending.extend(reversed(_merge(children, fits) if merge else children))
+            start, end = document.offsets(piece.start, piece.stop)
+            text = document.slice(piece.start, piece.stop)
+            found.append(Chunk(start, end, text, (piece.start, piece.stop), piece.path))
+        else:
+            children = _children(piece.unit, piece.path, too_large)
+            pending.extend(reversed(_merge(children, fits) if merge else children))
     return found
 
 
@@ -119,10 +121,7 @@ def _too_large(tree: Tree, fits: Callable[[int, int], bool]) -> dict[tuple[int, 
         found[unit.start, unit.stop] = unit
         return False
 
-    def check_leaf(leaf: Leaf) -> bool:
-        return fits(leaf.start, leaf.stop)
-
-    fold(tree, check_leaf, check)
+    fold(tree, lambda leaf: fits(leaf.start, leaf.stop), check)
     return found
 
 
@@ -145,8 +144,3 @@ def _merge(pieces: list[_Piece], fits: Callable[[int, int], bool]) -> list[_Piec
         else:
             merged.append(piece)
     return merged
-
-
-def _chunk(document: Document, piece: _Piece) -> Chunk:
-    start, end = offsets_of(document, piece.start, piece.stop)
-    return Chunk(start, end, text_of(document, piece.start, piece.stop), (piece.start, piece.stop), piece.path)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, log2
 from typing import TypeAlias
 
-from genrst.document import Document
-from genrst.outputs.slices import count_words, tree_of
+from genrst.document import Document, require_tree
+from genrst.outputs.summary import count_words
 from genrst.trees.binarise import binarise
 from genrst.trees.measures import depth, importance, left_branching, skew
 from genrst.trees.node import SPAN, Tree, Unit, relabel, units
@@ -26,11 +26,11 @@ OTHER = "other"
 def profile(document: Document, inventory: Inventory | None = None) -> Profile:
     """The features of a document, by name; None where the document does not say: words without text, sentences.
 
-    The inventory is that which fits the document best unless given. With `open` each relation is a class of its own,
-    so that features are the same only for documents that go through `profile_rows` together.
+    The inventory is the one that fits the document best unless given. With `open` each relation is a class of its own,
+    so that only documents that go through `profile_rows` together have the same features.
 
     * `n_edus`, `n_words`, `n_sentences`, `n_paragraphs`, `edus_per_sentence`, `words_per_edu`, `characters_per_edu`;
-    * `depth` of the binary tree, `normalised_depth` (1 if no tree over so many EDUs is flatter), `left_branching`
+    * `depth` of the binary tree, `normalised_depth` (1 if no tree over as many EDUs is flatter), `left_branching`
       and `skew` as in `genrst.trees.measures`, `root_children` before binarisation;
     * `n_promoted`, `promoted_share`: EDUs that stand for the whole text; `promoted_first`, `promoted_mean` and
       `promoted_last` say where they are, from 0 (the first EDU) to 1 (the last);
@@ -39,7 +39,7 @@ def profile(document: Document, inventory: Inventory | None = None) -> Profile:
       `count_cause_NS`, `share_cause_NS`, …; `other` is for relations outside the inventory.
     """
     inventory = profile_inventory([document], inventory)
-    tree = tree_of(document)
+    tree = require_tree(document)
     binary = binarise(relabel(tree, inventory.coarse))
     return {
         **_lengths(document),
@@ -60,22 +60,20 @@ def profile_rows(
 
 
 def profile_inventory(documents: Sequence[Document], inventory: Inventory | None = None) -> Inventory:
-    """The inventory, or that which fits the relations of all documents; an open one becomes the list of them."""
+    """The inventory, or the one that fits the relations of all documents; an open one becomes the list of them."""
     if inventory is not None and inventory.relations:
         return inventory
     names = {
         name.lower()
         for document in documents
-        for unit in units(tree_of(document))
+        for unit in units(require_tree(document))
         for name in (unit.relation, *unit.relations)
         if name != SPAN
     }
     inventory = inventory or detect_inventory(names)
-    return inventory if inventory.relations else Inventory(inventory.name, {name: _own_class(name) for name in names})
-
-
-def _own_class(name: str) -> Relation:
-    return Relation(name, name, frozenset())
+    if inventory.relations:
+        return inventory
+    return Inventory(inventory.name, {name: Relation(name, name, frozenset()) for name in names})
 
 
 def _lengths(document: Document) -> Profile:

@@ -1,21 +1,40 @@
 """Summaries: the EDUs that the tree promotes highest (Marcu 2000), in the order of the text.
 
-Shorter summaries are parts of longer ones, since EDUs are taken by one ranking until the next would be too much. No
-words are changed, and nothing is done for sentences that need another to be understood.
+EDUs are taken in the order of one ranking until the next would be too much, so shorter summaries are parts of longer
+ones. No words are changed, and nothing is done for sentences that need another to be understood.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise, takewhile
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
-from genrst.document import Document
+from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
-from genrst.outputs.slices import Count, count_words, offsets_of, size_of, text_of, tree_of
 from genrst.trees.measures import importance
 
 DEFAULT_SHARE = 0.2
 OMISSION = " … "
 """What stands for the EDUs that are left out between two of a summary."""
+
+Count: TypeAlias = Callable[[str], int]
+"""How long a text is; for a language model, the number of its tokens."""
+
+CHARACTERS_PER_WORD = 6
+"""The length of a word, with the space after it, that is assumed in a document without text."""
+
+
+def count_words(text: str) -> int:
+    """The number of words, which white space separates."""
+    return len(text.split())
+
+
+def size_of(document: Document, start: int, stop: int, count: Count) -> int:
+    """The length of the text of the EDUs from `start` to `stop` (exclusive); without text, an estimate."""
+    text = document.slice(start, stop)
+    if text is None:
+        first, end = document.offsets(start, stop)
+        return -(-(end - first) // CHARACTERS_PER_WORD)
+    return count(text)
 
 
 class SummaryRow(TypedDict):
@@ -32,13 +51,18 @@ class SummaryRow(TypedDict):
 def summary(
     document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
 ) -> list[int]:
-    """The most important EDUs, by number, in the order of the text; of equally important ones the earlier come first.
+    """The most important EDUs, by number, in the order of the text; earlier ones win where they are equally important.
 
     There are `n_edus` of them, or as many as have at most this `share` of the words (0.2 unless given), but at least
     one. `count` says how many words a text has.
     """
-    _check(n_edus, share)
-    scores = importance(tree_of(document))
+    if n_edus is not None and share is not None:
+        raise UsageError(f"a summary takes a number of EDUs or a share, was: both ({n_edus} and {share})")
+    if n_edus is not None and n_edus < 1:
+        raise UsageError(f"a summary must have 1 EDU or more, was: {n_edus}")
+    if share is not None and not 0 < share <= 1:
+        raise UsageError(f"a summary's share of the words must be above 0 and at most 1, was: {share}")
+    scores = importance(require_tree(document))
     ranking = sorted(range(len(scores)), key=lambda edu: -scores[edu])
     if n_edus is None:
         sizes = [size_of(document, edu, edu + 1, count) for edu in ranking]
@@ -46,17 +70,8 @@ def summary(
     return sorted(ranking[:n_edus])
 
 
-def _check(n_edus: int | None, share: float | None) -> None:
-    if n_edus is not None and share is not None:
-        raise UsageError(f"a summary takes a number of EDUs or a share, was: both ({n_edus} and {share})")
-    if n_edus is not None and n_edus < 1:
-        raise UsageError(f"a summary must have 1 EDU or more, was: {n_edus}")
-    if share is not None and not 0 < share <= 1:
-        raise UsageError(f"a summary's share of the words must be above 0 and at most 1, was: {share}")
-
-
 def _affordable(sizes: list[int], share: float) -> int:
-    """How many of these sizes, from the first on, make up no more than a share of all; at least one."""
+    """How many of these sizes, from the first on, are together at most a share of all; at least one."""
     total = sum(sizes) or 1
     # Dividing is exact where multiplying is not: 0.29 × 100 is less than 29.
     return max(1, len(list(takewhile(lambda size: size / total <= share, accumulate(sizes)))))
@@ -72,10 +87,10 @@ def summary_text(
 def join_edus(document: Document, edus: Sequence[int]) -> str:
     """The text of some EDUs, in this order."""
     if document.text is None:
-        raise GenrstError(f"{document.id}: a document must have a text for that of its summary, was: offsets only")
-    slices = [text_of(document, edu, edu + 1) or "" for edu in edus]
+        raise GenrstError(f"{document.id}: a document must have a text to give that of its summary, was: offsets only")
+    texts = document.edu_texts
     gaps = ["", *(_gap(document, before, after) for before, after in pairwise(edus))]
-    return "".join(gap + text for gap, text in zip(gaps, slices, strict=True))
+    return "".join(gap + texts[edu] for gap, edu in zip(gaps, edus, strict=True))
 
 
 def _gap(document: Document, before: int, after: int) -> str:
@@ -90,12 +105,15 @@ def summary_rows(
 ) -> list[SummaryRow]:
     """A row per EDU of a summary."""
     edus = summary(document, n_edus=n_edus, share=share, count=count)
-    scores = importance(tree_of(document))
-    return [_row(document, edu, scores[edu]) for edu in edus]
-
-
-def _row(document: Document, edu: int, score: int) -> SummaryRow:
-    start, end = offsets_of(document, edu, edu + 1)
-    return SummaryRow(
-        document=document.id, edu=edu, start=start, end=end, importance=score, text=text_of(document, edu, edu + 1)
-    )
+    scores = importance(require_tree(document))
+    return [
+        SummaryRow(
+            document=document.id,
+            edu=edu,
+            start=document.edus[edu].start,
+            end=document.edus[edu].end,
+            importance=scores[edu],
+            text=document.slice(edu, edu + 1),
+        )
+        for edu in edus
+    ]

@@ -1,11 +1,8 @@
-"""Rows as files: CSV, JSON lines, Parquet.
+"""Tables: a row per unit of a tree or per dependency between EDUs, and rows of any kind as files.
 
-Texts are written as they are, so that offsets hold. In CSV that goes for a text like `=1+1`, too, which spreadsheet
-programs take for a formula unless told that the column is text.
-
-The table of units: a row per node of a tree, from the root down and from left to right.
-
-Dependencies between EDUs as rows; how they are read off a tree is in `genrst.trees.dependency`.
+How dependencies are read off a tree is in `genrst.trees.dependency`. Files are CSV, JSON lines or Parquet. Texts are
+written as they are, so that offsets hold; in CSV also a text like `=1+1`, which spreadsheet programs take for a formula
+unless told that the column is text.
 """
 
 import csv
@@ -15,16 +12,135 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
-from genrst.document import Document
+from genrst.document import Document, require_tree
 from genrst.errors import MissingDependencyError, UsageError
-from genrst.outputs.slices import offsets_of, text_of, tree_of
-from genrst.trees.dependency import Dependency, dependencies_hirao, dependencies_li
+from genrst.trees.dependency import dependencies_hirao, dependencies_li
 from genrst.trees.measures import importance
 from genrst.trees.node import Leaf, Tree, Unit, fold
+
+
+class UnitRow(TypedDict):
+    """A unit or an EDU.
+
+    `id` counts the rows of a document from 0; `start` and `end` are characters of the text, EDUs count from 0.
+    `relation` is the label that RST files give a node: a satellite's relation to its nucleus, the shared relation of
+    several nuclei, or `span` for the one nucleus among satellites. `importance` is that of the most important EDU
+    inside; `probability` is known for units that a parser made.
+    """
+
+    document: str
+    id: int
+    parent: int | None
+    depth: int
+    role: str
+    relation: str | None
+    is_edu: bool
+    first_edu: int
+    last_edu: int
+    start: int
+    end: int
+    importance: int
+    probability: float | None
+    text: str | None
+
+
+class _Place(NamedTuple):
+    """Where a node stands in the tree."""
+
+    parent: int | None = None
+    depth: int = 0
+    role: str = "root"
+    relation: str | None = None
+
+
+def units_table(document: Document) -> list[UnitRow]:
+    """A row per unit and EDU, from the root down and from left to right."""
+    tree = require_tree(document)
+    scores = _scores(tree)
+    rows: list[UnitRow] = []
+    pending: list[tuple[Tree, _Place]] = [(tree, _Place())]
+    while pending:
+        node, place = pending.pop()
+        if isinstance(node, Unit):
+            places = [
+                _Place(len(rows), place.depth + 1, role, relation)
+                for role, relation in zip(node.nuclearity, node.relations, strict=True)
+            ]
+            pending.extend(reversed(list(zip(node.children, places, strict=True))))
+        start, end = document.offsets(node.start, node.stop)
+        rows.append(
+            UnitRow(
+                document=document.id,
+                id=len(rows),
+                parent=place.parent,
+                depth=place.depth,
+                role=place.role,
+                relation=place.relation,
+                is_edu=isinstance(node, Leaf),
+                first_edu=node.start,
+                last_edu=node.stop - 1,
+                start=start,
+                end=end,
+                importance=scores[node.start, node.stop],
+                probability=node.probability if isinstance(node, Unit) else None,
+                text=document.slice(node.start, node.stop),
+            )
+        )
+    return rows
+
+
+def _scores(tree: Tree) -> dict[tuple[int, int], int]:
+    """The importance of every node, by its EDUs."""
+    edus = importance(tree)
+    scores: dict[tuple[int, int], int] = {}
+
+    def score(node: Tree, parts: list[int]) -> int:
+        return scores.setdefault((node.start, node.stop), max(parts))
+
+    fold(tree, lambda leaf: score(leaf, [edus[leaf.edu]]), score)
+    return scores
+
+
+Scheme: TypeAlias = Literal["li", "hirao"]
+
+SCHEMES = {"li": dependencies_li, "hirao": dependencies_hirao}
+"""By name: Li et al. (2014), with one root; Hirao et al. (2013), where nuclei may share theirs."""
+
+
+class DependencyRow(TypedDict):
+    """An EDU, the EDU that it depends on (None for a root, whose relation is `root`), and its characters."""
+
+    document: str
+    edu: int
+    head: int | None
+    relation: str
+    start: int
+    end: int
+    text: str | None
+
+
+def dependency_rows(document: Document, scheme: Scheme = "li") -> list[DependencyRow]:
+    """A row per EDU, in order; EDUs count from 0."""
+    if scheme not in SCHEMES:
+        raise UsageError(f"a scheme of dependencies must be one of {', '.join(SCHEMES)}, was: {scheme!r}")
+    return [
+        DependencyRow(
+            document=document.id,
+            edu=edu,
+            head=dependency.head,
+            relation=dependency.relation,
+            start=document.edus[edu].start,
+            end=document.edus[edu].end,
+            text=document.slice(edu, edu + 1),
+        )
+        for edu, dependency in enumerate(SCHEMES[scheme](require_tree(document)))
+    ]
+
 
 Row: TypeAlias = Mapping[str, Any]
 """A cell per column: a string, a number, a truth value or None."""
 
+Cell = TypeVar("Cell")
 RowFormat: TypeAlias = Literal["csv", "json", "parquet"]
 
 # What UTF-8 cannot hold, and what terminals and other programs obey or take for a line end.
@@ -93,9 +209,6 @@ def _parquet_type(name: str, cells: list[object]) -> str | None:
     return "int64" if name in ("parent", "head") or name.startswith("n_") else "float64"
 
 
-Cell = TypeVar("Cell")
-
-
 def _encodable(cell: Cell) -> Cell:
     return _SURROGATES.sub(_REPLACEMENT, cell) if isinstance(cell, str) else cell  # type: ignore[return-value]
 
@@ -106,128 +219,3 @@ WRITERS: dict[str, Callable[[Iterable[Row], BinaryIO], None]] = {
     "parquet": _write_parquet,
 }
 """How the rows of each format are written."""
-
-ROOT = "root"
-"""The role of the node that has no parent."""
-
-
-class UnitRow(TypedDict):
-    """A unit or an EDU.
-
-    `id` counts the rows of a document from 0; `start` and `end` are characters of the text, EDUs count from 0.
-    `relation` is the label that RST files give a node: a satellite's relation to its nucleus, the shared relation of
-    several nuclei, or `span` for the one nucleus among satellites. `importance` is that of the most important EDU
-    inside; `probability` is known for units that a parser made.
-    """
-
-    document: str
-    id: int
-    parent: int | None
-    depth: int
-    role: str
-    relation: str | None
-    is_edu: bool
-    first_edu: int
-    last_edu: int
-    start: int
-    end: int
-    importance: int
-    probability: float | None
-    text: str | None
-
-
-class _Place(NamedTuple):
-    """Where a node stands in the tree."""
-
-    parent: int | None = None
-    depth: int = 0
-    role: str = ROOT
-    relation: str | None = None
-
-
-def units_table(document: Document) -> list[UnitRow]:
-    """A row per unit and EDU, each before those inside it."""
-    tree = tree_of(document)
-    scores = _scores(tree)
-    rows: list[UnitRow] = []
-    pending: list[tuple[Tree, _Place]] = [(tree, _Place())]
-    while pending:
-        node, place = pending.pop()
-        if isinstance(node, Unit):
-            places = [
-                _Place(len(rows), place.depth + 1, role, relation)
-                for role, relation in zip(node.nuclearity, node.relations, strict=True)
-            ]
-            pending.extend(reversed(list(zip(node.children, places, strict=True))))
-        rows.append(_row(document, len(rows), node, place, scores[node.start, node.stop]))
-    return rows
-
-
-def _scores(tree: Tree) -> dict[tuple[int, int], int]:
-    """The importance of every node, by its EDUs."""
-    edus = importance(tree)
-    scores: dict[tuple[int, int], int] = {}
-
-    def score(node: Tree, parts: list[int]) -> int:
-        return scores.setdefault((node.start, node.stop), max(parts))
-
-    fold(tree, lambda leaf: score(leaf, [edus[leaf.edu]]), score)
-    return scores
-
-
-def _row(document: Document, number: int, node: Tree, place: _Place, score: int) -> UnitRow:
-    start, end = offsets_of(document, node.start, node.stop)
-    return UnitRow(
-        document=document.id,
-        id=number,
-        parent=place.parent,
-        depth=place.depth,
-        role=place.role,
-        relation=place.relation,
-        is_edu=isinstance(node, Leaf),
-        first_edu=node.start,
-        last_edu=node.stop - 1,
-        start=start,
-        end=end,
-        importance=score,
-        probability=node.probability if isinstance(node, Unit) else None,
-        text=text_of(document, node.start, node.stop),
-    )
-
-
-Scheme: TypeAlias = Literal["li", "hirao"]
-
-SCHEMES = {"li": dependencies_li, "hirao": dependencies_hirao}
-"""By name: Li et al. (2014), with one root; Hirao et al. (2013), where nuclei may share theirs."""
-
-
-class DependencyRow(TypedDict):
-    """An EDU, the EDU that it depends on (None for a root, whose relation is `root`), and its characters."""
-
-    document: str
-    edu: int
-    head: int | None
-    relation: str
-    start: int
-    end: int
-    text: str | None
-
-
-def dependency_rows(document: Document, scheme: Scheme = "li") -> list[DependencyRow]:
-    """A row per EDU, in order; EDUs count from 0."""
-    if scheme not in SCHEMES:
-        raise UsageError(f"a scheme of dependencies must be one of {', '.join(SCHEMES)}, was: {scheme!r}")
-    return [_dependency_row(document, edu, found) for edu, found in enumerate(SCHEMES[scheme](tree_of(document)))]
-
-
-def _dependency_row(document: Document, edu: int, dependency: Dependency) -> DependencyRow:
-    start, end = offsets_of(document, edu, edu + 1)
-    return DependencyRow(
-        document=document.id,
-        edu=edu,
-        head=dependency.head,
-        relation=dependency.relation,
-        start=start,
-        end=end,
-        text=text_of(document, edu, edu + 1),
-    )

@@ -1,14 +1,4 @@
-"""The arrows from the satellites of a unit to its nuclei, in the classic drawing.
-
-Satellites on the same side of a nucleus get a lane each, the nearest the lowest: their arrows enclose each other, and
-neither arrows nor labels cross.
-
-The lines from a unit to its nuclei, in the classic drawing.
-
-A lone nucleus hangs on a vertical line. Several have a fan of straight lines below the relation that they share; where
-a fan would be so wide that its lines lie flat, they hang on a horizontal bar, each with the relation above it.
-
-The classic drawing of RST trees, as in RSTTool and rstWeb.
+"""The classic drawing of RST trees, as in RSTTool and rstWeb.
 
 A column per EDU. Every node has a horizontal line over its EDUs; below the line of a unit, a vertical line leads to its
 nucleus, or a fan of lines to its nuclei, and a labelled arrow leads from each satellite to its nucleus. A unit draws
@@ -16,128 +6,107 @@ only between its own line and those of its children and inside its own columns, 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from genrst.document import Document
-from genrst.rendering.geometry import MARGIN, Canvas, Layout, Point, line_height, line_width, wrap_relation, wrap_text
-from genrst.rendering.labels import Range, edu_texts, levels, nucleus_of, range_label, range_of, roots, shared_relation
-from genrst.rendering.measure import is_right_to_left
-from genrst.trees.node import Leaf, Tree, Unit, fold, preorder
+from genrst.rendering.geometry import (
+    CIRCLE,
+    MARGIN,
+    Canvas,
+    Picture,
+    Point,
+    line_height,
+    line_width,
+    wrap_relation,
+    wrap_text,
+)
+from genrst.rendering.labels import Range, levels, nodes_of, nucleus_of, range_label, range_of, shared_relation
+from genrst.trees.node import Leaf, Tree, Unit, fold
 
-_RISE = 24.0  # from the satellite to the top of its arrow in the lowest lane
-_LANE_GAP = 6.0  # between a label and the next arrow above it
-_LANDING = 9.0  # from the vertical line of the nucleus to the arrow that ends beside it
-_LABEL_GAP = 3.0
-_LABEL_DISTANCE = 300.0  # from a satellite to the middle of its label, at most
-_WIDE_CORNER, _NARROW_CORNER = 100.0, 12.0
-_ARROW_LENGTH, _ARROW_WIDTH = 7.0, 3.2
-_CIRCLE = 0.5523  # where the control points of a quarter of a circle are
+COLUMN_WIDTH = 128.0
 
-
-@dataclass(frozen=True, slots=True)
-class Arc:
-    """The arrow of a satellite: from its anchor at `start` to a place near the nucleus at `end`."""
-
-    satellite: Range
-    relation: str
-    lane: int
-    start: float
-    end: float
-    label: tuple[str, ...]
+_GAP = 18.0  # between two columns
+_HEAD = 19.0  # the line of a node and the number below it
 
 
-def plan_arcs(unit: Unit, anchors: Mapping[Range, float]) -> list[Arc]:
-    """An arc for each satellite of a unit."""
-    sides: dict[tuple[int, bool], list[int]] = defaultdict(list)
-    for position, letter in enumerate(unit.nuclearity):
-        if letter == "S":
-            nucleus = nucleus_of(unit.nuclearity, position)
-            sides[nucleus, position < nucleus].append(position)
-    arcs: list[Arc] = []
-    for (nucleus, is_left), satellites in sides.items():
-        target = anchors[range_of(unit.children[nucleus])]
-        for lane, position in enumerate(satellites[::-1] if is_left else satellites):
-            # The outermost arrow lands next to the vertical line, inside it the others.
-            landing = _LANDING + min(8.0, 32.0 / len(satellites)) * (len(satellites) - 1 - lane)
-            satellite, relation = range_of(unit.children[position]), unit.relations[position]
-            start, end = anchors[satellite], target + (-landing if is_left else landing)
-            label = tuple(wrap_relation(relation, abs(end - start) - 8.0))
-            arcs.append(Arc(satellite, relation, lane, start, end, label))
-    return arcs
+def layout_classic(trees: Sequence[Tree], texts: Sequence[str], column_width: float = COLUMN_WIDTH) -> Picture:
+    """Place trees in the classic style, the texts of their EDUs in columns of this width."""
+    plan = _Plan(trees, column_width + _GAP)
+    canvas = Canvas()
+    for node in nodes_of(trees):
+        key = range_of(node)
+        top = plan.top(node)
+        left, right = plan.edges(node)
+        canvas.line(key, "span", (left, top), (right, top))
+        canvas.text(key, "number", (plan.anchors[key], top + 3.0), [range_label(node)], "centre")
+        if isinstance(node, Leaf):
+            lines = wrap_text(texts[node.edu], column_width)
+            canvas.text(key, "text", (plan.anchors[key], top + _HEAD), lines, "centre")
+        else:
+            bottom = plan.top(node.children[0])
+            _draw_fan(canvas, plan.fans[key], top + _HEAD, bottom - _arcs_height(plan.arcs[key]), bottom)
+            _draw_arcs(canvas, plan.arcs[key], bottom)
+    return canvas.finish()
 
 
-def arcs_height(arcs: Sequence[Arc]) -> float:
-    """The height that the arcs of a unit and their labels need above its children."""
-    return _RISE + sum(_lane_heights(arcs)) if arcs else 0.0
+@dataclass(slots=True)
+class _Plan:
+    """Where the lines of all nodes are. The anchor of a node is where lines from above meet it."""
 
+    trees: Sequence[Tree]
+    pitch: float
+    anchors: dict[Range, float] = field(default_factory=dict)
+    arcs: dict[Range, list["_Arc"]] = field(default_factory=dict)
+    fans: dict[Range, "_Fan"] = field(default_factory=dict)
+    levels: dict[Range, int] = field(default_factory=dict)
+    tops: list[float] = field(default_factory=list)
 
-def _lane_heights(arcs: Sequence[Arc]) -> list[float]:
-    heights = [0.0] * (1 + max(arc.lane for arc in arcs))
-    for arc in arcs:
-        needed = len(arc.label) * line_height("relation") + _LABEL_GAP + _LANE_GAP
-        heights[arc.lane] = max(heights[arc.lane], needed)
-    return heights
+    def __post_init__(self) -> None:
+        for tree in self.trees:
+            fold(tree, lambda leaf: self._place(leaf, []), self._place)
+        self.levels = levels(self.trees)
+        heights = [0.0] * (1 + max(self.levels.values()))
+        for node in nodes_of(self.trees):
+            if isinstance(node, Unit):
+                key = range_of(node)
+                self.arcs[key] = _plan_arcs(node, self.anchors)
+                self.fans[key] = _plan_fan(node, self.anchors, self.edges(node), self.pitch - _GAP)
+                height = _HEAD + self.fans[key].height + _arcs_height(self.arcs[key])
+                heights[self.levels[key]] = max(heights[self.levels[key]], height)
+        self.tops = list(accumulate(heights[:-1], initial=MARGIN))
 
+    def top(self, node: Tree) -> float:
+        """The height of the line of a node."""
+        return self.tops[self.levels[range_of(node)]]
 
-def draw_arcs(canvas: Canvas, arcs: Sequence[Arc], bottom: float) -> None:
-    """Place the arcs of a unit above its children, whose lines are at `bottom`."""
-    if not arcs:
-        return
-    tops = [bottom - _RISE]
-    for height in _lane_heights(arcs):
-        tops.append(tops[-1] - height)
-    for arc in arcs:
-        top = tops[arc.lane]
-        canvas.curve(arc.satellite, "satellite", *_path(arc, top, bottom), relation=arc.relation)
-        tip, back = (arc.end, bottom - 1.0), bottom - 1.0 - _ARROW_LENGTH
-        corners = (arc.end - _ARROW_WIDTH, back), (arc.end + _ARROW_WIDTH, back)
-        canvas.line(arc.satellite, "arrow", tip, *corners, relation=arc.relation)
-        label_top = top - _LABEL_GAP - len(arc.label) * line_height("relation")
-        canvas.text(arc.satellite, "relation", (_label_centre(arc), label_top), arc.label, "centre", arc.relation)
+    def edges(self, node: Tree) -> tuple[float, float]:
+        """The ends of the line of a node."""
+        return MARGIN + node.start * self.pitch + _GAP / 2, MARGIN + node.stop * self.pitch - _GAP / 2
 
-
-def _label_centre(arc: Arc) -> float:
-    """The middle of an arc, or a place near the satellite where the middle is out of sight."""
-    half = (arc.end - arc.start) / 2
-    return arc.start + max(-_LABEL_DISTANCE, min(half, _LABEL_DISTANCE))
-
-
-def _path(arc: Arc, top: float, bottom: float) -> list[Point]:
-    """Up from the satellite, round, along, round, and down to the arrow's head."""
-    side = 1 if arc.end > arc.start else -1
-    across = side * min(abs(arc.end - arc.start) / 2, _NARROW_CORNER if arc.lane else _WIDE_CORNER)
-    end = bottom - _ARROW_LENGTH
-    down = _NARROW_CORNER if arc.lane else end - top
-    return [
-        (arc.start, bottom),
-        *_straight((arc.start, bottom), (arc.start, top + down)),
-        (arc.start, top + down * (1 - _CIRCLE)),
-        (arc.start + across * (1 - _CIRCLE), top),
-        (arc.start + across, top),
-        *_straight((arc.start + across, top), (arc.end - across, top)),
-        (arc.end - across * (1 - _CIRCLE), top),
-        (arc.end, top + down * (1 - _CIRCLE)),
-        (arc.end, top + down),
-        *_straight((arc.end, top + down), (arc.end, end)),
-    ]
-
-
-def _straight(start: Point, end: Point) -> tuple[Point, Point, Point]:
-    return start, end, end
+    def _place(self, node: Tree, below: list[float]) -> float:
+        if isinstance(node, Leaf):
+            anchor = MARGIN + (node.edu + 0.5) * self.pitch
+        else:
+            anchor = (below[node.nuclearity.index("N")] + below[node.nuclearity.rindex("N")]) / 2
+        self.anchors[range_of(node)] = anchor
+        return anchor
 
 
 _WIDEST_FAN = 800.0
-_SLOPE = 25.0  # a fan is higher by a pixel for so many pixels of width
-_HEIGHT = 20.0
+_SLOPE = 25.0  # pixels of a fan's width for each pixel of its height beyond the least
+_HEIGHT = 20.0  # the least of a fan
 _BAR_GAP = 4.0  # between a label and the bar below it
-_DROP = 14.0
+_DROP = 14.0  # from a bar to the knee
 
 
 @dataclass(frozen=True, slots=True)
-class Fan:
-    """The nuclei of a unit with their anchors, and the anchor of the unit, from which the lines start."""
+class _Fan:
+    """The lines from the anchor of a unit to those of its nuclei.
+
+    A lone nucleus hangs on a vertical line. Several have a fan of straight lines below the relation that they share;
+    where a fan would be so wide that its lines lie flat, they hang on a bar, each with the relation above it.
+    """
 
     unit: Range
     anchor: float
@@ -164,17 +133,17 @@ class Fan:
         return self.breadth > _WIDEST_FAN
 
 
-def plan_fan(unit: Unit, anchors: Mapping[Range, float], edges: tuple[float, float], column_width: float) -> Fan:
+def _plan_fan(unit: Unit, anchors: Mapping[Range, float], edges: tuple[float, float], column_width: float) -> _Fan:
     """The lines to the nuclei of a unit between these edges, whose labels must not leave it."""
     children = (child for letter, child in zip(unit.nuclearity, unit.children, strict=True) if letter == "N")
     nuclei = tuple((range_of(child), anchors[range_of(child)]) for child in children)
     anchor = anchors[range_of(unit)]
-    fan = Fan(range_of(unit), anchor, nuclei, shared_relation(unit))
+    fan = _Fan(range_of(unit), anchor, nuclei, shared_relation(unit))
     label_width = column_width if fan.is_bar else 2 * min(anchor - edges[0], edges[1] - anchor)
     return replace(fan, label=tuple(wrap_relation(fan.relation, label_width)))
 
 
-def draw_fan(canvas: Canvas, fan: Fan, top: float, knee: float, bottom: float) -> None:
+def _draw_fan(canvas: Canvas, fan: _Fan, top: float, knee: float, bottom: float) -> None:
     """Place the lines from `top` to the nuclei at `bottom`; they spread above the knee and are vertical below it."""
     if fan.is_bar:
         _draw_bar(canvas, fan, top, knee - _DROP, bottom)
@@ -185,7 +154,7 @@ def draw_fan(canvas: Canvas, fan: Fan, top: float, knee: float, bottom: float) -
         canvas.line(nucleus, "nucleus", (fan.anchor, start), (x, knee), (x, bottom), relation=fan.relation)
 
 
-def _draw_bar(canvas: Canvas, fan: Fan, top: float, bar: float, bottom: float) -> None:
+def _draw_bar(canvas: Canvas, fan: _Fan, top: float, bar: float, bottom: float) -> None:
     (_, left), (_, right) = fan.nuclei[0], fan.nuclei[-1]
     canvas.line(fan.unit, "nucleus", (fan.anchor, top), (fan.anchor, bar), relation=fan.relation)
     canvas.line(fan.unit, "nucleus", (left, bar), (right, bar), relation=fan.relation)
@@ -197,82 +166,106 @@ def _draw_bar(canvas: Canvas, fan: Fan, top: float, bar: float, bottom: float) -
             canvas.text(nucleus, "relation", (x, label_top), fan.label, "centre", fan.relation)
 
 
-COLUMN_WIDTH = 128.0
-
-_GAP = 18.0  # between two columns
-_HEAD = 19.0  # the line of a node and the number below it
-
-
-def layout_classic(document: Document, column_width: float = COLUMN_WIDTH) -> Layout:
-    """Place the tree of a document in the classic style, its EDUs in columns of this width."""
-    plan = _Plan(roots(document), column_width + _GAP)
-    texts = edu_texts(document)
-    canvas = Canvas()
-    for node in plan.nodes():
-        key = range_of(node)
-        top = plan.top(node)
-        left, right = plan.edges(node)
-        canvas.line(key, "span", (left, top), (right, top))
-        canvas.text(key, "number", (plan.anchors[key], top + 3.0), [range_label(node)], "centre")
-        if isinstance(node, Leaf):
-            lines = wrap_text(texts[node.edu], column_width)
-            canvas.text(key, "text", (plan.anchors[key], top + _HEAD), lines, "centre")
-        else:
-            _draw_links(canvas, plan, node)
-    return canvas.finish(is_mirrored=is_right_to_left(document.text or ""))
+_RISE = 24.0  # from the satellite to the top of its arrow in the lowest lane
+_LANE_GAP = 6.0  # between a label and the next arrow above it
+_LANDING = 9.0  # from the vertical line of the nucleus to the arrow that ends beside it
+_LABEL_GAP = 3.0
+_LABEL_DISTANCE = 300.0  # from a satellite to the middle of its label, at most
+_WIDE_CORNER, _NARROW_CORNER = 100.0, 12.0
+_ARROW_LENGTH, _ARROW_WIDTH = 7.0, 3.2
 
 
-@dataclass(slots=True)
-class _Plan:
-    """Where the lines of all nodes are. The anchor of a node is where lines from above meet it."""
+@dataclass(frozen=True, slots=True)
+class _Arc:
+    """The arrow of a satellite: from its anchor at `start` to a place near the nucleus at `end`.
 
-    trees: list[Tree]
-    pitch: float
-    anchors: dict[Range, float] = field(default_factory=dict)
-    arcs: dict[Range, list[Arc]] = field(default_factory=dict)
-    fans: dict[Range, Fan] = field(default_factory=dict)
-    levels: dict[Range, int] = field(default_factory=dict)
-    tops: list[float] = field(default_factory=list)
+    Satellites on the same side of a nucleus get a lane each, the nearest the lowest: their arrows enclose each other,
+    and neither arrows nor labels cross.
+    """
 
-    def __post_init__(self) -> None:
-        for tree in self.trees:
-            fold(tree, lambda leaf: self._place(leaf, []), self._place)
-        self.levels = levels(self.trees)
-        heights = [0.0] * (1 + max(self.levels.values()))
-        for node in self.nodes():
-            if isinstance(node, Unit):
-                key = range_of(node)
-                self.arcs[key] = plan_arcs(node, self.anchors)
-                self.fans[key] = plan_fan(node, self.anchors, self.edges(node), self.pitch - _GAP)
-                height = _HEAD + self.fans[key].height + arcs_height(self.arcs[key])
-                heights[self.levels[key]] = max(heights[self.levels[key]], height)
-        self.tops = list(accumulate(heights[:-1], initial=MARGIN))
-
-    def nodes(self) -> Iterator[Tree]:
-        """All nodes, each before its children."""
-        return (node for tree in self.trees for node in preorder(tree))
-
-    def top(self, node: Tree) -> float:
-        """The height of the line of a node."""
-        return self.tops[self.levels[range_of(node)]]
-
-    def edges(self, node: Tree) -> tuple[float, float]:
-        """The ends of the line of a node."""
-        return MARGIN + node.start * self.pitch + _GAP / 2, MARGIN + node.stop * self.pitch - _GAP / 2
-
-    def _place(self, node: Tree, below: list[float]) -> float:
-        if isinstance(node, Leaf):
-            anchor = MARGIN + (node.edu + 0.5) * self.pitch
-        else:
-            anchor = (below[node.nuclearity.index("N")] + below[node.nuclearity.rindex("N")]) / 2
-        self.anchors[range_of(node)] = anchor
-        return anchor
+    satellite: Range
+    relation: str
+    lane: int
+    start: float
+    end: float
+    label: tuple[str, ...]
 
 
-def _draw_links(canvas: Canvas, plan: _Plan, unit: Unit) -> None:
-    """Place what joins a unit to its children."""
-    key = range_of(unit)
-    bottom = plan.top(unit.children[0])
-    knee = bottom - arcs_height(plan.arcs[key])
-    draw_fan(canvas, plan.fans[key], plan.top(unit) + _HEAD, knee, bottom)
-    draw_arcs(canvas, plan.arcs[key], bottom)
+def _plan_arcs(unit: Unit, anchors: Mapping[Range, float]) -> list[_Arc]:
+    """An arc for each satellite of a unit."""
+    sides: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for position, letter in enumerate(unit.nuclearity):
+        if letter == "S":
+            nucleus = nucleus_of(unit.nuclearity, position)
+            sides[nucleus, position < nucleus].append(position)
+    arcs: list[_Arc] = []
+    for (nucleus, is_left), satellites in sides.items():
+        target = anchors[range_of(unit.children[nucleus])]
+        for lane, position in enumerate(satellites[::-1] if is_left else satellites):
+            # The outermost arrow lands next to the vertical line, inside it the others.
+            landing = _LANDING + min(8.0, 32.0 / len(satellites)) * (len(satellites) - 1 - lane)
+            satellite, relation = range_of(unit.children[position]), unit.relations[position]
+            start, end = anchors[satellite], target + (-landing if is_left else landing)
+            label = tuple(wrap_relation(relation, abs(end - start) - 8.0))
+            arcs.append(_Arc(satellite, relation, lane, start, end, label))
+    return arcs
+
+
+def _arcs_height(arcs: Sequence[_Arc]) -> float:
+    """The height that the arcs of a unit and their labels need above its children."""
+    return _RISE + sum(_lane_heights(arcs)) if arcs else 0.0
+
+
+def _lane_heights(arcs: Sequence[_Arc]) -> list[float]:
+    heights = [0.0] * (1 + max(arc.lane for arc in arcs))
+    for arc in arcs:
+        needed = len(arc.label) * line_height("relation") + _LABEL_GAP + _LANE_GAP
+        heights[arc.lane] = max(heights[arc.lane], needed)
+    return heights
+
+
+def _draw_arcs(canvas: Canvas, arcs: Sequence[_Arc], bottom: float) -> None:
+    """Place the arcs of a unit above its children, whose lines are at `bottom`."""
+    if not arcs:
+        return
+    tops = [bottom - _RISE]
+    for height in _lane_heights(arcs):
+        tops.append(tops[-1] - height)
+    for arc in arcs:
+        top = tops[arc.lane]
+        canvas.curve(arc.satellite, "satellite", *_path(arc, top, bottom), relation=arc.relation)
+        tip, back = (arc.end, bottom - 1.0), bottom - 1.0 - _ARROW_LENGTH
+        corners = (arc.end - _ARROW_WIDTH, back), (arc.end + _ARROW_WIDTH, back)
+        canvas.line(arc.satellite, "arrow", tip, *corners, relation=arc.relation)
+        label_top = top - _LABEL_GAP - len(arc.label) * line_height("relation")
+        canvas.text(arc.satellite, "relation", (_label_centre(arc), label_top), arc.label, "centre", arc.relation)
+
+
+def _label_centre(arc: _Arc) -> float:
+    """The middle of an arc, or a place near the satellite where the middle is out of sight."""
+    half = (arc.end - arc.start) / 2
+    return arc.start + max(-_LABEL_DISTANCE, min(half, _LABEL_DISTANCE))
+
+
+def _path(arc: _Arc, top: float, bottom: float) -> list[Point]:
+    """Up from the satellite, round, along, round, and down to the arrow's head."""
+    side = 1 if arc.end > arc.start else -1
+    across = side * min(abs(arc.end - arc.start) / 2, _NARROW_CORNER if arc.lane else _WIDE_CORNER)
+    end = bottom - _ARROW_LENGTH
+    down = _NARROW_CORNER if arc.lane else end - top
+    return [
+        (arc.start, bottom),
+        *_straight((arc.start, bottom), (arc.start, top + down)),
+        (arc.start, top + down * (1 - CIRCLE)),
+        (arc.start + across * (1 - CIRCLE), top),
+        (arc.start + across, top),
+        *_straight((arc.start + across, top), (arc.end - across, top)),
+        (arc.end - across * (1 - CIRCLE), top),
+        (arc.end, top + down * (1 - CIRCLE)),
+        (arc.end, top + down),
+        *_straight((arc.end, top + down), (arc.end, end)),
+    ]
+
+
+def _straight(start: Point, end: Point) -> tuple[Point, Point, Point]:
+    return start, end, end

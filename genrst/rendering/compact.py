@@ -4,21 +4,21 @@ Between two neighbouring EDUs exactly one unit has its split, so the row between
 whatever is deeper ends above or starts below it. Labels never meet, however long they are.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genrst.document import Document
 from genrst.rendering.geometry import (
+    CIRCLE,
     MARGIN,
     Canvas,
-    Layout,
+    Picture,
     ShapeKind,
     line_height,
     line_width,
     wrap_relation,
     wrap_text,
 )
-from genrst.rendering.labels import Range, edu_texts, levels, nucleus_of, range_of, roots, shared_relation
-from genrst.rendering.measure import is_right_to_left
+from genrst.rendering.labels import Range, levels, nucleus_of, range_of, shared_relation
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
 
 TEXT_WIDTH = 480.0
@@ -30,23 +30,22 @@ _LABEL_WIDTH = 200.0
 _PADDING = 4.0  # above and below the text of an EDU
 _UNIT_ROW, _EMPTY_ROW = 18.0, 4.0
 _DOT, _CORNER = 3.0, 7.0
-_CIRCLE = 0.5523  # where the control points of a quarter of a circle are
 
 
-def layout_compact(document: Document, text_width: float = TEXT_WIDTH) -> Layout:
-    """Place the tree of a document on the left and its EDUs, wrapped to this width, on the right."""
-    texts = [wrap_text(text, text_width) for text in edu_texts(document)]
-    plan = _plan(roots(document), texts)
+def layout_compact(trees: Sequence[Tree], texts: Sequence[str], text_width: float = TEXT_WIDTH) -> Picture:
+    """Place trees on the left and the texts of their EDUs, wrapped to this width, on the right."""
+    wrapped = [wrap_text(text, text_width) for text in texts]
+    plan = _plan(trees, wrapped)
     canvas = Canvas()
-    for tree in roots(document):
+    for tree in trees:
         for unit in units(tree):
             _draw_unit(canvas, plan, unit)
-    for edu, lines in enumerate(texts):
+    for edu, lines in enumerate(wrapped):
         middle = plan.edu_rows[edu]
         half_number, half_line = line_height("number") / 2, line_height("text") / 2
         canvas.text((edu, edu + 1), "number", (plan.text_column - 8.0, middle - half_number), [str(edu + 1)], "right")
         canvas.text((edu, edu + 1), "text", (plan.text_column, middle - half_line), lines)
-    return canvas.finish(is_mirrored=is_right_to_left(document.text or ""))
+    return canvas.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class _Plan:
         return self.edu_rows[node.edu] if isinstance(node, Leaf) else self.gap_rows[self.splits[range_of(node)]]
 
 
-def _plan(trees: list[Tree], texts: list[list[str]]) -> _Plan:
+def _plan(trees: Sequence[Tree], texts: list[list[str]]) -> _Plan:
     depths = levels(trees)
     depth = max(depths.values())
     plan = _Plan(depths, max(_LEAST_STEP, min(_STEP, _TREE_WIDTH / max(depth, 1))))
@@ -153,7 +152,7 @@ def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: s
     (x, y), (end, row) = (plan.column(unit), plan.row(unit)), (plan.column(child), plan.row(child))
     corner = min(_CORNER, plan.step)
     turn = row - corner if row > y else row + corner
-    bend = (x, row + (turn - row) * (1 - _CIRCLE)), (x + corner * (1 - _CIRCLE), row), (x + corner, row)
+    bend = (x, row + (turn - row) * (1 - CIRCLE)), (x + corner * (1 - CIRCLE), row), (x + corner, row)
     kind: ShapeKind = "nucleus" if letter == "N" else "satellite"
     points = (x, y), (x, y), (x, turn), (x, turn), *bend, bend[-1], (end, row), (end, row)
     canvas.curve(key, kind, *points, relation="" if relation == SPAN else relation)
@@ -165,7 +164,7 @@ def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: s
 
 
 def _draw_dot(canvas: Canvas, node: Range, x: float, y: float, relation: str) -> None:
-    side = _DOT * _CIRCLE
+    side = _DOT * CIRCLE
     canvas.curve(
         node,
         "dot",

@@ -5,33 +5,33 @@ one, its `summary` takes the place of their texts, and the rest of the picture m
 which `templates/folding.js` does in the browser.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from genrst.document import Document
 from genrst.rendering.classic import COLUMN_WIDTH
-from genrst.rendering.compact import TEXT_WIDTH, layout_compact
+from genrst.rendering.compact import TEXT_WIDTH
 from genrst.rendering.geometry import (
     FONT_SIZES,
     MARGIN,
     Canvas,
-    Layout,
+    Picture,
     Shape,
     ShapeKind,
     TextBox,
     TextKind,
     line_height,
 )
-from genrst.rendering.labels import Range, edu_texts, range_of, roots
+from genrst.rendering.labels import Range, edu_texts, nodes_of, range_of, roots
 from genrst.rendering.measure import is_right_to_left, printable, shorten, wrap
-from genrst.rendering.styles import Style, layout
-from genrst.trees.node import Tree, Unit, fold, preorder
+from genrst.rendering.svg import Style, layout
+from genrst.trees.node import Tree, Unit, fold
 
 Axis: TypeAlias = Literal["x", "y"]
 
 _SUMMARY_LINES = 4  # in the classic style
+_MOST_PROMOTED = 4  # EDUs in a summary: more than there is room for
 _PADDING = 4.0  # around the text of an EDU
 _NUMBER_GAP, _NUMBER_TOP, _HEAD = 8.0, 3.0, 19.0  # as the layouts place numbers
 
@@ -58,7 +58,7 @@ class FoldingPicture:
     `size` is what a folded unit measures along the axis.
     """
 
-    picture: Layout
+    picture: Picture
     areas: dict[Range, Area]
     axis: Axis
     size: float
@@ -66,30 +66,29 @@ class FoldingPicture:
 
 
 def folding_layout(document: Document, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
-    """Place the tree of a document; in the compact style its EDUs are wrapped to this width."""
-    is_compact = style == "compact"
-    picture = layout_compact(document, text_width) if is_compact else layout(document, style)
+    """Lay out the tree of a document; in the compact style its EDUs are wrapped to this width."""
     is_mirrored = is_right_to_left(document.text or "")
+    picture = layout(document, style, text_width)
     straight = picture.mirrored() if is_mirrored else picture
     canvas = Canvas(list(straight.boxes), list(straight.shapes))
-    if is_compact:
-        areas = dict(_compact_areas(document, _Parts(straight), canvas, text_width))
+    axis: Axis
+    if style == "compact":
+        axis, size = "y", line_height("text") + 2 * _PADDING
+        areas = _compact_areas(document, _Parts(straight), canvas, text_width)
     else:
-        areas = dict(_classic_areas(document, _Parts(straight), canvas))
-    picture = canvas.finish(is_mirrored)
-    if is_compact:
-        areas = {key: replace(area, right=picture.width - MARGIN / 2) for key, area in areas.items()}
+        axis, size = "x", COLUMN_WIDTH
+        areas = _classic_areas(document, _Parts(straight), canvas)
+    picture = canvas.finish()
     if is_mirrored:
-        areas = {key: _mirrored(area, picture.width, is_compact) for key, area in areas.items()}
-    if is_compact:
-        return FoldingPicture(picture, areas, "y", line_height("text") + 2 * _PADDING, is_mirrored)
-    return FoldingPicture(picture, areas, "x", COLUMN_WIDTH, is_mirrored)
+        areas = {key: _mirrored(area, picture.width, axis) for key, area in areas.items()}
+        picture = picture.mirrored()
+    return FoldingPicture(picture, areas, axis, size, is_mirrored)
 
 
 class _Parts:
     """The boxes and shapes of a picture by node and kind."""
 
-    def __init__(self, picture: Layout) -> None:
+    def __init__(self, picture: Picture) -> None:
         self.boxes: dict[tuple[Range, TextKind], TextBox] = {(box.node, box.kind): box for box in picture.boxes}
         self.shapes: dict[tuple[Range, ShapeKind], Shape] = {
             (shape.node, shape.kind): shape for shape in picture.shapes
@@ -110,11 +109,10 @@ class _Parts:
         return box.y + box.height
 
 
-def _compact_areas(
-    document: Document, parts: _Parts, canvas: Canvas, text_width: float
-) -> Iterator[tuple[Range, Area]]:
+def _compact_areas(document: Document, parts: _Parts, canvas: Canvas, text_width: float) -> dict[Range, Area]:
     lines = summaries(document, text_width, 1, with_range=True)
-    for node in _nodes(document):
+    areas: dict[Range, Area] = {}
+    for node in nodes_of(roots(document)):
         key, first, last = range_of(node), (node.start, node.start + 1), (node.stop - 1, node.stop)
         number = parts.number(first)
         top = _middle(number) - line_height("text") / 2 - _PADDING
@@ -125,13 +123,16 @@ def _compact_areas(
             text_column = number.x + number.width + _NUMBER_GAP
             canvas.text(key, "summary", (text_column, anchor - line_height("summary") / 2), lines[key])
             canvas.line(key, "fold", (parts.label_end(key, left, anchor), anchor), (text_column - _NUMBER_GAP, anchor))
-        yield key, Area(left - _PADDING, top, left, bottom, anchor, bottom)  # the right edge is not known yet
+        areas[key] = Area(left - _PADDING, top, left, bottom, anchor, bottom)
+    right = canvas.finish().width - MARGIN / 2  # known only now that all summaries are placed
+    return {key: replace(area, right=right) for key, area in areas.items()}
 
 
-def _classic_areas(document: Document, parts: _Parts, canvas: Canvas) -> Iterator[tuple[Range, Area]]:
+def _classic_areas(document: Document, parts: _Parts, canvas: Canvas) -> dict[Range, Area]:
     lines = summaries(document, COLUMN_WIDTH, _SUMMARY_LINES)
     bottoms = _bottoms(document, parts)
-    for node in _nodes(document):
+    areas: dict[Range, Area] = {}
+    for node in nodes_of(roots(document)):
         key = range_of(node)
         (left, top), (right, _) = parts.shapes[key, "span"].points
         number = parts.number(key)
@@ -142,11 +143,8 @@ def _classic_areas(document: Document, parts: _Parts, canvas: Canvas) -> Iterato
             canvas.text(key, "summary", (anchor, text_top), lines[key], "centre")
             n_lines = len(lines[key])
         folded_bottom = text_top + n_lines * line_height("summary") + _PADDING
-        yield key, Area(left, top - _PADDING, right, bottoms[key] + _PADDING, anchor, folded_bottom)
-
-
-def _nodes(document: Document) -> Iterator[Tree]:
-    return (node for root in roots(document) for node in preorder(root))
+        areas[key] = Area(left, top - _PADDING, right, bottoms[key] + _PADDING, anchor, folded_bottom)
+    return areas
 
 
 def _middle(box: TextBox) -> float:
@@ -166,12 +164,9 @@ def _bottoms(document: Document, parts: _Parts) -> dict[Range, float]:
     return bottoms
 
 
-def _mirrored(area: Area, width: float, is_compact: bool) -> Area:
-    anchor = area.anchor if is_compact else width - area.anchor
+def _mirrored(area: Area, width: float, axis: Axis) -> Area:
+    anchor = area.anchor if axis == "y" else width - area.anchor
     return replace(area, left=width - area.right, right=width - area.left, anchor=anchor)
-
-
-_MOST_PROMOTED = 4  # more than there is room for
 
 
 def summaries(document: Document, width: float, limit: int, with_range: bool = False) -> dict[Range, list[str]]:

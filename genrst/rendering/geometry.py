@@ -1,6 +1,6 @@
 """A picture as plain data: boxes of text and shapes at their places, each with the node it belongs to.
 
-A `Canvas` collects them while a layout is made. Not here: where things go (`classic`, `compact`) and how they are
+A `Canvas` collects them while a tree is laid out. Not here: where things go (`classic`, `compact`) and how they are
 drawn (`svg`, `image`). Sizes are pixels, the origin is at the top left.
 """
 
@@ -23,6 +23,9 @@ BOLD = 1.13
 
 MARGIN = 16.0
 """The empty border of every picture."""
+
+CIRCLE = 0.5523
+"""Where the control points of a quarter of a circle are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class TextBox:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A line through points, or a curve through a point and then (control, control, point) again and again.
+    """A line through points, or a curve: a point, then (control, control, point) as often as needed.
 
     Arrows and dots are filled, the others are strokes.
     """
@@ -68,7 +71,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Picture:
     """A whole picture."""
 
     width: float
@@ -76,7 +79,12 @@ class Layout:
     boxes: tuple[TextBox, ...]
     shapes: tuple[Shape, ...]
 
-    def mirrored(self) -> "Layout":
+    @property
+    def relations(self) -> set[str]:
+        """The names of all relations, which give the colours."""
+        return {box.relation for box in self.boxes} | {shape.relation for shape in self.shapes}
+
+    def mirrored(self) -> "Picture":
         """The same picture with left and right exchanged, for texts that are read from right to left."""
         sides: dict[Align, Align] = {"left": "right", "centre": "centre", "right": "left"}
         boxes = (replace(box, x=self.width - box.x - box.width, align=sides[box.align]) for box in self.boxes)
@@ -107,7 +115,7 @@ def line_width(line: str, kind: TextKind) -> float:
 
 @dataclass(slots=True)
 class Canvas:
-    """Collects what a layout places."""
+    """Collects what is placed on a picture."""
 
     boxes: list[TextBox] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
@@ -132,9 +140,8 @@ class Canvas:
         """Place a curve: a point, then (control, control, point) as often as needed."""
         self.shapes.append(Shape(node, kind, points, is_curved=True, relation=relation))
 
-    def finish(self, is_mirrored: bool) -> Layout:
-        """The picture, as large as what is on it and a margin; mirrored for a text from right to left."""
+    def finish(self) -> Picture:
+        """The picture, as large as what is on it and a margin."""
         xs = [x for shape in self.shapes for x, _ in shape.points] + [box.x + box.width for box in self.boxes]
         ys = [y for shape in self.shapes for _, y in shape.points] + [box.y + box.height for box in self.boxes]
-        layout = Layout(max(xs) + MARGIN, max(ys) + MARGIN, tuple(self.boxes), tuple(self.shapes))
-        return layout.mirrored() if is_mirrored else layout
+        return Picture(max(xs) + MARGIN, max(ys) + MARGIN, tuple(self.boxes), tuple(self.shapes))

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.rendering.colours import LIGHT, relation_colours
-from genrst.rendering.geometry import FONT_SIZES, Layout, Shape, TextBox
-from genrst.rendering.styles import Style, layout
+from genrst.rendering.geometry import FONT_SIZES, Picture, Shape, TextBox
+from genrst.rendering.svg import Style, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def render_image(document: Document, format: ImageFormat = "png", style: Style =
     return draw_image(layout(document, style), format)
 
 
-def draw_image(picture: Layout, format: ImageFormat) -> bytes:
+def draw_image(picture: Picture, format: ImageFormat) -> bytes:
     """Write a picture as PNG or PDF."""
     try:
         from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def _quietly() -> Iterator[None]:
         logger.disabled = was_disabled
 
 
-def _scale(picture: Layout, format: ImageFormat) -> float:
+def _scale(picture: Picture, format: ImageFormat) -> float:
     """Points per pixel of the layout: 1, or less for a picture beyond what can be drawn."""
     longest = max(picture.width, picture.height)
     if format == "pdf":
@@ -86,9 +86,8 @@ def _scale(picture: Layout, format: ImageFormat) -> float:
     return min(1.0, _LONGEST_SIDE / pixels_per_point / longest, sqrt(_MOST_PIXELS / area))
 
 
-def _draw(figure: "Figure", picture: Layout, scale: float) -> None:
-    names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
-    colours = {name: LIGHT.relations[number] for name, number in relation_colours(names).items()}
+def _draw(figure: "Figure", picture: Picture, scale: float) -> None:
+    colours = {name: LIGHT.relations[number] for name, number in relation_colours(picture.relations).items()}
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, picture.width), ylim=(picture.height, 0.0))
     axes.set_axis_off()
     _draw_shapes(axes, picture.shapes, colours, scale)

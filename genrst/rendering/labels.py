@@ -3,9 +3,10 @@
 EDUs are counted from 1 in everything that people read, as RST tools do; `genrst.trees` counts from 0.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from genrst.document import Document
+from genrst.document import Document, Span
 from genrst.rendering.measure import printable
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, preorder, units
 
@@ -18,18 +19,6 @@ _ROLES = {"N": "nucleus", "S": "satellite"}
 def range_of(node: Tree) -> Range:
     """The identity of a node in a picture."""
     return node.start, node.stop
-
-
-def roots(document: Document) -> list[Tree]:
-    """The tree of a document, or its EDUs when it has none."""
-    return [Leaf(edu) for edu in range(len(document.edus))] if document.tree is None else [document.tree]
-
-
-def edu_texts(document: Document) -> list[str]:
-    """The text of every EDU, without white space around it; `EDU 3` where the document has no text."""
-    if document.text is None:
-        return [f"EDU {number}" for number in range(1, len(document.edus) + 1)]
-    return [document.text[edu.start : edu.end].strip() for edu in document.edus]
 
 
 def range_label(node: Tree) -> str:
@@ -49,7 +38,12 @@ def nucleus_of(nuclearity: str, satellite: int) -> int:
     return left if left >= 0 else nuclearity.index("N")
 
 
-def levels(trees: list[Tree]) -> dict[Range, int]:
+def nodes_of(trees: Iterable[Tree]) -> Iterator[Tree]:
+    """All nodes of some trees, each before its children."""
+    return (node for tree in trees for node in preorder(tree))
+
+
+def levels(trees: Sequence[Tree]) -> dict[Range, int]:
     """How many units each node is inside of."""
     found = {range_of(tree): 0 for tree in trees}
     for tree in trees:
@@ -58,33 +52,43 @@ def levels(trees: list[Tree]) -> dict[Range, int]:
     return found
 
 
+def roots(document: Document) -> list[Tree]:
+    """The tree of a document, or its EDUs when it has none."""
+    return [Leaf(edu) for edu in range(len(document.edus))] if document.tree is None else [document.tree]
+
+
+def edu_texts(document: Document) -> list[str]:
+    """The text of every EDU, without white space around it; `EDU 3` where the document has no text."""
+    if document.text is None:
+        return unknown_texts(len(document.edus))
+    return [text.strip() for text in document.edu_texts]
+
+
+def unknown_texts(n_edus: int) -> list[str]:
+    """What stands for the texts of EDUs where they are unknown."""
+    return [f"EDU {number}" for number in range(1, n_edus + 1)]
+
+
 def titles(document: Document) -> dict[Range, str]:
     """A tooltip per node: its EDUs, role, relation and probability; its characters; the text of an EDU."""
-    texts = edu_texts(document)
-    roles = {range_of(root): "" for root in roots(document)}
+    return tree_titles(roots(document), document.edus, None if document.text is None else edu_texts(document))
+
+
+def tree_titles(trees: Sequence[Tree], edus: Sequence[Span], texts: Sequence[str] | None) -> dict[Range, str]:
+    """The tooltips of trees over these EDUs, whose texts may be unknown."""
+    roles = {range_of(tree): "" for tree in trees}
     result: dict[Range, str] = {}
-    for root in roots(document):
-        for node in preorder(root):
-            facts = [_name(node), roles[range_of(node)]]
-            if isinstance(node, Unit):
-                facts[1:1] = [f"{node.relation} {node.nuclearity}"]
-                facts += [] if node.probability is None else [f"p = {node.probability:.3f}"]
-                roles.update(_roles(node))
-            title = printable(" · ".join(filter(None, facts)))
-            title += f"\ncharacters {document.edus[node.start].start}–{document.edus[node.stop - 1].end}"
-            if isinstance(node, Leaf) and document.text is not None:
-                title += f"\n{printable(texts[node.edu])}"
-            result[range_of(node)] = title
+    for node in nodes_of(trees):
+        if isinstance(node, Unit):
+            facts = [f"EDUs {range_label(node)}", f"{node.relation} {node.nuclearity}", roles[range_of(node)]]
+            facts += [] if node.probability is None else [f"p = {node.probability:.3f}"]
+            for child, letter, relation in zip(node.children, node.nuclearity, node.relations, strict=True):
+                roles[range_of(child)] = _ROLES[letter] if relation == SPAN else f"{_ROLES[letter]}: {relation}"
+        else:
+            facts = [f"EDU {range_label(node)}", roles[range_of(node)]]
+        title = printable(" · ".join(filter(None, facts)))
+        title += f"\ncharacters {edus[node.start].start}–{edus[node.stop - 1].end}"
+        if isinstance(node, Leaf) and texts is not None:
+            title += f"\n{printable(texts[node.edu])}"
+        result[range_of(node)] = title
     return result
-
-
-def _name(node: Tree) -> str:
-    return f"EDU {node.stop}" if isinstance(node, Leaf) else f"EDUs {range_label(node)}"
-
-
-def _roles(unit: Unit) -> dict[Range, str]:
-    triples = zip(unit.children, unit.nuclearity, unit.relations, strict=True)
-    return {
-        range_of(child): _ROLES[letter] if relation == SPAN else f"{_ROLES[letter]}: {relation}"
-        for child, letter, relation in triples
-    }

@@ -1,13 +1,8 @@
-"""The text of a document as HTML paragraphs, every EDU in an element of its own.
+"""A page to read a tree in: zoomable, foldable, with the text beside it, usable with the keyboard alone.
 
-Paragraphs are those of the document, or else end at blank lines.
-
-A page for browsers: one file with its styles, its script and its data, which loads nothing and sends nothing.
-
-The parts are the plain files in `templates/`. A content security policy forbids everything that is not in the page,
-and every script but ours.
-
-A page to read a tree in: zoomable, foldable, with the text beside it, usable with the keyboard alone.
+It is one file with its styles, its script and its data, which loads nothing and sends nothing: a content security
+policy forbids everything that is not in the page, and every script but ours. The parts are the plain files in
+`templates/`. Pages that compare two trees (`difference_picture`) are made of the same parts.
 """
 
 import json
@@ -24,18 +19,47 @@ from typing import Any
 from genrst.document import Document
 from genrst.rendering.colours import DARK, LIGHT, Theme
 from genrst.rendering.folding import FoldingPicture, folding_layout
-from genrst.rendering.labels import Range, range_of, roots, titles
+from genrst.rendering.labels import Range, nodes_of, range_of, roots, titles
 from genrst.rendering.measure import printable
-from genrst.rendering.styles import Style
-from genrst.rendering.svg import draw_svg
+from genrst.rendering.svg import Style, draw_svg
 from genrst.trees.measures import depth
-from genrst.trees.node import Unit, preorder, units
+from genrst.trees.node import Unit, units
 
+_TEXT_WIDTH = 380.0
+_SCRIPTS = ("folding.js", "page.js")
+_ACCENT = 7  # the number of the colour that highlights
+_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u2028\u2029"}
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
-def running_text(document: Document) -> str:
-    """The paragraphs; EDUs without text are shown as numbers."""
+def render_html(document: Document, style: Style = "compact") -> str:
+    """Draw the tree of a document as one self-contained HTML file, in the style `compact` or `classic`."""
+    folding = folding_layout(document, style, _TEXT_WIDTH)
+    return fill_page(
+        Page(
+            title=document.id,
+            kind=style,
+            facts=f"<span>{_facts(document)}</span>",
+            trees=draw_svg(folding.picture, document.id, {}),
+            data=[tree_data(document, folding, titles(document))],
+            text=f'<div id="text" role="region" aria-label="Text">{_running_text(document)}</div>',
+        )
+    )
+
+
+def _facts(document: Document) -> str:
+    edus = _count(len(document.edus), "EDU")
+    if document.tree is None:
+        return f"{edus} · no tree"
+    return f"{edus} · {_count(sum(1 for _ in units(document.tree)), 'unit')} · depth {depth(document.tree)}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _running_text(document: Document) -> str:
+    """The text as paragraphs, every EDU in an element of its own; EDUs without text are shown as numbers."""
     if document.text is None:
         pieces = [_edu(number, f"EDU {number + 1}", True) for number in range(len(document.edus))]
         return f"<p>{' '.join(pieces)}</p>"
@@ -44,7 +68,7 @@ def running_text(document: Document) -> str:
 
 
 def _paragraphs(document: Document, text: str) -> Iterator[tuple[int, int]]:
-    """Where paragraphs start and end; all of the text is in one of them."""
+    """Where paragraphs start and end: those of the document or, if it has none, what blank lines separate."""
     if document.paragraphs:
         starts: Sequence[int] = sorted({span.start for span in document.paragraphs} - {0})
     else:
@@ -70,9 +94,27 @@ def _edu(number: int, text: str, is_start: bool) -> str:
     return f'<span class="edu" tabindex="{-1 if number else 0}" data-edu="{number}">{mark}{html_text(text)}</span>'
 
 
-_SCRIPTS = ("folding.js", "page.js")
-_ACCENT = 7  # the number of the colour that highlights
-_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u2028\u2029"}
+def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Range, str]) -> dict[str, Any]:
+    """What the script knows of a tree: a record per node, each before its children."""
+    parents: dict[Range, int] = {}
+    records = []
+    for number, node in enumerate(nodes_of(roots(document))):
+        key = range_of(node)
+        if isinstance(node, Unit):
+            parents.update({range_of(child): number for child in node.children})
+        area = folding.areas[key]
+        records.append(
+            {
+                "start": node.start,
+                "stop": node.stop,
+                "parent": parents.get(key, -1),
+                "title": tooltips[key],
+                "area": [round(edge, 1) for edge in (area.left, area.top, area.right, area.bottom)],
+                "anchor": round(area.anchor, 1),
+                "folded": round(area.folded_bottom, 1),
+            }
+        )
+    return {"axis": folding.axis, "size": folding.size, "mirrored": folding.is_mirrored, "nodes": records}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,32 +160,6 @@ def inert_json(value: object) -> str:
     return json.dumps(value, separators=(",", ":")).translate(_UNSAFE)
 
 
-def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Range, str]) -> dict[str, Any]:
-    """What the script knows of a tree: a record per node, each before its children."""
-    places: dict[Range, int] = {}
-    parents: dict[Range, int] = {}
-    nodes = []
-    for root in roots(document):
-        for node in preorder(root):
-            key = range_of(node)
-            places[key] = len(places)
-            if isinstance(node, Unit):
-                parents.update({range_of(child): places[key] for child in node.children})
-            area = folding.areas[key]
-            nodes.append(
-                {
-                    "start": node.start,
-                    "stop": node.stop,
-                    "parent": parents.get(key, -1),
-                    "title": tooltips[key],
-                    "area": [round(edge, 1) for edge in (area.left, area.top, area.right, area.bottom)],
-                    "anchor": round(area.anchor, 1),
-                    "folded": round(area.folded_bottom, 1),
-                }
-            )
-    return {"axis": folding.axis, "size": folding.size, "mirrored": folding.is_mirrored, "nodes": nodes}
-
-
 def _variables(theme: Theme) -> str:
     accent = theme.relations[_ACCENT]
     colours = {
@@ -161,32 +177,3 @@ def _variables(theme: Theme) -> str:
 @cache
 def _template(name: str) -> str:
     return files("genrst.rendering").joinpath("templates", name).read_text(encoding="utf-8").strip()
-
-
-TEXT_WIDTH = 380.0
-
-
-def render_html(document: Document, style: Style = "compact") -> str:
-    """Draw the tree of a document as one self-contained HTML file, in the style `compact` or `classic`."""
-    folding = folding_layout(document, style, TEXT_WIDTH)
-    return fill_page(
-        Page(
-            title=document.id,
-            kind=style,
-            facts=f"<span>{_facts(document)}</span>",
-            trees=draw_svg(folding.picture, document.id, {}),
-            data=[tree_data(document, folding, titles(document))],
-            text=f'<div id="text" role="region" aria-label="Text">{running_text(document)}</div>',
-        )
-    )
-
-
-def _facts(document: Document) -> str:
-    edus = _count(len(document.edus), "EDU")
-    if document.tree is None:
-        return f"{edus} · no tree"
-    return f"{edus} · {_count(sum(1 for _ in units(document.tree)), 'unit')} · depth {depth(document.tree)}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -5,14 +5,19 @@ browsers and XML parsers refuse files that are as deep as some trees.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, TypeAlias, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 from genrst.document import Document
+from genrst.errors import UsageError
+from genrst.rendering.classic import layout_classic
 from genrst.rendering.colours import DARK, LIGHT, Theme, relation_colours
-from genrst.rendering.geometry import FONT_SIZES, Layout, Point, Shape, TextBox
-from genrst.rendering.labels import Range, titles
-from genrst.rendering.measure import printable
-from genrst.rendering.styles import Style, layout
+from genrst.rendering.compact import TEXT_WIDTH, layout_compact
+from genrst.rendering.geometry import FONT_SIZES, Picture, Point, Shape, TextBox
+from genrst.rendering.labels import Range, edu_texts, roots, titles
+from genrst.rendering.measure import is_right_to_left, printable
+
+Style: TypeAlias = Literal["classic", "compact"]
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
@@ -22,14 +27,26 @@ def render_svg(document: Document, style: Style = "classic") -> str:
     return draw_svg(layout(document, style), document.id, titles(document))
 
 
-def draw_svg(picture: Layout, title: str, tooltips: Mapping[Range, str]) -> str:
+def layout(document: Document, style: Style = "classic", text_width: float = TEXT_WIDTH) -> Picture:
+    """Lay out the tree of a document: `classic` for short documents, `compact` for any.
+
+    The compact style wraps EDUs to the given width. A text from right to left has a mirrored picture.
+    """
+    if style not in get_args(Style):
+        raise UsageError(f"a style must be one of {', '.join(get_args(Style))}, was: {style!r}")
+    trees, texts = roots(document), edu_texts(document)
+    picture = layout_classic(trees, texts) if style == "classic" else layout_compact(trees, texts, text_width)
+    return picture.mirrored() if is_right_to_left(document.text or "") else picture
+
+
+def draw_svg(picture: Picture, title: str, tooltips: Mapping[Range, str]) -> str:
     """Write a picture as SVG, with a title of the whole and a tooltip per node."""
-    names = [box.relation for box in picture.boxes] + [shape.relation for shape in picture.shapes]
-    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, relation_colours(names)))
+    colours = relation_colours(picture.relations)
+    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, colours))
 
 
 def svg_file(size: Point, title: str, body: Iterable[str], css: str = "") -> str:
-    """A file of this width and height, with further style rules if wanted."""
+    """A file of this width and height, with further style rules if any are given."""
     width, height = map(_number, size)
     return "\n".join(
         [
@@ -44,7 +61,7 @@ def svg_file(size: Point, title: str, body: Iterable[str], css: str = "") -> str
     )
 
 
-def svg_groups(picture: Layout, tooltips: Mapping[Range, str], colours: Mapping[str, int]) -> Iterator[str]:
+def svg_groups(picture: Picture, tooltips: Mapping[Range, str], colours: Mapping[str, int]) -> Iterator[str]:
     """A group per node, in the order in which the layout placed them; colours are numbers in `Theme.relations`."""
     parts: dict[Range, list[str]] = {}
     for shape in picture.shapes:
@@ -83,7 +100,7 @@ def _number(value: float) -> str:
 
 
 def _css() -> str:
-    """The style sheet. It names no variables, which other programs than browsers do not know."""
+    """The style sheet. It uses no variables, since programs other than browsers do not know them."""
     sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items())
     return (
         f".genrst text{{font-family:{FONTS};fill:currentColor;unicode-bidi:embed}}{sizes}"

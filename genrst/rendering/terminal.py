@@ -112,7 +112,7 @@ def _edu_lines(row: _Row, text: str, width: int, paint: "_Paint") -> Iterator[st
 
 
 def _fit(relation: str, room: int, form: str = "{}") -> str:
-    """A relation name cut to so many columns, in its form; empty if there is no name or no room."""
+    """A relation name, cut to fit the room and put into a form; empty if there is no name or no room."""
     lines = wrap(inert(relation), room, columns) if room > 1 else []
     return form.format(shorten(lines, 1, room, columns)[0]) if lines else ""
 

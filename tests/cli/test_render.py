@@ -14,8 +14,7 @@ from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
 from genrst.rendering.page import render_html
-from genrst.rendering.styles import Style
-from genrst.rendering.svg import render_svg
+from genrst.rendering.svg import Style, render_svg
 from genrst.rendering.terminal import render_text
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call, give_input, shell
@@ -162,7 +161,7 @@ BREAKAGES = [
     ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),
     ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
-    ("render bees.json out.svg --against segmented.json", 1, "bees: a compared document must have a tree"),
+    ("render bees.json out.svg --against segmented.json", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
     ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: documents must have different ids"),
     ("render bees.json out.svg --against empty.jsonl", 1, "there must be a document 'bees' to compare with, was: none"),

@@ -7,7 +7,6 @@ from genrst.evaluation.tables import (
     confusion_table,
     level_table,
     relation_table,
-    report_text,
     summary_table,
     system_table,
 )
@@ -79,15 +78,3 @@ def test_confusion():
         "3 joint     ·  ·  ·       ·\n"
         "spurious    ·  ·  1       ·"
     )
-
-
-def test_report():
-    report = report_text(RESULT, ["rst_parseval"])
-    assert report == (
-        "1 document; labels: rstdt, 18 coarse relations\n\n"
-        "F1                     S     N    R    F\n"
-        "rst_parseval micro  75.0  50.0  0.0  0.0\n"
-        "rst_parseval macro  75.0  50.0  0.0  0.0\n\n"
-        "segmentation  precision 100.0  recall 100.0  F1 100.0"
-    )
-    assert "sentence " in report_text(RESULT)

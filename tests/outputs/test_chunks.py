@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.outputs.chunks import Chunk, RelationPath, chunk_rows, chunks
-from genrst.outputs.slices import count_words
+from genrst.outputs.summary import count_words
 from genrst.trees.binarise import binarise, flatten
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 from tests.outputs.samples import DEEP, FERRY, chain, ferry, one_edu, textless, wild_documents

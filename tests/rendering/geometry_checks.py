@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from genrst.rendering.geometry import Layout, Point, Shape, TextBox
+from genrst.rendering.geometry import Picture, Point, Shape, TextBox
 
 TOLERANCE = 1e-6
 
 
-def assert_sound(picture: Layout) -> None:
+def assert_sound(picture: Picture) -> None:
     """No two boxes overlap, and nothing lies outside the canvas."""
     assert_inside(picture)
     assert not [(left.lines, right.lines) for left, right in overlaps(picture)]
 
 
-def assert_inside(picture: Layout) -> None:
+def assert_inside(picture: Picture) -> None:
     for box in picture.boxes:
         assert box.x >= 0, box
         assert box.y >= 0, box
@@ -24,7 +24,7 @@ def assert_inside(picture: Layout) -> None:
         assert all(0 <= x <= picture.width and 0 <= y <= picture.height for x, y in shape.points), shape
 
 
-def overlaps(picture: Layout) -> Iterator[tuple[TextBox, TextBox]]:
+def overlaps(picture: Picture) -> Iterator[tuple[TextBox, TextBox]]:
     """Pairs of boxes with a common area, found by a sweep along the longer side."""
     is_wide = picture.width > picture.height
     boxes = sorted(picture.boxes, key=lambda box: box.x if is_wide else box.y)
@@ -42,7 +42,7 @@ def _overlap(left: TextBox, right: TextBox) -> bool:
     return across > TOLERANCE and down > TOLERANCE
 
 
-def crossings(picture: Layout, inset: float = 1.0) -> Iterator[tuple[Shape, TextBox]]:
+def crossings(picture: Picture, inset: float = 1.0) -> Iterator[tuple[Shape, TextBox]]:
     """Lines that run through a box, its outermost pixels apart."""
     for shape in picture.shapes:
         points = list(_trace(shape))

@@ -12,7 +12,7 @@ from genrst.document import Document
 from genrst.rendering.difference_picture import render_difference_html
 from genrst.rendering.notebook import document_html
 from genrst.rendering.page import render_html
-from genrst.rendering.styles import Style
+from genrst.rendering.svg import Style
 from genrst.trees.node import Leaf, Tree, Unit, units
 from tests.rendering.browser import Visit, chromium
 from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row

@@ -7,7 +7,7 @@ from genrst.document import Document
 from genrst.rendering.folding import Area, folding_layout, summaries
 from genrst.rendering.labels import Range, levels, range_of
 from genrst.rendering.measure import is_right_to_left
-from genrst.rendering.styles import Style, layout
+from genrst.rendering.svg import Style, layout
 from genrst.trees.measures import promotion_sets
 from genrst.trees.node import Leaf, Unit, units
 from tests.rendering.geometry_checks import assert_inside

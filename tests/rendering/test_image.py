@@ -7,7 +7,7 @@ import pytest
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.rendering.image import ImageFormat, render_image
-from genrst.rendering.styles import Style, layout
+from genrst.rendering.svg import Style, layout
 from genrst.trees.node import Leaf, Unit
 from tests.rendering.samples import SCRIPTS, bridge, chain, row
 

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.formats.rs3_reader import read_rs3
-from genrst.rendering.geometry import Layout
+from genrst.rendering.geometry import Picture
 from genrst.rendering.measure import printable
-from genrst.rendering.styles import Style, layout
+from genrst.rendering.svg import Style, layout
 from genrst.trees.node import SPAN, Leaf, Unit, preorder, units
 from tests.rendering.geometry_checks import assert_sound, crossings
 from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row, several_satellites
@@ -175,12 +175,12 @@ def test_gum(corpora, style: Style):
         assert_sound(layout(read_rs3(path.read_bytes(), path), style))
 
 
-def _edu_texts(picture: Layout) -> list[str]:
+def _edu_texts(picture: Picture) -> list[str]:
     boxes = sorted((box for box in picture.boxes if box.kind == "text"), key=lambda box: box.node)
     return ["".join("".join(box.lines).split()) for box in boxes]
 
 
-def _first_text_is_on_the_right(picture: Layout) -> bool:
+def _first_text_is_on_the_right(picture: Picture) -> bool:
     """Whether the picture starts at its right side: the first column, or the root of the tree."""
     marks = [box for box in picture.boxes if box.kind in ("number", "mark")]
     return min(marks, key=lambda box: box.node).x > picture.width / 2

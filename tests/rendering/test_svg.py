@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from genrst.document import Document
 from genrst.rendering.measure import printable
-from genrst.rendering.styles import Style
-from genrst.rendering.svg import render_svg
+from genrst.rendering.svg import Style, render_svg
 from genrst.trees.node import Leaf, Unit, preorder
 from tests.rendering.samples import SCRIPTS, bridge, chain, row
 from tests.strategies import documents

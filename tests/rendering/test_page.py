@@ -12,7 +12,7 @@ from genrst.document import Document, Span
 from genrst.errors import UsageError
 from genrst.rendering.measure import printable
 from genrst.rendering.page import html_text, inert_json, render_html
-from genrst.rendering.styles import Style
+from genrst.rendering.svg import Style
 from genrst.trees.node import Leaf, Unit, preorder
 from tests.rendering.page_parser import ParsedPage, parse_page
 from tests.rendering.samples import SCRIPTS, bridge, chain, row
