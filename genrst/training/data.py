@@ -190,7 +190,7 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
         return annotated
     for document in documents:
         if not document.tokens:
-            raise TreeError(f"{document.id}: data.syntax = corpus needs the corpus' own tokens, was: none")
+            raise TreeError(f"{document.id}: data.syntax = corpus needs the corpus' own tokens, there are none")
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
