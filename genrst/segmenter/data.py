@@ -5,7 +5,7 @@ Silver ones, of which there are many, alternate between the two. Cache and archi
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, cycle, tee
@@ -89,11 +89,11 @@ def _prepare(
     opened = OpenSymbols()
     read = partial(_read_examples, symbols=opened, language=pipeline.load_pipeline(config.pipeline))
     sets = {
-        "train": read(train, (_as_it_is,), "training documents"),
-        "train_raw": read(train, (_as_raw,), "training documents, raw"),
-        "silver": read(silver, (_as_it_is, _as_raw), "silver documents"),
-        "dev": read(dev, (_as_it_is,), "dev documents"),
-        "dev_raw": read(dev, (_as_raw,), "dev documents, raw"),
+        "train": read(train, (False,), "training documents"),
+        "train_raw": read(train, (True,), "training documents, raw"),
+        "silver": read(silver, (False, True), "silver documents"),
+        "dev": read(dev, (False,), "dev documents"),
+        "dev_raw": read(dev, (True,), "dev documents, raw"),
     }
     counted = (one.tokens.symbols for name, examples in sets.items() if "dev" not in name for one in examples)
     limits = {"word": config.max_words, "prefix": config.max_affixes, "suffix": config.max_affixes}
@@ -106,33 +106,25 @@ def _prepare(
     return SegmenterPrepared(symbols, numbered, _vectors(config, symbols))
 
 
-def _as_it_is(document: Document) -> Document:
-    return document
+def _read_examples(
+    documents: Iterable[Document], is_raw: Sequence[bool], description: str, symbols: OpenSymbols, language: "Language"
+) -> list[SegmenterExample]:
+    """The documents, annotated; `is_raw` is repeated to say which of them are read as raw text."""
+    documents, golds = tee(documents)
+    forms = (_as_raw(document) if raw else document for document, raw in zip(documents, cycle(is_raw), strict=False))
+    with language.select_pipes(disable=[name for name in _UNUSED_PIPES if name in language.pipe_names]):
+        return [
+            SegmenterExample(
+                read_tokens(annotated, symbols), edu_starts(replace(annotated, edus=gold.edus)), len(gold.edus)
+            )
+            for annotated, gold in zip(progress(annotate(forms, language), description), golds, strict=True)
+        ]
 
 
 def _as_raw(document: Document) -> Document:
     if document.text is None:
         raise TreeError(f"{document.id}: a document must have its text to learn from, was: none")
     return unsegmented(document.id, document.text)
-
-
-def _read_examples(
-    documents: Iterable[Document],
-    forms: Sequence[Callable[[Document], Document]],
-    description: str,
-    symbols: OpenSymbols,
-    language: "Language",
-) -> list[SegmenterExample]:
-    """The documents, annotated, the forms taking turns."""
-    documents, golds = tee(documents)
-    formed = (form(document) for form, document in zip(cycle(forms), documents, strict=False))
-    with language.select_pipes(disable=[name for name in _UNUSED_PIPES if name in language.pipe_names]):
-        return [
-            SegmenterExample(
-                read_tokens(annotated, symbols), edu_starts(replace(annotated, edus=gold.edus)), len(gold.edus)
-            )
-            for annotated, gold in zip(progress(annotate(formed, language), description), golds, strict=True)
-        ]
 
 
 def _vectors(config: SegmenterDataConfig, symbols: Symbols) -> NDArray[np.float32] | None:

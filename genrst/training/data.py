@@ -86,18 +86,16 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
     return load_prepared(path), path
 
 
-def read_corpus(
-    config: CorpusConfig,
-) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
+def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
     """Training documents, dev documents, and a function that reads silver ones, which may be too many to keep."""
     train, dev = (_read_split(config, split) for split in (config.train_split, config.dev_split))
     is_chosen = _choose_genres(config.genres, train)
     silver = load_corpus(config.silver) if config.silver else ()
-    return (
-        list(filter(is_chosen, train)),
-        dev,
-        lambda: filter(is_chosen, progress(silver, "reading silver", len(silver))),
-    )
+
+    def read_silver() -> Iterator[Document]:
+        return filter(is_chosen, progress(silver, "reading silver", len(silver)))
+
+    return list(filter(is_chosen, train)), dev, read_silver
 
 
 def _read_split(config: CorpusConfig, split: str) -> list[Document]:
@@ -171,7 +169,7 @@ def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
     return detect_inventory(unit.relation for document in documents for unit in units(_tree(document)))
 
 
-def _actions(train: Iterable[Document], dev: Iterable[Document]) -> ActionSet:
+def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
     """The actions of all gold trees, as those of dev must have numbers, too."""
     known = ActionSet.from_trees(map(_tree, train))
     everything = ActionSet.from_trees(map(_tree, (*train, *dev)))
@@ -194,7 +192,7 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
-def _symbols(config: DataConfig, documents: Iterable[Document], actions: ActionSet) -> Symbols:
+def _symbols(config: DataConfig, documents: Sequence[Document], actions: ActionSet) -> Symbols:
     words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
     deprels = (token.deprel for document in documents for token in document.tokens)
     return make_symbols(words, deprels, actions, config.min_count)
