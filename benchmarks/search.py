@@ -17,6 +17,7 @@ import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ from genrst.search.literal import search_bags_literally
 from genrst.search.scorer import can_wait
 from genrst.search.word import WordOptions, search_words
 from genrst.training.data import load_prepared
-from genrst.training.subtrees import cut_edus
+from genrst.transitions.features import Syntax
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
     "bag": lambda scorer, beam: search_beams(scorer, BeamOptions(beam)),
@@ -171,7 +172,7 @@ def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
     left = n_edus
     while left:
         example = examples[len(parts) % len(examples)]
-        parts.append(cut_edus(example, 0, min(left, example.n_edus)))
+        parts.append(first_edus(example, min(left, example.n_edus)))
         left -= parts[-1].n_edus
 
     def joined(column: str) -> IntArray:
@@ -185,6 +186,30 @@ def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
         join_syntax([part.syntax for part in parts]),
         pieces=joined("pieces"),
         piece_lengths=joined("piece_lengths"),
+    )
+
+
+def first_edus(example: Example, n_edus: int) -> Example:
+    """The start of a document, without a tree. A word whose head comes later becomes a root."""
+    syntax = example.syntax
+    n_tokens = syntax.edu_tokens[n_edus]
+    n_words, n_pieces = (lengths[:n_edus].sum() for lengths in (example.edu_lengths, example.piece_lengths))
+    return replace(
+        example,
+        edu_words=example.edu_words[:n_words],
+        edu_lengths=example.edu_lengths[:n_edus],
+        token_words=example.token_words[:n_tokens],
+        actions=(),
+        pieces=example.pieces[:n_pieces],
+        piece_lengths=example.piece_lengths[:n_edus],
+        syntax=Syntax(
+            [head if head < n_tokens else token for token, head in enumerate(syntax.heads[:n_tokens])],
+            syntax.deprels[:n_tokens],
+            syntax.edu_tokens[: n_edus + 1],
+            syntax.sentences[:n_edus],
+            syntax.paragraphs[:n_edus],
+            syntax.kinds[:n_edus],
+        ),
     )
 
 

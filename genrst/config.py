@@ -1,9 +1,7 @@
-"""The sizes of a model, and how configurations are built from plain data.
+"""Configurations from plain data, with every key and value checked; TOML files in and out.
 
-A configuration is a frozen dataclass; a key it does not have, or a value of the wrong type, is an error that names the
-valid keys. Defaults stand only in the dataclass.
-
-What `genrst train` reads from a TOML file: where the data is, the sizes of the model, how it is trained.
+A configuration is a frozen dataclass, and defaults stand only there. An unknown key is an error that names the valid
+ones. Not here: the configurations themselves, which live with what they configure.
 """
 
 import dataclasses
@@ -20,24 +18,8 @@ from genrst.errors import ConfigError
 Config = TypeVar("Config")
 
 
-def check_sizes(settings: Mapping[str, object], where: str) -> None:
-    """Raise an error for a width below 1 or a share that is none; `where` is the name of the table."""
-    for name, value in settings.items():
-        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-            raise ConfigError(f"{where}.{name}: the value must be 1 or more, was: {value}")
-        if isinstance(value, float) and not 0 <= value < 1:
-            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")
-
-
-def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
-    """Raise an error for the first setting that did not pass its check."""
-    for name, is_right in checks.items():
-        if not is_right:
-            raise ConfigError(f"{where}.{name}: the value is out of range, was: {getattr(config, name)!r}")
-
-
 def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
-    """Build a configuration from nested plain data, checking every key and type; `where` is the name of the table."""
+    """Build a configuration from nested plain data; `where` is the name of the table."""
     if not isinstance(data, Mapping):
         raise ConfigError(f"{where or 'a configuration'}: the value must be a table, was: {data!r}")
     hints = typing.get_type_hints(cls)
@@ -70,7 +52,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
 
 
 def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
-    """Read a TOML file and apply changes of the form `training.clip=1.0`, whose values are TOML too."""
+    """Read a TOML file and apply changes such as `training.clip=1.0`, whose values are TOML, too."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -82,14 +64,6 @@ def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     return data
 
 
-def resolve(config_type: type[Config], tables: Mapping[str, Any], path: Path) -> Config:
-    """The configuration of a type from the tables of a file."""
-    try:
-        return from_mapping(config_type, tables)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-
-
 def _apply(data: dict[str, Any], change: str) -> None:
     name, equals, value = change.partition("=")
     *tables, key = name.strip().split(".")
@@ -98,7 +72,7 @@ def _apply(data: dict[str, Any], change: str) -> None:
     for table in tables:
         data = data.setdefault(table, {})
         if not isinstance(data, dict):
-            raise ConfigError(f"{name}: {table} is no table")
+            raise ConfigError(f"{name.strip()}: {table} must be a table, was: {data!r}")
     try:
         data[key] = tomllib.loads(f"value = {value}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -106,8 +80,16 @@ def _apply(data: dict[str, Any], change: str) -> None:
         data[key] = value.strip()
 
 
+def resolve(config_type: type[Config], tables: Mapping[str, Any], path: Path) -> Config:
+    """Build a configuration from the tables of a file; errors name the file."""
+    try:
+        return from_mapping(config_type, tables)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
 def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """The resolved configuration as TOML; keys without a value are left out."""
+    """A configuration as TOML; keys without a value are left out."""
     lines = []
     for table, values in tables.items():
         lines.append(f"[{table}]")
@@ -121,9 +103,30 @@ def _toml_value(value: Any) -> str:  # noqa: ANN401
         case bool():
             return str(value).lower()
         case str():
-            # JSON's escapes are TOML's too, but for the one control character that JSON leaves as it is.
+            # TOML has JSON's escapes, but also wants DEL escaped, which JSON leaves as it is.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case list() | tuple():
             return f"[{', '.join(map(_toml_value, value))}]"
         case _:
             return repr(value)
+
+
+def check_sizes(settings: Mapping[str, object], where: str) -> None:
+    """Raise an error unless every integer is at least 1 and every float in [0, 1); `where` is the name of the table."""
+    for name, value in settings.items():
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            raise ConfigError(f"{where}.{name}: the value must be 1 or more, was: {value}")
+        if isinstance(value, float) and not 0 <= value < 1:
+            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")
+
+
+def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
+    """Raise an error for the first setting that failed its check."""
+    for name, is_valid in checks.items():
+        if not is_valid:
+            raise ConfigError(f"{where}.{name}: the value is out of range, was: {getattr(config, name)!r}")
+
+
+def are_seeds(numbers: Sequence[int]) -> bool:
+    """Whether there is a number, no two are equal, and PyTorch takes them all as seeds."""
+    return 0 < len(numbers) == len(set(numbers)) and all(abs(number) < 2**63 for number in numbers)

@@ -1,7 +1,7 @@
 """What options of training or of the model give: train a configuration as it is and with changes, search, compare.
 
     python -m experiments.additions.run --data GUM --output runs/additions --config minilm-discriminative \\
-        --change model.layout_kinds=true --change "training.exploration=0.5 training.subtrees=1"
+        --change model.layout_kinds=true --change "training.exploration=0.5 training.averaging=0.99"
     python -m experiments.additions.run --prepared FILE.npz --output runs/additions --config small --jobs 4 --change …
 
 Everything is written as it comes and never computed twice: a run that was killed goes on with the same command, and

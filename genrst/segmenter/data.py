@@ -1,15 +1,13 @@
-"""Prepared documents for the segmenter on disk: one NumPy archive of small integers, without pickles.
-
-From a corpus to prepared features for the segmenter: once, then from a cache.
+"""From a corpus to prepared features for the segmenter: once, then from a cache.
 
 Gold documents come in two forms: with their own tokens and sentences, and as raw text, which is what users have.
-Silver ones, of which there are many, alternate between the two.
+Silver ones, of which there are many, alternate between the two. Cache and archive are those of `genrst.training.data`.
 """
 
 import dataclasses
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, cycle, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,27 +15,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.console import progress, tell
-from genrst.corpora.corpus import load_corpus
+from genrst.console import progress
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, TreeError
-from genrst.io import write_atomically_with
+from genrst.errors import TreeError
 from genrst.segmenter.features import COLUMNS, OpenSymbols, Symbols, Tokens, edu_starts, read_tokens
 from genrst.segmenter.segmenter_config import SegmenterDataConfig
+from genrst.text import pipeline
 from genrst.text.annotate import annotate
-from genrst.text.pipeline import load_pipeline, pipeline_version
 from genrst.text.raw import unsegmented
-from genrst.training.data import DAMAGE, choose_genres, content_key, file_version, make_once
+from genrst.training.data import (
+    FORMAT,
+    content_key,
+    file_version,
+    find_vectors,
+    open_archive,
+    prepare_once,
+    read_corpus,
+    save_archive,
+)
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-FORMAT = 1
-"""Counts up when the meaning of a prepared file changes, so that old ones are made again."""
 KIND = "segmenter"
 
 SETS = ("train", "train_raw", "silver", "dev", "dev_raw")
 """Gold documents with their own tokens and sentences or, if raw, with spaCy's; silver ones in one form or the other."""
+
+_UNUSED_PIPES = ("ner", "lemmatizer")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,15 +67,88 @@ class SegmenterPrepared:
     """A row per word of the vocabulary; rows of zeros for words without a vector."""
 
 
+def prepare_segmenter_data(config: SegmenterDataConfig, cache: Path) -> tuple[SegmenterPrepared, Path]:
+    """The prepared features of a configuration and their file: from the cache, or made and put there."""
+    train, dev, read_silver = read_corpus(config)
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "silver", "genres")}
+    settings |= {"kind": KIND, "format": FORMAT, "pipeline": pipeline.pipeline_version(config.pipeline)}
+    if vectors := file_version(config.vectors):
+        settings["vectors_file"] = vectors
+    path = prepare_once(
+        cache,
+        # Silver documents are read twice rather than kept.
+        content_key(chain(train, dev, read_silver()), settings),
+        lambda path: save_segmenter_data(_prepare(config, train, dev, read_silver()), path),
+    )
+    return load_segmenter_data(path), path
+
+
+def _prepare(
+    config: SegmenterDataConfig, train: list[Document], dev: list[Document], silver: Iterable[Document]
+) -> SegmenterPrepared:
+    opened = OpenSymbols()
+    read = partial(_read_examples, symbols=opened, language=pipeline.load_pipeline(config.pipeline))
+    sets = {
+        "train": read(train, (False,), "training documents"),
+        "train_raw": read(train, (True,), "training documents, raw"),
+        "silver": read(silver, (False, True), "silver documents"),
+        "dev": read(dev, (False,), "dev documents"),
+        "dev_raw": read(dev, (True,), "dev documents, raw"),
+    }
+    counted = (one.tokens.symbols for name, examples in sets.items() if "dev" not in name for one in examples)
+    limits = {"word": config.max_words, "prefix": config.max_affixes, "suffix": config.max_affixes}
+    symbols = opened.close(counted, config.min_count, limits)
+    renumber = opened.renumbering(symbols)
+    numbered = {
+        name: [replace(one, tokens=replace(one.tokens, symbols=renumber(one.tokens.symbols))) for one in examples]
+        for name, examples in sets.items()
+    }
+    return SegmenterPrepared(symbols, numbered, _vectors(config, symbols))
+
+
+def _read_examples(
+    documents: Iterable[Document], is_raw: Sequence[bool], description: str, symbols: OpenSymbols, language: "Language"
+) -> list[SegmenterExample]:
+    """The documents, annotated; `is_raw` is repeated to say which of them are read as raw text."""
+    documents, golds = tee(documents)
+    forms = (_as_raw(document) if raw else document for document, raw in zip(documents, cycle(is_raw), strict=False))
+    with language.select_pipes(disable=[name for name in _UNUSED_PIPES if name in language.pipe_names]):
+        return [
+            SegmenterExample(
+                read_tokens(annotated, symbols), edu_starts(replace(annotated, edus=gold.edus)), len(gold.edus)
+            )
+            for annotated, gold in zip(progress(annotate(forms, language), description), golds, strict=True)
+        ]
+
+
+def _as_raw(document: Document) -> Document:
+    if document.text is None:
+        raise TreeError(f"{document.id}: a document must have its text to learn from, was: none")
+    return unsegmented(document.id, document.text)
+
+
+def _vectors(config: SegmenterDataConfig, symbols: Symbols) -> NDArray[np.float32] | None:
+    """The principal components of the vectors of the words, with variance 1 over all."""
+    words = symbols.vocabularies[0].symbols
+    vectors = find_vectors(config.vectors, words)
+    if vectors is None:
+        return None
+    known = vectors.matrix[vectors.is_known]
+    known = known - known.mean(axis=0) if len(known) else known
+    _, _, axes = np.linalg.svd(known, full_matrices=False)
+    reduced = known @ axes[: config.vector_size].T
+    matrix = np.zeros((len(words), config.vector_size), np.float32)
+    matrix[vectors.is_known, : reduced.shape[1]] = reduced / (reduced.std() or 1.0)
+    return matrix
+
+
 def save_segmenter_data(prepared: SegmenterPrepared, path: Path) -> None:
     """Write a prepared file, all of it or nothing."""
     header = {"format": FORMAT, "kind": KIND, "symbols": prepared.symbols.as_dict()}
-    arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
-    for name in SETS:
-        arrays |= {f"{name}.{column}": _small(values) for column, values in _columns(prepared.sets[name]).items()}
-    if prepared.vectors is not None:
-        arrays["vectors"] = prepared.vectors.astype(np.float16)
-    write_atomically_with(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+    arrays = {
+        f"{name}.{column}": _small(values) for name in SETS for column, values in _columns(prepared.sets[name]).items()
+    }
+    save_archive(path, header, arrays, prepared.vectors)
 
 
 def _columns(examples: Sequence[SegmenterExample]) -> dict[str, NDArray[Any]]:
@@ -98,23 +176,12 @@ def _small(values: NDArray[Any]) -> NDArray[Any]:
 
 def load_segmenter_data(path: Path) -> SegmenterPrepared:
     """Read a prepared file."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            header = json.loads(bytes(arrays["header"]))
-            if (header.get("kind"), header["format"]) != (KIND, FORMAT):
-                raise CorpusFormatError(f"features must be prepared for a {KIND}, in format {FORMAT}", path)
-            return SegmenterPrepared(
-                Symbols.from_dict(header["symbols"]),
-                {name: _examples(arrays, name) for name in SETS},
-                arrays["vectors"].astype(np.float32) if "vectors" in arrays else None,
-            )
-    except DAMAGE as error:
-        if isinstance(error, CorpusFormatError):
-            raise
-        raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error
+    with open_archive(path, KIND) as (header, arrays, vectors):
+        sets = {name: _examples(arrays, name) for name in SETS}
+        return SegmenterPrepared(Symbols.from_dict(header["symbols"]), sets, vectors)
 
 
-def _examples(arrays: Any, name: str) -> list[SegmenterExample]:  # noqa: ANN401
+def _examples(arrays: Mapping[str, NDArray[Any]], name: str) -> list[SegmenterExample]:
     ends = np.cumsum(arrays[f"{name}.sizes"], dtype=np.int64)
     if not len(ends):
         return []
@@ -129,104 +196,3 @@ def _examples(arrays: Any, name: str) -> list[SegmenterExample]:  # noqa: ANN401
         )
         for rows, heads, starts_sentence, starts_edu, n_edus in parts
     ]
-
-
-UNUSED_PIPES = ("ner", "lemmatizer")
-
-
-def prepare_segmenter_data(config: SegmenterDataConfig, cache: Path) -> tuple[SegmenterPrepared, Path]:
-    """The prepared features of a configuration and their file: from the cache, or made and put there."""
-    train, dev = _read(config, config.train_split), _read(config, config.dev_split)
-    is_chosen = choose_genres(config.genres, train)
-    train = list(filter(is_chosen, train))
-    silver: Iterable[Document] = load_corpus(config.silver) if config.silver else ()
-    # Silver documents are many: they are read twice rather than kept.
-    path = cache / f"{content_key(chain(train, dev, filter(is_chosen, silver)), _settings(config))}.npz"
-    make_once(path, lambda: save_segmenter_data(_prepare(config, train, dev, filter(is_chosen, silver)), path))
-    return load_segmenter_data(path), path
-
-
-def _settings(config: SegmenterDataConfig) -> dict[str, object]:
-    """All that prepared features depend on besides the documents."""
-    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "silver", "genres")}
-    settings |= {"kind": KIND, "format": FORMAT, "pipeline": pipeline_version(config.pipeline)}
-    vectors = file_version(config.vectors)
-    return settings if vectors is None else settings | {"vectors_file": vectors}
-
-
-def _read(config: SegmenterDataConfig, split: str) -> list[Document]:
-    documents = list(load_corpus(config.path, config.corpus, split, version=config.gum_version))
-    if not documents:
-        raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, was: none")
-    return documents
-
-
-def _prepare(
-    config: SegmenterDataConfig, train: list[Document], dev: list[Document], silver: Iterable[Document]
-) -> SegmenterPrepared:
-    pipeline = load_pipeline(config.pipeline)
-    opened = OpenSymbols()
-    chosen = {
-        "train": _make_examples(train, (_as_it_is,), opened, pipeline, "training documents"),
-        "train_raw": _make_examples(train, (_as_raw,), opened, pipeline, "training documents, raw"),
-        "silver": _make_examples(silver, (_as_it_is, _as_raw), opened, pipeline, "silver documents"),
-        "dev": _make_examples(dev, (_as_it_is,), opened, pipeline, "dev documents"),
-        "dev_raw": _make_examples(dev, (_as_raw,), opened, pipeline, "dev documents, raw"),
-    }
-    sets = {name: list(examples) for name, examples in chosen.items()}
-    counted = (one.tokens.symbols for name, examples in sets.items() if "dev" not in name for one in examples)
-    limits = {"word": config.max_words, "prefix": config.max_affixes, "suffix": config.max_affixes}
-    symbols = opened.close(counted, config.min_count, limits)
-    renumber = opened.renumbering(symbols)
-    return SegmenterPrepared(
-        symbols,
-        {
-            name: [replace(one, tokens=replace(one.tokens, symbols=renumber(one.tokens.symbols))) for one in examples]
-            for name, examples in sets.items()
-        },
-        _vectors(config, symbols),
-    )
-
-
-def _as_it_is(document: Document) -> Document:
-    return document
-
-
-def _as_raw(document: Document) -> Document:
-    if document.text is None:
-        raise TreeError(f"{document.id}: a document must have its text to learn from")
-    return unsegmented(document.id, document.text)
-
-
-def _make_examples(
-    documents: Iterable[Document],
-    forms: tuple[Callable[[Document], Document], ...],
-    symbols: OpenSymbols,
-    pipeline: "Language",
-    description: str,
-) -> Iterator[SegmenterExample]:
-    """The documents, annotated, the forms taking turns."""
-    documents, golds = tee(documents)
-    formed = (form(document) for form, document in zip(cycle(forms), documents, strict=False))
-    with pipeline.select_pipes(disable=[name for name in UNUSED_PIPES if name in pipeline.pipe_names]):
-        for annotated, gold in zip(progress(annotate(formed, pipeline), description), golds, strict=True):
-            tokens = read_tokens(annotated, symbols)
-            yield SegmenterExample(tokens, edu_starts(replace(annotated, edus=gold.edus)), len(gold.edus))
-
-
-def _vectors(config: SegmenterDataConfig, symbols: Symbols) -> NDArray[np.float32] | None:
-    """The principal components of the vectors of the words, with variance 1 over all."""
-    if not config.vectors:
-        return None
-    from genrst.text.vectors import load_vectors
-
-    words = symbols.vocabularies[0].symbols
-    vectors = load_vectors(config.vectors, words)
-    tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(words)} words")
-    known = vectors.matrix[vectors.is_known]
-    known = known - known.mean(axis=0) if len(known) else known
-    _, _, axes = np.linalg.svd(known, full_matrices=False)
-    reduced = known @ axes[: config.vector_size].T
-    matrix = np.zeros((len(words), config.vector_size), np.float32)
-    matrix[vectors.is_known, : reduced.shape[1]] = reduced / (reduced.std() or 1.0)
-    return matrix

@@ -1,8 +1,6 @@
-"""Tokens cut into windows of a few whole sentences, and windows into batches of tensors.
+"""The segmenter's network: tokens cut into windows of a few whole sentences, windows into batches, a logit per token.
 
 Windows never cross documents and do not depend on what else is read, so a text is segmented alike in any company.
-
-The network: embeddings of a token, BiLSTMs that also see what it points to in the syntax, a logit per token.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +24,7 @@ class Batch:
     measures: Tensor
     """*Shape:* (windows, tokens, measures)"""
     pointers: Tensor
-    """Tokens of the window; for one outside, its first or last. *Shape:* (windows, tokens, pointers)"""
+    """Tokens of the window; its first or last for one outside. *Shape:* (windows, tokens, pointers)"""
     lengths: Tensor
     """On the CPU, where PyTorch wants them. *Shape:* (windows)"""
     is_token: Tensor
@@ -59,7 +57,7 @@ class WindowedText:
         steps = torch.arange(int(lengths.max()), device=device)
         last = lengths.to(device)[:, None] - 1
         is_token = steps <= last
-        # Padding repeats the last token: the network never looks at it, but it must be one.
+        # Padding repeats the last token: the network never looks at it, but it must be a token.
         places = starts + torch.minimum(steps, last)
         found = (self._pointers[places] - starts[..., None]).clamp(min=0)
         return Batch(
@@ -72,7 +70,7 @@ class WindowedText:
         )
 
     def batches(self, size: int) -> Iterator[Batch]:
-        """All windows, those of about the same length together."""
+        """All windows, those of similar length together."""
         by_length = self.windows[np.argsort(self.windows[:, 0] - self.windows[:, 1], kind="stable")]
         for first in range(0, len(by_length), size):
             yield self.batch(by_length[first : first + size])
@@ -83,7 +81,7 @@ def _shifted(parts: Sequence[IntArray], offsets: IntArray) -> list[IntArray]:
 
 
 def cut(tokens: Tokens, window: int) -> IntArray:
-    """Windows of as many whole sentences as fit; a sentence that is longer than a window is cut."""
+    """Windows of as many whole sentences as fit; a sentence longer than a window is cut. *Shape:* (windows, 2)"""
     starts = np.flatnonzero(tokens.starts_sentence)
     found: list[list[int]] = []
     for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(tokens)], strict=True):
@@ -95,7 +93,7 @@ def cut(tokens: Tokens, window: int) -> IntArray:
 
 
 class SegmenterNetwork(nn.Module):
-    """Says of every token whether an EDU starts with it."""
+    """Embeddings of a token, BiLSTMs that also see what it points to in the syntax, and whether an EDU starts there."""
 
     def __init__(self, config: SegmenterConfig, n_symbols: Sequence[int]) -> None:
         super().__init__()

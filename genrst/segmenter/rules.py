@@ -1,4 +1,4 @@
-"""EDUs by rules over the dependency tree, for where there is no trained segmenter. No weights, no torch.
+"""EDUs by rules over the dependency tree, where there is no trained segmenter. No weights, no torch.
 
 A clause is an EDU: one that modifies or complements another, or is joined to it. What follows an embedded clause
 starts an EDU too. Relations are those of spaCy's English pipelines.
@@ -16,18 +16,18 @@ CLAUSES = frozenset({"acl", "advcl", "ccomp", "conj", "parataxis", "pcomp", "rel
 """Relations of clauses to what they depend on."""
 SUBJECTS = frozenset({"csubj", "csubjpass", "expl", "nsubj", "nsubjpass"})
 NEED_SUBJECT = frozenset({"ccomp", "parataxis"})
-"""Clauses that without a subject are too close to their verb to be EDUs."""
+"""Relations of clauses that, without a subject, are too close to their verb to be EDUs."""
 ATTRIBUTION = re.compile(
     "sa(y|id)|t[eo]l|ask|th(in|ou)|kn[eo]w|belie|hop|fe(el|lt)|mean|guess|suggest|claim|argu|show|f(ind|ound)|report|"
     "s(ee|aw)|wonder|decid|reali|understand|remember|not(e|ing)|expla"
 )
-"""How verbs start whose complement is an EDU."""
+"""The beginnings of verbs whose complement is an EDU."""
 OPENERS = frozenset({"(", "[", "“", "‘", '"', "-", "–", "—", "``"})
 CLOSERS = frozenset({",", ".", ";", ":", "!", "?", ")", "]", "”", "’", '"', "…", "...", "-", "–", "—", "''"})
 
 
 def segment_by_rules(document: Document) -> Document:
-    """The annotated document with EDUs: clauses, as far as its syntax shows them."""
+    """The annotated document with clauses as EDUs, as far as its syntax shows them."""
     return _Clauses(document).segment()
 
 

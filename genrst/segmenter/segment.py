@@ -1,7 +1,4 @@
-"""The trained segmenter: annotated documents in, the same documents with EDUs out.
-
-A segmenter on disk: its folder.
-"""
+"""The trained segmenter: annotated documents in, the same documents with EDUs out; and its folder on disk."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,7 +15,7 @@ from genrst.segmenter.segmenter_config import SegmenterConfig
 from genrst.storage import Precision, load_folder, save_folder
 
 BATCH_WINDOWS = 64
-"""Windows that are read at once: about 8,000 tokens, so that memory does not grow with the text."""
+"""How many windows are read at once: about 8,000 tokens, so that memory does not grow with the text."""
 
 
 class Segmenter:
@@ -57,7 +54,7 @@ def make_network(config: SegmenterConfig, symbols: Symbols) -> SegmenterNetwork:
 
 
 def save_segmenter(segmenter: Segmenter, folder: Path, precision: Precision = "float16") -> None:
-    """Write a segmenter, by default with half of the bits, which cost nothing in quality."""
+    """Write a segmenter, by default in half precision, which costs no quality."""
     network = segmenter.network
     save_folder(network.state_dict(), network.config, segmenter.symbols.as_dict(), folder, precision)
 

@@ -1,12 +1,12 @@
-"""The sizes of a segmenter.
+"""What `genrst train` reads from the TOML file of a segmenter, which has a table `[segmenter]`.
 
-What `genrst train` reads from the TOML file of a segmenter, known by its table `[segmenter]`.
+The table alone, the sizes of the network, is saved with its weights.
 """
 
 from dataclasses import asdict, dataclass, field
 
-from genrst.config import check_ranges, check_sizes
-from genrst.errors import ConfigError
+from genrst.config import are_seeds, check_ranges, check_sizes
+from genrst.training.run_config import CorpusConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,45 +27,32 @@ class SegmenterConfig:
     """Width of each direction of the BiLSTM, and of the layer above it."""
     layers: int = 2
     pointed_layers: int = 2
-    """How many of them, from below, see what a token points to."""
+    """How many layers, from below, see what a token points to."""
     dropout: float = 0.4
     window: int = 128
-    """The most tokens that are read together: a few whole sentences, or a part of one that has more."""
+    """The most tokens that are read together: a few whole sentences, or part of a longer one."""
 
     def __post_init__(self) -> None:
         check_sizes(asdict(self), "segmenter")
 
 
 @dataclass(frozen=True, slots=True)
-class SegmenterDataConfig:
+class SegmenterDataConfig(CorpusConfig):
     """Which documents, and what is counted in them."""
 
-    path: str = "corpora/gum"
-    """The folder of a corpus, or of files with trees."""
-    corpus: str | None = None
-    """gum, rstdt, amalgum or files; recognised by the folder if not given."""
-    train_split: str = "train"
-    dev_split: str = "dev"
-    gum_version: str = "11.1"
-    silver: str = ""
-    """The folder of a corpus with automatic EDUs to begin with, or empty for none."""
-    genres: tuple[str, ...] = ()
-    """Of training and silver documents only those of these genres, all if empty; dev stays whole."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     vectors: str = "spacy"
     """Word vectors to start from: a file, spacy, spacy:NAME, or empty for none."""
     vector_size: int = 96
-    """Principal components of the vectors that are kept."""
+    """How many principal components of the vectors are kept."""
     max_words: int = 12_000
     max_affixes: int = 3_000
     min_count: int = 3
     """Symbols seen less often in training are unknown."""
 
     def __post_init__(self) -> None:
-        for name in ("vector_size", "max_words", "max_affixes", "min_count"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"data.{name}: the value must be 1 or more, was: {getattr(self, name)}")
+        check_sizes(asdict(self), "data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +65,25 @@ class SegmenterTrainingConfig:
     """Epochs with silver documents, if there are any."""
     epochs: int = 12
     """Epochs without them."""
-    use_raw: bool = True
-    """Whether gold documents are also seen as raw text: with spaCy's tokens and sentences."""
-    use_vectors: bool = True
-    """Whether words start from the prepared vectors."""
     teachers: tuple[str, ...] = ()
-    """Folders of segmenters of the same symbols whose mean opinion replaces the EDUs of silver documents."""
+    """Folders of segmenters with the same symbols, whose mean prediction replaces the EDUs of silver documents."""
     batch_windows: int = 64
     learning_rate: float = 2e-3
-    """At its highest; it rises for `warmup_steps` and falls as a cosine."""
+    """The highest: the rate rises for `warmup_steps` and falls as a cosine."""
     warmup_steps: int = 100
     weight_decay: float = 0.01
     clip: float = 2.0
     """The largest norm of a gradient."""
     word_dropout: float = 0.1
-    """Share of words that are unknown."""
+    """Share of words that are replaced by `<unk>`."""
     symbol_dropout: float = 0.03
-    """Share of all symbols that are unknown."""
+    """Share of all other symbols that are replaced by `<unk>`."""
     averaging: float = 0.995
-    """How much of the averaged weights, which are those that are kept, stays at each step."""
+    """Decay of the moving average of all weights, which is evaluated and saved."""
 
     def __post_init__(self) -> None:
         checks = {
-            "seeds": 0 < len(self.seeds) == len(set(self.seeds)) and all(abs(seed) < 2**63 for seed in self.seeds),
+            "seeds": are_seeds(self.seeds),
             "silver_epochs": self.silver_epochs >= 0,
             "epochs": self.epochs >= 0 < self.epochs + self.silver_epochs,
             "batch_windows": self.batch_windows > 0,

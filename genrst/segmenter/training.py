@@ -1,11 +1,9 @@
-"""The training loop of the segmenter, as a generator of records, one an epoch. It knows nothing of files.
+"""The training of the segmenter: the loop, as a generator of records, one an epoch, and the folder of a run.
 
-A run of the segmenter and its folder: the resolved configuration, the log, the best model.
+The loop knows nothing of files. A run takes minutes, so there are no checkpoints.
 """
 
 import copy
-import dataclasses
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -14,31 +12,31 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from genrst.config import to_toml
-from genrst.errors import ConfigError, TrainingError
+from genrst.errors import ConfigError
 from genrst.evaluation.counts import Counts
-from genrst.io import write_atomically
 from genrst.segmenter.data import SegmenterExample, SegmenterPrepared
 from genrst.segmenter.features import COLUMNS, IntArray
 from genrst.segmenter.network import Batch, SegmenterNetwork, WindowedText
 from genrst.segmenter.segment import Segmenter, boundary_probabilities, load_segmenter, make_network, save_segmenter
 from genrst.segmenter.segmenter_config import SegmenterRunConfig, SegmenterTrainingConfig
-from genrst.training.run import CONFIG, LOG, MODEL
+from genrst.training.run import LOG, MODEL, append_to_log, check_vectors, write_config
+from genrst.training.trainer import check_loss
 from genrst.vocabulary import UNK_ID
 
 
 @dataclass(frozen=True, slots=True)
 class SegmenterRecord:
-    """What an epoch gave: the loss per token, in nats, and the F1 of EDU starts on dev, in percent."""
+    """The outcome of an epoch: the loss in nats per token, and the F1 of EDU starts on dev, in percent."""
 
     epoch: int
     step: int
     train_loss: float
     dev_scores: dict[str, float]
-    """With the corpus' sentences, from raw text, and the mean of both, by which the best epoch is chosen."""
+    """With the corpus' sentences, from raw text, and the mean of the two, by which the best epoch is chosen."""
     learning_rate: float
     seconds: float
     is_best: bool
@@ -46,7 +44,7 @@ class SegmenterRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Labelled:
-    """Documents on a device, and for each token the probability that it starts an EDU: what is to be learnt."""
+    """Documents on a device, and the target of each token: the probability that it starts an EDU."""
 
     text: WindowedText
     targets: Tensor
@@ -72,11 +70,9 @@ class SegmenterTrainer:
         self.epoch = self.step = 0
         self.best_score = -math.inf
         self._dev = {"sentences": prepared.sets["dev"], "raw": prepared.sets["dev_raw"]}
-        self._gold = self._labelled(prepared.sets["train"] + prepared.sets["train_raw"] * config.use_raw)
-        self._silver = None
+        self._gold = self._labelled(prepared.sets["train"] + prepared.sets["train_raw"])
         self._n_silver_epochs = config.silver_epochs if prepared.sets["silver"] else 0
-        if self._n_silver_epochs:
-            self._silver = self._labelled(prepared.sets["silver"], teachers)
+        self._silver = self._labelled(prepared.sets["silver"], teachers) if self._n_silver_epochs else None
         self._n_steps = sum(len(self._batches(epoch)) for epoch in range(self._n_epochs))
         self.optimizer = torch.optim.AdamW(
             network.parameters(), config.learning_rate, betas=(0.9, 0.98), weight_decay=config.weight_decay
@@ -107,8 +103,7 @@ class SegmenterTrainer:
         losses = [self._train_on(*batch) for batch in self._batches(self.epoch)]
         self.epoch += 1
         train_loss = float(torch.stack(losses).mean())
-        if not math.isfinite(train_loss):
-            raise TrainingError(f"the loss must be a number, was: {train_loss} in epoch {self.epoch}")
+        check_loss(train_loss, self.epoch)
         scores = self._scores()
         is_best = scores["mean"] > self.best_score
         self.best_score = max(self.best_score, scores["mean"])
@@ -116,7 +111,7 @@ class SegmenterTrainer:
         return SegmenterRecord(self.epoch, self.step, train_loss, scores, self._learning_rate(), seconds, is_best)
 
     def _batches(self, epoch: int) -> list[tuple[_Labelled, IntArray]]:
-        """The windows of an epoch, in the first epochs silver ones too, in an order by seed and epoch alone."""
+        """The windows of an epoch, silver ones in the first, in an order that depends on seed and epoch alone."""
         rng = np.random.default_rng([abs(self.seed), epoch])
         sources = [self._gold]
         if self._silver is not None and epoch < self._n_silver_epochs:
@@ -194,19 +189,18 @@ class SegmenterRun:
         """Train, and write what happens."""
         network, teachers = self._network(prepared), self._teachers(prepared)
         trainer = SegmenterTrainer(network, prepared, self.config.training, self.seed, teachers)
-        write_atomically(self.folder / CONFIG, to_toml(dataclasses.asdict(self.config)))
+        write_config(self.config, self.folder)
         for record in trainer.epochs():
             if record.is_best:
                 save_segmenter(Segmenter(trainer.averaged, prepared.symbols), self.folder / MODEL)
-            with (self.folder / LOG).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(dataclasses.asdict(record)) + "\n")
+            append_to_log(record, self.folder)
             yield record
 
     def _network(self, prepared: SegmenterPrepared) -> SegmenterNetwork:
         torch.manual_seed(self.seed)
         network = make_network(self.config.segmenter, prepared.symbols)
-        if prepared.vectors is not None and self.config.training.use_vectors:
-            _set_vectors(network, torch.from_numpy(prepared.vectors))
+        if prepared.vectors is not None:
+            _set_vectors(network, prepared.vectors)
         return network.to(self.device)
 
     def _teachers(self, prepared: SegmenterPrepared) -> list[Segmenter]:
@@ -218,12 +212,9 @@ class SegmenterRun:
         return teachers
 
 
-def _set_vectors(network: SegmenterNetwork, vectors: torch.Tensor) -> None:
+def _set_vectors(network: SegmenterNetwork, prepared: NDArray[np.float32]) -> None:
     """Start words from the first components of their vectors; those without one keep their random start."""
     weight = network.words.weight
-    size = weight.shape[1]
-    if vectors.shape[1] < size:
-        raise ConfigError(f"segmenter.word_size: the prepared vectors have {vectors.shape[1]} components, was: {size}")
-    is_known = vectors.any(dim=1)
+    vectors, is_known = check_vectors(prepared, weight, "segmenter.word_size")
     with torch.no_grad():
-        weight[is_known] = vectors[is_known, :size]
+        weight[is_known] = vectors[is_known, : weight.shape[1]]

@@ -1,4 +1,4 @@
-"""Checkpoints: one file with weights, the optimizer's state and how far training has come, replaced at once.
+"""Checkpoints: one file with the weights, the optimizer's state and the progress of training, replaced atomically.
 
 A run that is killed at any moment leaves the last complete file behind.
 """
@@ -20,7 +20,7 @@ _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
 def save_checkpoint(trainer: Trainer, path: Path) -> None:
-    """Write all that a run needs to go on."""
+    """Write all that is needed to resume a run."""
     tensors = {f"weights/{name}": tensor for name, tensor in trainer.network.state_dict().items()}
     if trainer.average is not None:
         tensors |= {f"average/{name}": tensor for name, tensor in trainer.average.state_dict().items()}
@@ -57,7 +57,7 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
         if trainer.average is not None:
             trainer.average.load_state_dict(average)
     except RuntimeError as error:
-        raise ConfigError(f"{path}: the checkpoint is of another model than the configuration") from error
+        raise ConfigError(f"{path}: the checkpoint must be of the configured model, was: of another model") from error
     for name, parameter in trainer.network.named_parameters():
         state = {moment: tensors[f"{moment}/{name}"] for moment in _MOMENTS if f"{moment}/{name}" in tensors}
         if state:

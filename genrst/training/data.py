@@ -1,8 +1,8 @@
-"""Prepared features on disk: all that training needs in one file of integers, named by what it was made from.
+"""From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache.
 
-The file is a NumPy archive without pickles, so it can be carried to a machine that has neither spaCy nor the corpus.
-
-From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache.
+All that training needs is one NumPy archive of integers without pickles, named by what it was made from, so that it
+can be carried to a machine that has neither spaCy nor the corpus. The segmenter shares the corpus, the cache and the
+archive (`genrst.segmenter.data`). What becomes of one document is in `genrst.model.examples`.
 """
 
 import dataclasses
@@ -11,10 +11,11 @@ import json
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,35 +28,22 @@ from genrst.io import write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
 from genrst.model.examples import Example, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
-from genrst.training.run_config import DataConfig
+from genrst.text import pipeline
+from genrst.text.annotate import annotate
+from genrst.text.vectors import Vectors, load_vectors
+from genrst.training.run_config import CorpusConfig, DataConfig
 from genrst.transitions.actions import ActionSet
 from genrst.transitions.features import Syntax
 from genrst.trees.node import Tree, units
 from genrst.trees.relations import Inventory, detect_inventory, load_inventory
 
-if TYPE_CHECKING:
-    from genrst.text.vectors import Vectors
-
 FORMAT = 1
 """Counts up when the meaning of a prepared file changes, so that old ones are made again."""
+PARSER = "parser"
+"""What an archive is for, unless its header says otherwise."""
 
-DAMAGE = (OSError, EOFError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
-"""What NumPy, zip and JSON raise when an archive was cut or changed."""
-
-COLUMNS = (
-    "edu_words",
-    "edu_lengths",
-    "token_words",
-    "heads",
-    "deprels",
-    "edu_tokens",
-    "sentences",
-    "paragraphs",
-    "kinds",
-    "actions",
-    "pieces",
-    "piece_lengths",
-)
+SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
+COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,94 +60,7 @@ class Prepared:
     silver: list[Example] = field(default_factory=list)
     """Training documents with automatic trees."""
     tokenizer: str | None = None
-    """The `tokenizer.json` by which word pieces were made, if there are any."""
-
-
-def content_key(documents: Iterable[Document], settings: object) -> str:
-    """A name for prepared features: changes with any text, EDU, tree or setting."""
-    digest = hashlib.sha256(repr((FORMAT, settings)).encode())
-    for document in documents:
-        digest.update(repr((document.id, document.text, document.edus, document.tree)).encode("utf-8", "surrogatepass"))
-        digest.update(repr((document.tokens, document.sentences, document.paragraphs)).encode())
-    return digest.hexdigest()[:16]
-
-
-def save_prepared(prepared: Prepared, path: Path) -> None:
-    """Write a prepared file, all of it or nothing."""
-    header = {
-        "format": FORMAT,
-        "symbols": prepared.symbols.as_dict(),
-        "train": [example.id for example in prepared.train],
-        "dev": [example.id for example in prepared.dev],
-        "silver": [example.id for example in prepared.silver],
-        "notes": prepared.notes,
-    }
-    arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
-    for split, examples in (("train", prepared.train), ("dev", prepared.dev), ("silver", prepared.silver)):
-        for column in COLUMNS if examples else ():
-            parts = [_column(example, column) for example in examples]
-            arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
-            arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
-    if prepared.tokenizer is not None:
-        arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
-    if prepared.vectors is not None:
-        arrays["vectors"] = prepared.vectors.astype(np.float16)
-    write_atomically_with(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
-
-
-def _column(example: Example, column: str) -> Sequence[int] | NDArray[np.int64]:
-    values: Sequence[int] | NDArray[np.int64] = getattr(example if hasattr(example, column) else example.syntax, column)
-    return values
-
-
-def load_prepared(path: Path) -> Prepared:
-    """Read a prepared file."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            header = json.loads(bytes(arrays["header"]))
-            if header["format"] != FORMAT:
-                raise CorpusFormatError(f"prepared features must be of format {FORMAT}, was: {header['format']}", path)
-            return Prepared(
-                Symbols.from_dict(header["symbols"]),
-                _examples(arrays, "train", header["train"]),
-                _examples(arrays, "dev", header["dev"]),
-                arrays["vectors"].astype(np.float32) if "vectors" in arrays else None,
-                header["notes"],
-                # A file of before there was silver has none.
-                _examples(arrays, "silver", header["silver"]) if header.get("silver") else [],
-                bytes(arrays["tokenizer"]).decode() if "tokenizer" in arrays else None,
-            )
-    except DAMAGE as error:
-        if isinstance(error, CorpusFormatError):
-            raise
-        raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error
-
-
-def _examples(arrays: Any, split: str, ids: Sequence[str]) -> list[Example]:  # noqa: ANN401
-    columns = {}
-    for column in COLUMNS:
-        if f"{split}.{column}" not in arrays:
-            # A file of before there were word pieces, or kinds.
-            columns[column] = [np.zeros(0, dtype=np.int64)] * len(ids)
-            continue
-        ends = np.cumsum(arrays[f"{split}.{column}.sizes"])
-        columns[column] = np.split(arrays[f"{split}.{column}"].astype(np.int64), ends[:-1])
-    return [_example(id, {column: parts[row] for column, parts in columns.items()}) for row, id in enumerate(ids)]
-
-
-def _example(id: str, columns: dict[str, NDArray[np.int64]]) -> Example:
-    names = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
-    syntax = Syntax(*(columns[name].tolist() for name in names))
-    return Example(
-        id,
-        columns["edu_words"],
-        columns["edu_lengths"],
-        columns["token_words"],
-        syntax,
-        tuple(columns["actions"].tolist()),
-        columns["pieces"],
-        columns["piece_lengths"],
-    )
+    """The `tokenizer.json` that made the word pieces, if there are any."""
 
 
 def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) -> tuple[Prepared, Path]:
@@ -168,61 +69,44 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
     `encoder` is the model's pretrained encoder, if it has one.
     """
     tokenizer = None if encoder is None else find_tokenizer(encoder)
-    train, dev = _read(config, config.train_split), _read(config, config.dev_split)
-    is_chosen = choose_genres(config.genres, train)
-    train, silver = (list(filter(is_chosen, documents)) for documents in (train, _read_silver(config)))
-    path = cache / f"{content_key([*train, *dev, *silver], _settings(config, tokenizer))}.npz"
-    make_once(path, lambda: save_prepared(_prepare(config, train, dev, silver, tokenizer), path))
+    train, dev, read_silver = read_corpus(config)
+    for document in (*train, *dev):
+        if document.tree is None:
+            raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
+    silver = [document for document in read_silver() if document.tree is not None]
+    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "genres")}
+    # Also which pipeline and vectors a name means here, and what is prepared of a document.
+    settings |= {"pipeline": pipeline.pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
+    settings |= {"columns": COLUMNS} if tokenizer is None else {"columns": COLUMNS, "tokenizer": tokenizer.json}
+    path = prepare_once(
+        cache,
+        content_key([*train, *dev, *silver], settings),
+        lambda path: save_prepared(_prepare(config, train, dev, silver, tokenizer), path),
+    )
     return load_prepared(path), path
 
 
-def make_once(path: Path, make: Callable[[], None]) -> None:
-    """Make a file of prepared features unless it is there.
+def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
+    """Training documents, dev documents, and a function that reads silver ones, which may be too many to keep."""
+    train, dev = (_read_split(config, split) for split in (config.train_split, config.dev_split))
+    is_chosen = _choose_genres(config.genres, train)
+    silver = load_corpus(config.silver) if config.silver else ()
 
-    It is read back even if new: it rounds word vectors, and the first run must be like all later ones.
-    """
-    is_new = not path.is_file()
-    if is_new:
-        make()
-    tell(f"prepared features: {path}{' (new)' if is_new else ''}")
+    def read_silver() -> Iterator[Document]:
+        return filter(is_chosen, progress(silver, "reading silver", len(silver)))
 
-
-def _settings(config: DataConfig, tokenizer: PieceTokenizer | None) -> dict[str, object]:
-    """All that prepared features depend on besides the documents: also which pipeline and vectors a name means."""
-    from genrst.text.pipeline import pipeline_version
-
-    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "genres")}
-    settings |= {"pipeline": pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
-    # A file with less than is now prepared is made again.
-    settings["columns"] = COLUMNS
-    return settings if tokenizer is None else settings | {"tokenizer": tokenizer.json}
+    return list(filter(is_chosen, train)), dev, read_silver
 
 
-def file_version(name: str) -> tuple[int, int] | None:
-    """What changes with the content of a file; None if there is none of that name."""
-    path = Path(name)
-    return (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
-
-
-def _read(config: DataConfig, split: str) -> list[Document]:
+def _read_split(config: CorpusConfig, split: str) -> list[Document]:
     corpus = load_corpus(config.path, config.corpus, split, version=config.gum_version)
     documents = list(progress(corpus, f"reading {split}", len(corpus)))
     if not documents:
         raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, was: none")
-    for document in documents:
-        if document.tree is None:
-            raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
     return documents
 
 
-def _read_silver(config: DataConfig) -> list[Document]:
-    if not config.silver:
-        return []
-    corpus = load_corpus(config.silver)
-    return [document for document in progress(corpus, "reading silver", len(corpus)) if document.tree is not None]
-
-
-def choose_genres(genres: Sequence[str], train: Iterable[Document]) -> Callable[[Document], bool]:
+def _choose_genres(genres: Sequence[str], train: Iterable[Document]) -> Callable[[Document], bool]:
     """Whether a document is of one of these genres, which training documents must have; all are if none is named."""
     if not genres:
         return lambda document: True
@@ -241,24 +125,21 @@ def _prepare(
     tokenizer: PieceTokenizer | None,
 ) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
-    trees = [[prepare_tree(_tree(document), inventory) for document in documents] for documents in (train, dev)]
-    actions = _actions(*trees)
-    pairs = [(document, prepare_tree(_tree(document), inventory)) for document in silver]
-    pairs = [(document, tree) for document, tree in pairs if _has_known_labels(tree, actions)]
-    silver = [document for document, _ in pairs]
-    trees.append([tree for _, tree in pairs])
     train, dev, silver = (
-        annotate_as_configured(documents, config) if documents else [] for documents in (train, dev, silver)
+        [replace(document, tree=prepare_tree(_tree(document), inventory)) for document in documents]
+        for documents in (train, dev, silver)
     )
+    actions = _actions(train, dev)
+    # A label that only silver trees have could never be correct.
+    known = set(actions.labels)
+    silver = [document for document in silver if known.issuperset(ActionSet.from_trees([_tree(document)]).labels)]
+    train, dev, silver = (annotate_as_configured(documents, config) for documents in (train, dev, silver))
     symbols = _symbols(config, [*train, *silver], actions)
     train_examples, dev_examples, silver_examples = (
-        [
-            prepare(document, symbols, tree, config.lowercase, tokenizer)
-            for document, tree in zip(documents, gold, strict=True)
-        ]
-        for documents, gold in zip((train, dev, silver), trees, strict=True)
+        [prepare(document, symbols, _tree(document), config.lowercase, tokenizer) for document in documents]
+        for documents in (train, dev, silver)
     )
-    vectors = _vectors(config, symbols)
+    vectors = find_vectors(config.vectors, symbols.words.symbols)
     notes = {
         "inventory": inventory.name,
         "n_words": len(symbols.words),
@@ -266,9 +147,15 @@ def _prepare(
         "vectors": vectors.source if vectors else None,
         "vector_coverage": vectors.coverage if vectors else 0.0,
     }
-    matrix = vectors.matrix if vectors else None
-    spelling = tokenizer.json if tokenizer else None
-    return Prepared(symbols, train_examples, dev_examples, matrix, notes, silver_examples, spelling)
+    return Prepared(
+        symbols,
+        train_examples,
+        dev_examples,
+        vectors.matrix if vectors else None,
+        notes,
+        silver_examples,
+        tokenizer.json if tokenizer else None,
+    )
 
 
 def _tree(document: Document) -> Tree:
@@ -282,12 +169,21 @@ def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
     return detect_inventory(unit.relation for document in documents for unit in units(_tree(document)))
 
 
+def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
+    """The actions of all gold trees, as those of dev must have numbers, too."""
+    known = ActionSet.from_trees(map(_tree, train))
+    everything = ActionSet.from_trees(map(_tree, (*train, *dev)))
+    if unseen := sorted(set(everything.labels) - set(known.labels)):
+        names = ", ".join(map(str, unseen))
+        message = f"labels of dev that training never shows, so no tree will have them: {names}"
+        warnings.warn(CorpusWarning(message), stacklevel=2)
+    return everything
+
+
 def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
     """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
-    from genrst.text.annotate import annotate
-    from genrst.text.pipeline import load_pipeline
-
-    annotated = list(progress(annotate(documents, load_pipeline(config.pipeline)), "annotating", len(documents)))
+    loaded = pipeline.load_pipeline(config.pipeline)
+    annotated = list(progress(annotate(documents, loaded), "annotating", len(documents)))
     if config.syntax == "spacy":
         return annotated
     for document in documents:
@@ -296,33 +192,126 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
-def _symbols(config: DataConfig, documents: list[Document], actions: ActionSet) -> Symbols:
+def _symbols(config: DataConfig, documents: Sequence[Document], actions: ActionSet) -> Symbols:
     words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
     deprels = (token.deprel for document in documents for token in document.tokens)
     return make_symbols(words, deprels, actions, config.min_count)
 
 
-def _has_known_labels(tree: Tree, actions: ActionSet) -> bool:
-    """Whether gold trees have all labels of a silver one; labels that only silver trees have could never be right."""
-    return set(ActionSet.from_trees([tree]).labels) <= set(actions.labels)
-
-
-def _actions(train_trees: list[Tree], dev_trees: list[Tree]) -> ActionSet:
-    known = ActionSet.from_trees(train_trees)
-    everything = ActionSet.from_trees([*train_trees, *dev_trees])
-    if unseen := sorted(set(everything.labels) - set(known.labels)):
-        names = ", ".join(map(str, unseen))
-        warnings.warn(
-            CorpusWarning(f"labels of dev that training never shows, so no tree will have them: {names}"), stacklevel=2
-        )
-    return everything
-
-
-def _vectors(config: DataConfig, symbols: Symbols) -> "Vectors | None":
-    if not config.vectors:
+def find_vectors(source: str, words: Sequence[str]) -> Vectors | None:
+    """The vectors of some words, if there is a source of vectors."""
+    if not source:
         return None
-    from genrst.text.vectors import load_vectors
-
-    vectors = load_vectors(config.vectors, symbols.words.symbols)
-    tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(symbols.words)} words")
+    vectors = load_vectors(source, words)
+    tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(words)} words")
     return vectors
+
+
+def save_prepared(prepared: Prepared, path: Path) -> None:
+    """Write a prepared file, all of it or nothing."""
+    splits = {"train": prepared.train, "dev": prepared.dev, "silver": prepared.silver}
+    ids = {split: [example.id for example in examples] for split, examples in splits.items()}
+    header = {"format": FORMAT, "symbols": prepared.symbols.as_dict(), **ids, "notes": prepared.notes}
+    arrays: dict[str, NDArray[Any]] = {}
+    for split, examples in splits.items():
+        for column in COLUMNS if examples else ():
+            parts = [getattr(one.syntax if column in SYNTAX_COLUMNS else one, column) for one in examples]
+            arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
+            arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
+    if prepared.tokenizer is not None:
+        arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
+    save_archive(path, header, arrays, prepared.vectors)
+
+
+def load_prepared(path: Path) -> Prepared:
+    """Read a prepared file."""
+    with open_archive(path, PARSER) as (header, arrays, vectors):
+        return Prepared(
+            Symbols.from_dict(header["symbols"]),
+            _examples(arrays, "train", header["train"]),
+            _examples(arrays, "dev", header["dev"]),
+            vectors,
+            header["notes"],
+            # Files from before there were silver documents have none.
+            _examples(arrays, "silver", header["silver"]) if header.get("silver") else [],
+            bytes(arrays["tokenizer"]).decode() if "tokenizer" in arrays else None,
+        )
+
+
+def _examples(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str]) -> list[Example]:
+    columns = []
+    for column in (f"{split}.{name}" for name in COLUMNS):
+        if column in arrays:
+            ends = np.cumsum(arrays[f"{column}.sizes"])
+            columns.append(np.split(arrays[column].astype(np.int64), ends[:-1]))
+        else:
+            # Files from before there were word pieces, or kinds.
+            columns.append([np.zeros(0, dtype=np.int64)] * len(ids))
+    rows = zip(ids, *columns, strict=True)
+    return [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
+
+
+def _example(id: str, columns: dict[str, Any]) -> Example:
+    syntax = Syntax(**{name: columns.pop(name).tolist() for name in SYNTAX_COLUMNS})
+    return Example(id, syntax=syntax, actions=tuple(columns.pop("actions").tolist()), **columns)
+
+
+def content_key(documents: Iterable[Document], settings: object) -> str:
+    """A name for prepared features: changes with any text, EDU, tree or setting."""
+    digest = hashlib.sha256(repr((FORMAT, settings)).encode())
+    for document in documents:
+        digest.update(repr((document.id, document.text, document.edus, document.tree)).encode("utf-8", "surrogatepass"))
+        digest.update(repr((document.tokens, document.sentences, document.paragraphs)).encode())
+    return digest.hexdigest()[:16]
+
+
+def file_version(name: str) -> tuple[int, int] | None:
+    """What changes with the content of a file; None if there is no such file."""
+    path = Path(name)
+    return (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+def prepare_once(cache: Path, key: str, make: Callable[[Path], None]) -> Path:
+    """The prepared file of a key, made unless it is in the cache.
+
+    Read it back even if it is new: it rounds word vectors, and the first run must be like all later ones.
+    """
+    path = cache / f"{key}.npz"
+    is_new = not path.is_file()
+    if is_new:
+        make(path)
+    tell(f"prepared features: {path}{' (new)' if is_new else ''}")
+    return path
+
+
+def save_archive(
+    path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], vectors: NDArray[np.float32] | None
+) -> None:
+    """Write a NumPy archive: plain data as JSON, arrays, and word vectors in half precision."""
+    every = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays}
+    if vectors is not None:
+        every["vectors"] = vectors.astype(np.float16)
+    write_atomically_with(path, lambda file: np.savez_compressed(file, **every))  # type: ignore[arg-type]
+
+
+_DAMAGE = (OSError, EOFError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
+"""What NumPy, zip and JSON raise when an archive was cut or changed."""
+
+
+@contextmanager
+def open_archive(
+    path: Path, kind: str
+) -> Iterator[tuple[dict[str, Any], Mapping[str, NDArray[Any]], NDArray[np.float32] | None]]:
+    """The header, arrays and word vectors of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            header = json.loads(bytes(arrays["header"]))
+            found = header.get("kind", PARSER), header["format"]
+            if found != (kind, FORMAT):
+                rule = f"features must be prepared for a {kind} in format {FORMAT}"
+                raise CorpusFormatError(f"{rule}, was: for a {found[0]} in format {found[1]}", path)
+            yield header, arrays, arrays["vectors"].astype(np.float32) if "vectors" in arrays else None
+    except _DAMAGE as error:
+        if isinstance(error, CorpusFormatError):
+            raise
+        raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error

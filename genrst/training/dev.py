@@ -1,5 +1,6 @@
-"""Scores on development documents: the likelihood of their trees, and how good the trees are that search finds."""
+"""Scores on development documents: the likelihood of their gold trees, and Parseval of the trees that search finds."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,6 +37,21 @@ class Likelihood:
             self.n_words + other.n_words,
         )
 
+    @property
+    def loss(self) -> float:
+        """That of actions and words, per EDU."""
+        return (self.action_nll + self.word_nll) / self.n_edus
+
+    @property
+    def action_loss(self) -> float:
+        """That of actions alone, per EDU."""
+        return self.action_nll / self.n_edus
+
+    @property
+    def perplexity(self) -> float | None:
+        """Of the words; None if there are none, as in a discriminative model."""
+        return math.exp(min(self.word_nll / self.n_words, 700)) if self.n_words else None
+
 
 def gold_likelihood(
     network: Network, examples: Sequence[Example], gold: Sequence[Followed], batch_documents: int
@@ -60,10 +76,10 @@ def evaluate_greedily(network: Network, symbols: Symbols, examples: Sequence[Exa
     return evaluate_parses(examples, [parse.actions for parse in parses], symbols)
 
 
-def evaluate_parses(examples: Sequence[Example], computations: Sequence[Sequence[int]], symbols: Symbols) -> Evaluation:
-    """The trees of some computations against the gold ones."""
+def evaluate_parses(examples: Sequence[Example], derivations: Sequence[Sequence[int]], symbols: Symbols) -> Evaluation:
+    """The trees of some derivations, given as numbers of actions, against the gold ones."""
     gold = list(_documents(examples, [example.actions for example in examples], symbols))
-    found = list(_documents(examples, computations, symbols))
+    found = list(_documents(examples, derivations, symbols))
     return evaluate(gold, found, labels="fine", inventory=OPEN)
 
 
@@ -74,10 +90,10 @@ def parseval_f1(evaluation: Evaluation) -> dict[str, float]:
 
 
 def _documents(
-    examples: Sequence[Example], computations: Sequence[Sequence[int]], symbols: Symbols
+    examples: Sequence[Example], derivations: Sequence[Sequence[int]], symbols: Symbols
 ) -> Iterator[Document]:
     """Documents without text: an EDU is a character, and a space follows it."""
-    for example, actions in zip(examples, computations, strict=True):
+    for example, actions in zip(examples, derivations, strict=True):
         edus = tuple(Span(2 * edu, 2 * edu + 1) for edu in range(example.n_edus))
         tree = tree_of(symbols.actions[action] for action in actions)
         sentences, paragraphs = (_spans(part) for part in (example.syntax.sentences, example.syntax.paragraphs))
@@ -85,6 +101,6 @@ def _documents(
 
 
 def _spans(numbers: Sequence[int]) -> tuple[Span, ...]:
-    """Sentences or paragraphs, from the number of that in which each EDU lies."""
+    """The spans of sentences or paragraphs, from the number that each EDU has."""
     starts = [edu for edu in range(len(numbers)) if edu == 0 or numbers[edu] != numbers[edu - 1]]
     return tuple(Span(2 * start, 2 * stop - 1) for start, stop in pairwise([*starts, len(numbers)]))

@@ -1,6 +1,6 @@
-"""Several processes, each with its share of a batch: their gradients are added up, so that they equal those of one.
+"""Several processes, each with its share of a batch; their gradients are added up, so that they equal those of one.
 
-Started by `torchrun`; a plain `genrst train` is the only process of its kind.
+`torchrun` starts them; a plain `genrst train` is alone.
 """
 
 import os
@@ -31,7 +31,7 @@ class Processes:
         return items[self.rank :: self.count]
 
     def add_gradients(self, network: nn.Module) -> None:
-        """Replace every gradient by its sum over all processes; what does not learn stays without."""
+        """Replace every gradient by its sum over all processes; frozen parameters stay without one."""
         if self.count == 1:
             return
         gradients = []
@@ -61,7 +61,7 @@ ALONE = Processes()
 
 
 def join_processes(device: torch.device) -> Processes:
-    """Meet the other processes if torchrun started this one."""
+    """Join the other processes if torchrun started this one."""
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return ALONE
     if not dist.is_initialized():
@@ -70,6 +70,6 @@ def join_processes(device: torch.device) -> Processes:
 
 
 def leave_processes() -> None:
-    """Part from the other processes."""
+    """Leave the other processes."""
     if dist.is_initialized():
         dist.destroy_process_group()

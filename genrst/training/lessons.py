@@ -1,10 +1,7 @@
-"""Trees that a model in training builds itself, so that it learns what to do after its own mistakes (not the paper's).
+"""What an epoch trains on: gold documents, at first silver ones besides, and some gold ones explored.
 
-Actions are drawn from the model's distribution, and a dynamic oracle says what would have been right at every step.
-
-What an epoch trains on: gold documents, at first silver ones besides, and variations of gold ones.
-
-Which documents are varied, and how, depends on the seed, the epoch and the network alone.
+An explored document has a tree that the model in training builds itself, so that it learns what to do after its own
+mistakes (not the paper's). Which documents are explored, and how, depends on the seed, the epoch and the network alone.
 """
 
 import random
@@ -24,18 +21,91 @@ from genrst.model.scoring.scorer import NetworkScorer, States
 from genrst.search.beam import in_groups, search_greedily
 from genrst.training.data import Prepared
 from genrst.training.run_config import TrainingConfig
-from genrst.training.subtrees import draw_subtree
 from genrst.transitions.oracle import DynamicOracle
 
 MOST_EDUS = 16_000
 """How many EDUs are explored at once, unless a document has more: at the paper's sizes they take 3 GB."""
 
 
-class DrawingScorer(NetworkScorer):
-    """A scorer whose best action is a draw from the network's distribution: Gumbel noise is added to the scores.
+class Lesson(NamedTuple):
+    """A document to train on, with a computation that makes its tree or another."""
 
-    A temperature above 1 makes the distribution flatter.
+    number: int
+    """Different for all lessons of an epoch: noise is drawn by it."""
+    example: Example
+    followed: Followed
+
+
+class Lessons:
+    """The lessons of all epochs."""
+
+    def __init__(self, prepared: Prepared, config: TrainingConfig, network: Network, seed: int) -> None:
+        if config.silver_epochs and not prepared.silver:
+            raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
+        self._config, self._seed = config, seed
+        self._is_right = prepared.symbols.nucleus_is_right
+        self._has_kinds = network.has_kinds
+        examples = prepared.train + prepared.silver if config.silver_epochs else prepared.train
+        lessons = [Lesson(number, example, self._follow(example)) for number, example in enumerate(examples)]
+        self._gold, self._silver = lessons[: len(prepared.train)], lessons[len(prepared.train) :]
+
+    def count(self, epoch: int) -> int:
+        """The number of lessons in an epoch."""
+        return len(self._gold) + len(self._silver) * self._has_silver(epoch)
+
+    def epoch(self, epoch: int, network: Network) -> list[Lesson]:
+        """The lessons of an epoch, in a new order; the network is that at its beginning."""
+        lessons = [*self._gold]
+        if self._config.exploration:
+            for lesson in self._explored(network, random.Random(f"{self._seed} {epoch} lessons")):
+                lessons[lesson.number] = lesson
+        if self._has_silver(epoch):
+            lessons += self._silver
+        random.Random(f"{self._seed} {epoch}").shuffle(lessons)
+        return lessons
+
+    def _has_silver(self, epoch: int) -> bool:
+        return epoch < self._config.silver_epochs
+
+    def _explored(self, network: Network, generator: random.Random) -> list[Lesson]:
+        """Some gold documents, with trees that the network makes."""
+        chosen = generator.sample(self._gold, round(self._config.exploration * len(self._gold)))
+        examples = [lesson.example for lesson in chosen]
+        temperature = self._config.exploration_temperature
+        found = explore(network, examples, self._is_right, temperature, generator.getrandbits(63))
+        return [
+            Lesson(lesson.number, example, self._follow(example)._replace(right_actions=right))
+            for lesson, (example, right) in zip(chosen, found, strict=True)
+        ]
+
+    def _follow(self, example: Example) -> Followed:
+        return follow(example, self._is_right, self._has_kinds)
+
+
+def explore(
+    network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
+) -> list[tuple[Example, IntArray]]:
+    """Each document with actions that the network draws, and the correct ones at each step, of shape (steps, 2).
+
+    A dynamic oracle says what would have been correct. A temperature above 1 makes the distribution flatter.
     """
+    was_training = network.training
+    network.eval()
+    generator = torch.Generator(network.embeddings.weight.device).manual_seed(seed)
+    parses = [
+        parse
+        for group in in_groups(examples, lambda example: example.n_edus, MOST_EDUS)
+        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, temperature, generator))
+    ]
+    network.train(was_training)
+    return [
+        (replace(example, actions=parse.actions), np.array(DynamicOracle(example.actions).right_actions(parse.actions)))
+        for example, parse in zip(examples, parses, strict=True)
+    ]
+
+
+class DrawingScorer(NetworkScorer):
+    """A scorer whose best action is a draw from the network's distribution: Gumbel noise is added to the scores."""
 
     def __init__(
         self,
@@ -54,92 +124,3 @@ class DrawingScorer(NetworkScorer):
         actions, words = super().score(states, n_words, n_alike)
         exponential = torch.empty_like(actions).exponential_(generator=self._generator)
         return actions - self._temperature * exponential.clamp_min(1e-30).log(), words
-
-
-def explore(
-    network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
-) -> list[tuple[Example, IntArray]]:
-    """Each document with actions that the network draws, and the right ones at each step, of shape (steps, 2)."""
-    was_training = network.training
-    network.eval()
-    generator = torch.Generator(network.embeddings.weight.device).manual_seed(seed)
-    parses = [
-        parse
-        for group in in_groups(examples, lambda example: example.n_edus, MOST_EDUS)
-        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, temperature, generator))
-    ]
-    network.train(was_training)
-    return [
-        (replace(example, actions=parse.actions), np.array(DynamicOracle(example.actions).right_actions(parse.actions)))
-        for example, parse in zip(examples, parses, strict=True)
-    ]
-
-
-class Lesson(NamedTuple):
-    """A document to train on, with a computation that makes its tree or another."""
-
-    number: int
-    """Different for all lessons of an epoch: noise is drawn by it."""
-    example: Example
-    followed: Followed
-    is_silver: bool = False
-
-
-class Lessons:
-    """The lessons of all epochs."""
-
-    def __init__(self, prepared: Prepared, config: TrainingConfig, network: Network, seed: int) -> None:
-        if config.silver_epochs and not prepared.silver:
-            raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
-        self._config, self._seed = config, seed
-        self._is_right = prepared.symbols.nucleus_is_right
-        self._has_kinds = network.has_kinds
-        self._gold = self._follow(prepared.train, 0)
-        silver = prepared.silver if config.silver_epochs else []
-        self._silver = [lesson._replace(is_silver=True) for lesson in self._follow(silver, len(self._gold))]
-
-    def count(self, epoch: int) -> int:
-        """The number of lessons in an epoch."""
-        return len(self._gold) + self._n_subtrees + len(self._silver) * self._has_silver(epoch)
-
-    def epoch(self, epoch: int, network: Network) -> list[Lesson]:
-        """The lessons of an epoch, in a new order; the network is that at its beginning."""
-        lessons = [*self._gold]
-        generator = random.Random(f"{self._seed} {epoch} lessons")
-        if self._config.exploration:
-            for lesson in self._explored(network, generator):
-                lessons[lesson.number] = lesson
-        if self._has_silver(epoch):
-            lessons += self._silver
-        lessons += self._subtrees(generator)
-        random.Random(f"{self._seed} {epoch}").shuffle(lessons)
-        return lessons
-
-    def _has_silver(self, epoch: int) -> bool:
-        return epoch < self._config.silver_epochs
-
-    @property
-    def _n_subtrees(self) -> int:
-        return round(self._config.subtrees * len(self._gold))
-
-    def _explored(self, network: Network, generator: random.Random) -> list[Lesson]:
-        """Some gold documents, with trees that the network makes."""
-        chosen = generator.sample(self._gold, round(self._config.exploration * len(self._gold)))
-        examples = [lesson.example for lesson in chosen]
-        temperature = self._config.exploration_temperature
-        found = explore(network, examples, self._is_right, temperature, generator.getrandbits(63))
-        return [
-            Lesson(lesson.number, example, self._run(example)._replace(right_actions=right))
-            for lesson, (example, right) in zip(chosen, found, strict=True)
-        ]
-
-    def _subtrees(self, generator: random.Random) -> list[Lesson]:
-        chosen = generator.choices(self._gold, k=self._n_subtrees)
-        parts = [draw_subtree(lesson.example, lesson.followed.computation, generator) for lesson in chosen]
-        return self._follow(parts, len(self._gold) + len(self._silver))
-
-    def _follow(self, examples: Sequence[Example], first: int) -> list[Lesson]:
-        return [Lesson(number, example, self._run(example)) for number, example in enumerate(examples, first)]
-
-    def _run(self, example: Example) -> Followed:
-        return follow(example, self._is_right, self._has_kinds)

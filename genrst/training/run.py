@@ -1,6 +1,6 @@
 """A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve.
 
-The learning curve as a picture: losses and dev scores by epoch.
+The training itself is in `genrst.training.trainer`, and what is printed about it in `genrst.cli.train`.
 """
 
 import dataclasses
@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from genrst.config import to_toml
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically
 from genrst.model.encoder.files import PieceTokenizer, load_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
-from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.storage import Model, make_network, save_model
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
@@ -46,98 +48,76 @@ class Run:
     device: torch.device
     processes: Processes = ALONE
 
-    def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
-        """Train, and write what happens; goes on from a checkpoint if one is given."""
-        trainer = Trainer(self._network(prepared), prepared, self.config.training, self.seed, self.processes)
-        if resume is not None:
-            load_checkpoint(trainer, resume)
-        if self.processes.is_first:
-            self._start_files(trainer.progress.epoch)
-        with self._tensorboard(trainer.progress.epoch) as show:
-            for record in trainer.epochs():
-                if self.processes.is_first:
-                    self._write(record, trainer)
-                    show(record)
-                yield record
-
-    @contextmanager
-    def _tensorboard(self, n_epochs: int) -> Iterator[Callable[[Record], None]]:
-        """A function that shows a record in TensorBoard, or does nothing where that is not installed."""
-        if not self.processes.is_first or importlib.util.find_spec("tensorboard") is None:
-            yield lambda record: None
-            return
-        from torch.utils.tensorboard import SummaryWriter
-
-        with SummaryWriter(str(self.folder / "tensorboard"), purge_step=n_epochs + 1) as writer:
-            yield lambda record: _show(record, writer)
-
     def find_checkpoint(self) -> Path | None:
         """The checkpoint that an earlier start of this run left, if any."""
         path = self.folder / CHECKPOINT
         return path if path.is_file() else None
 
+    def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
+        """Train, from a checkpoint if one is given, and write what happens."""
+        trainer = Trainer(self._network(prepared), prepared, self.config.training, self.seed, self.processes)
+        if resume is not None:
+            load_checkpoint(trainer, resume)
+        if not self.processes.is_first:
+            yield from trainer.epochs()
+            return
+        self._start_files(trainer.progress.epoch)
+        with _tensorboard(self.folder, trainer.progress.epoch) as show:
+            for record in trainer.epochs():
+                self._write(record, trainer)
+                show(record)
+                yield record
+
     def _network(self, prepared: Prepared) -> Network:
         torch.manual_seed(self.seed)
-        pretrained = _pretrained(self.config.model, prepared)
+        pretrained = None
+        if (tokenizer := self._tokenizer(prepared)) is not None and self.config.model.encoder is not None:
+            encoder = load_encoder(self.config.model.encoder, tokenizer)
+            pretrained = PretrainedEncoder(self.config.model, encoder, tokenizer)
         network = make_network(self.config.model, prepared.symbols, pretrained)
         if pretrained is not None and self.config.training.encoder_rank:
             # Drawn after all else, so that the rest of the network starts as it does without.
             add_low_rank(pretrained.encoder, self.config.training.encoder_rank)
         if prepared.vectors is not None:
-            _set_vectors(network, torch.from_numpy(prepared.vectors))
+            _set_vectors(network, prepared.vectors)
         return network.to(self.device)
 
-    def _start_files(self, n_epochs: int) -> None:
-        """Write the configuration; keep of an earlier log the epochs that the checkpoint has.
+    def _tokenizer(self, prepared: Prepared) -> PieceTokenizer | None:
+        if self.config.model.encoder is None:
+            return None
+        if prepared.tokenizer is None:
+            raise ConfigError("model.encoder: the features must be prepared with an encoder, but were without")
+        return PieceTokenizer(prepared.tokenizer)
 
-        What a killed run was writing at that moment is still there under a temporary name: it goes.
+    def _start_files(self, n_epochs: int) -> None:
+        """Write the configuration; of an earlier log, keep the epochs that the checkpoint has.
+
+        What a killed run was writing is still there under a temporary name, and is deleted.
         """
         for unfinished in self.folder.rglob(".*.safetensors.*"):
             unfinished.unlink()
-        write_atomically(self.folder / CONFIG, to_toml(dataclasses.asdict(self.config)))
+        write_config(self.config, self.folder)
         kept = [record for record in read_log(self.folder / LOG) if record.epoch <= n_epochs]
-        write_atomically(self.folder / LOG, "".join(_as_line(record) for record in kept))
+        write_atomically(self.folder / LOG, "".join(map(_as_line, kept)))
 
     def _write(self, record: Record, trainer: Trainer) -> None:
-        with (self.folder / LOG).open("a", encoding="utf-8") as file:
-            file.write(_as_line(record))
+        append_to_log(record, self.folder)
         if record.is_best:
             settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
             write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
             prepared = trainer.prepared
-            model = Model(trainer.kept_network, prepared.symbols, _tokenizer(self.config.model, prepared))
-            save_model(model, self.folder / MODEL)
+            save_model(Model(trainer.kept_network, prepared.symbols, self._tokenizer(prepared)), self.folder / MODEL)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)
 
 
-def _pretrained(config: ModelConfig, prepared: Prepared) -> PretrainedEncoder | None:
-    """The encoder that training starts from, if the model has one."""
-    tokenizer = _tokenizer(config, prepared)
-    if config.encoder is None or tokenizer is None:
-        return None
-    return PretrainedEncoder(config, load_encoder(config.encoder, tokenizer), tokenizer)
-
-
-def _tokenizer(config: ModelConfig, prepared: Prepared) -> PieceTokenizer | None:
-    if config.encoder is None:
-        return None
-    if prepared.tokenizer is None:
-        raise ConfigError("model.encoder: the features must be prepared with an encoder, but were without")
-    return PieceTokenizer(prepared.tokenizer)
-
-
-def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
+def _set_vectors(network: Network, prepared: NDArray[np.float32]) -> None:
     """Start from word vectors where there are any; other words keep their random start at the same scale.
 
     Vectors that are wider than the embeddings are projected to their principal axes.
     """
     weight = network.embeddings.weight
-    if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
-        raise ConfigError(
-            f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, or less, was: {weight.shape[1]}"
-        )
-    is_known = vectors.any(dim=1)
+    vectors, is_known = check_vectors(prepared, weight, "model.word_size")
     if vectors.shape[1] > weight.shape[1]:
         _, _, axes = torch.linalg.svd(vectors[is_known], full_matrices=False)
         vectors = vectors @ axes[: weight.shape[1]].T
@@ -147,31 +127,63 @@ def _set_vectors(network: Network, vectors: torch.Tensor) -> None:
         weight[is_known] = vectors[is_known]
 
 
+def check_vectors(prepared: NDArray[np.float32], weight: Tensor, setting: str) -> tuple[Tensor, Tensor]:
+    """Prepared word vectors for some embeddings, and which words have one; `setting` is the width of the embeddings."""
+    vectors = torch.from_numpy(prepared)
+    if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
+        raise ConfigError(
+            f"{setting}: must be the width of the vectors, {vectors.shape[1]}, or less, was: {weight.shape[1]}"
+        )
+    return vectors, vectors.any(dim=1)
+
+
+def write_config(config: Any, folder: Path) -> None:  # noqa: ANN401
+    """Write the resolved configuration of a run, a dataclass of tables."""
+    write_atomically(folder / CONFIG, to_toml(dataclasses.asdict(config)))
+
+
+def append_to_log(record: Any, folder: Path) -> None:  # noqa: ANN401
+    """Write the record of an epoch, a dataclass, as a line of JSON."""
+    with (folder / LOG).open("a", encoding="utf-8") as file:
+        file.write(_as_line(record))
+
+
+def _as_line(record: Any) -> str:  # noqa: ANN401
+    return json.dumps(dataclasses.asdict(record)) + "\n"
+
+
+def read_log(path: Path) -> list[Record]:
+    """The records of a run so far; a line cut off by a crash does not count."""
+    if not path.is_file():
+        return []
+    *lines, _cut_off = path.read_bytes().split(b"\n")
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            records.append(Record(**json.loads(line)))
+        except (TypeError, ValueError) as error:
+            raise CorpusFormatError(f"a line must be the record of an epoch, was: {error}", path, number) from error
+    return records
+
+
+@contextmanager
+def _tensorboard(folder: Path, n_epochs: int) -> Iterator[Callable[[Record], None]]:
+    """A function that shows a record in TensorBoard, or does nothing where that is not installed."""
+    if importlib.util.find_spec("tensorboard") is None:
+        yield lambda record: None
+        return
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(folder / "tensorboard"), purge_step=n_epochs + 1) as writer:
+        yield lambda record: _show(record, writer)
+
+
 def _show(record: Record, writer: "SummaryWriter") -> None:
     values = {"train loss": record.train_loss, "dev loss": record.dev_loss, "dev perplexity": record.dev_perplexity}
     values |= {f"dev {aspect}": score for aspect, score in record.dev_scores.items()}
     for name, value in values.items():
         if value is not None:
             writer.add_scalar(name, value, record.epoch)
-
-
-def _as_line(record: Record) -> str:
-    return json.dumps(dataclasses.asdict(record)) + "\n"
-
-
-def read_log(path: Path) -> list[Record]:
-    """The records of a run, as far as it has come; a line cut off by a crash does not count."""
-    if not path.is_file():
-        return []
-    *lines, _cut_off = path.read_bytes().split(b"\n")
-    return [_from_line(line, path, number) for number, line in enumerate(lines, start=1)]
-
-
-def _from_line(line: bytes, path: Path, number: int) -> Record:
-    try:
-        return Record(**json.loads(line))
-    except (TypeError, ValueError) as error:
-        raise CorpusFormatError(f"a line must be the record of an epoch, was: {error}", path, number) from error
 
 
 def plot_curves(runs: Mapping[str, Sequence[Record]], path: Path) -> None:

@@ -1,18 +1,18 @@
-"""What `genrst train` reads from a TOML file: where the data is, the sizes of the model, how it is trained."""
+"""What `genrst train` reads from the TOML file of a parser: documents, the sizes of the model, how it is trained."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from genrst.config import check_ranges, read_tables, resolve
+from genrst.config import are_seeds, check_ranges, read_tables, resolve
 from genrst.errors import ConfigError
 from genrst.model.model_config import ModelConfig
 
 
 @dataclass(frozen=True, slots=True)
-class DataConfig:
-    """Which documents, and what is known about them."""
+class CorpusConfig:
+    """Which documents, for a parser or a segmenter."""
 
     path: str = "corpora/gum"
     """The folder of a corpus, or of files with trees."""
@@ -21,40 +21,46 @@ class DataConfig:
     train_split: str = "train"
     dev_split: str = "dev"
     silver: str = ""
-    """The folder of a corpus with automatic trees to begin with (see `training.silver_epochs`), or empty for none."""
+    """The folder of a corpus with automatic annotation for the first epochs (`training.silver_epochs`), or empty."""
     genres: tuple[str, ...] = ()
-    """Of training and silver documents only those of these genres, all if empty; dev stays whole."""
+    """The genres of training and silver documents, all if empty; dev stays whole."""
     gum_version: str = "11.1"
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig(CorpusConfig):
+    """Which documents, and what a parser knows about them."""
+
     syntax: Literal["spacy", "corpus"] = "spacy"
     """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     inventory: str | None = None
-    """Whose coarse relations: gum, rstdt, or open for the relations as they are; by their names if not given."""
+    """Whose coarse relations: gum, rstdt, or open for the relations as they are; recognised by name if not given."""
     vectors: str = "spacy"
     """Word vectors to start from: a file, spacy, spacy:NAME, or empty for none."""
     min_count: int = 2
-    """Words seen less often in training, silver documents counted in, are unknown."""
+    """Words seen less often in training and silver documents are unknown."""
     lowercase: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """How a model is trained; the defaults are the paper's where it says (section 5.3)."""
+    """How a parser is trained; the defaults are the paper's where it gives them (section 5.3)."""
 
     seeds: tuple[int, ...] = (1,)
     """A run for each."""
     batch_documents: int = 8
     max_epochs: int = 60
     patience: int = 12
-    """Stop after so many epochs without a better score on dev; no fewer than between two evaluations."""
+    """Stop after this many epochs without a better score on dev; at least `evaluate_epochs`."""
     select: Literal["S", "N", "R", "F"] = "F"
-    """The dev score by which the best epoch is chosen. (The loss on dev is lowest long before the trees are best.)"""
+    """The dev score by which the best epoch is chosen. (Dev loss is lowest long before the trees are best.)"""
     learning_rate: float = 1e-3
     encoder_learning_rate: float = 4e-5
-    """That of a pretrained encoder; schedule and warm-up are the same."""
+    """The learning rate of a pretrained encoder; schedule and warm-up are the same."""
     encoder_rank: int = 0
-    """Rank of the matrices by which a pretrained encoder is changed (LoRA); 0: all of its weights are trained."""
+    """Rank of the matrices that adapt a pretrained encoder (LoRA); 0: all of its weights are trained."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: int = 0
     clip: float = 5.0
@@ -62,20 +68,14 @@ class TrainingConfig:
     blank_noise: float = 0.25
     """Share of the word types of a document whose embeddings are replaced by that of <unk>."""
     silver_epochs: int = 0
-    """How many epochs, from the first on, have the silver documents besides the gold ones."""
-    silver_weight: float = 1.0
-    """What the loss of a silver document counts."""
-    silver_above: float = 1.0
-    """What its decisions above sentences count, besides: silver trees are weak there."""
-    subtrees: float = 0.0
-    """How many random subtrees of gold documents an epoch has besides, as documents of their own, for each of them."""
+    """How many epochs, from the first on, train on silver documents besides the gold ones."""
     exploration: float = 0.0
-    """Share of the gold documents for which the model draws the actions of an epoch itself, and learns what would have
-    been right (discriminative only)."""
+    """Share of the gold documents whose actions the model draws itself in an epoch, to learn what would have been
+    correct after its own mistakes (discriminative only)."""
     exploration_temperature: float = 1.0
-    """Above 1 it makes more mistakes on the way."""
+    """Above 1 the model makes more mistakes."""
     averaging: float = 0.0
-    """How much of the moving average of all weights a step keeps, 0.99 say; the average is then evaluated and saved."""
+    """Decay of a moving average of all weights, which is then evaluated and saved, such as 0.99; 0: no average."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: mixed precision, on a GPU."""
     checkpoint_epochs: int = 1
@@ -87,7 +87,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         checks = {
-            "seeds": 0 < len(self.seeds) == len(set(self.seeds)) and all(abs(seed) < 2**63 for seed in self.seeds),
+            "seeds": are_seeds(self.seeds),
             "batch_documents": self.batch_documents > 0,
             "max_epochs": self.max_epochs > 0,
             "warmup_steps": self.warmup_steps >= 0,
@@ -97,9 +97,6 @@ class TrainingConfig:
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "silver_epochs": self.silver_epochs >= 0,
-            "silver_weight": 0 <= self.silver_weight <= 1,
-            "silver_above": 0 <= self.silver_above <= 1,
-            "subtrees": 0 <= self.subtrees < 1e6,
             "exploration": 0 <= self.exploration <= 1,
             "exploration_temperature": 0 < self.exploration_temperature < 1e6,
             "averaging": 0 <= self.averaging < 1,
@@ -127,5 +124,5 @@ class RunConfig:
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
-    """Read the configuration of a parser, and apply changes to it."""
+    """Read the configuration of a parser and apply changes to it."""
     return resolve(RunConfig, read_tables(path, changes), path)

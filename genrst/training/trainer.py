@@ -1,7 +1,7 @@
 """The training loop, as a generator of records, one an epoch.
 
-It knows nothing of files, logs or progress bars (`genrst.training.run` does). Nothing in it is random but by the seed,
-the epoch and the step, so that a run that goes on from a checkpoint is the run that was never interrupted.
+It knows nothing of files, logs or progress bars (`genrst.training.run` does). Everything random in it depends on the
+seed, the epoch and the step alone, so that a run resumed from a checkpoint is the run that was never interrupted.
 """
 
 import math
@@ -16,22 +16,21 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from genrst.errors import TrainingError
-from genrst.model.batch import Batch, make_batch
+from genrst.model.batch import make_batch
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.examples import follow
-from genrst.model.network import LogProbabilities, Network
+from genrst.model.network import Network
 from genrst.training.data import Prepared
-from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons
 from genrst.training.run_config import TrainingConfig
-from genrst.transitions.features import Comparison
 from genrst.vocabulary import SPECIALS
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What an epoch gave. Losses are per EDU, in nats; scores are percentages, empty when dev was not parsed."""
+    """The outcome of an epoch. Losses are in nats per EDU; scores are percentages, empty when dev was not parsed."""
 
     epoch: int
     step: int
@@ -76,12 +75,14 @@ class Trainer:
         self.progress = Progress()
         self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
         self.lessons = Lessons(prepared, config, network, seed)
+        counts = (self.lessons.count(epoch) for epoch in range(config.max_epochs))
+        self._n_steps = sum(math.ceil(count / config.batch_documents) for count in counts)
         self.average = _average(network, config.averaging)
         is_right = prepared.symbols.nucleus_is_right
         self._dev_gold = [follow(example, is_right, network.has_kinds) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
-        """Train until there is no more progress on dev, or the last epoch."""
+        """Train to the last epoch, or until dev scores stop improving."""
         while not self.is_finished:
             yield self._epoch()
 
@@ -94,18 +95,18 @@ class Trainer:
 
     @property
     def kept_network(self) -> Network:
-        """The network that is evaluated and kept: the average of those so far, or the one in training."""
+        """The network that is evaluated and saved: the moving average, or the one in training."""
         return self.network if self.average is None else cast(Network, self.average.module)
 
     def _epoch(self) -> Record:
         started = time.perf_counter()
         batches = self._batches()
         losses = [self._train_on(lessons) for lessons in batches]
-        # Looking at a loss waits for the GPU, so it is done once an epoch.
+        # Reading a loss waits for the GPU, so it is done once an epoch.
         train_loss = self.processes.add(float(torch.stack(losses).sum()))[0]
         train_loss /= sum(_n_edus(lessons) for lessons in batches)
         self.progress.epoch += 1
-        self._check(train_loss)
+        check_loss(train_loss, self.progress.epoch)
         return self._record(train_loss, time.perf_counter() - started)
 
     def _batches(self) -> list[list[Lesson]]:
@@ -122,10 +123,11 @@ class Trainer:
         loss = torch.zeros((), device=device)
         torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
         if mine := self.processes.share(lessons):
-            batch = self._make_batch(mine).to(device)
+            examples, followed = [one.example for one in mine], [one.followed for one in mine]
+            batch = make_batch(examples, followed, self.network.window_shape).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
                 found = self.network(batch, self._blanks(mine, device))
-            loss = -self._weighted(found, batch, mine)
+            loss = -(found.actions.sum() + found.words.sum())
             torch.autograd.backward(loss / _n_edus(lessons))
         self.processes.add_gradients(self.network)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
@@ -135,27 +137,10 @@ class Trainer:
         self.progress.step += 1
         return loss.detach()
 
-    def _make_batch(self, lessons: list[Lesson]) -> Batch:
-        examples, followed = [one.example for one in lessons], [one.followed for one in lessons]
-        return make_batch(examples, followed, self.network.window_shape)
-
-    def _weighted(self, found: LogProbabilities, batch: Batch, lessons: list[Lesson]) -> Tensor:
-        """The log-probability of a batch, with less weight for what automatic trees are likely to have wrong."""
-        is_silver = torch.tensor([lesson.is_silver for lesson in lessons])
-        if not is_silver.any():
-            return found.actions.sum() + found.words.sum()
-        weights = torch.where(is_silver, self.config.silver_weight, 1.0).to(found.actions.device)
-        of_step = is_silver.to(weights.device)[batch.steps.documents]
-        is_above = of_step & (batch.steps.comparisons[:, 0] > int(Comparison.SAME))
-        actions = found.actions * weights[batch.steps.documents]
-        actions = torch.where(is_above, self.config.silver_above * actions, actions)
-        words = found.words * weights[batch.targets.documents] if len(found.words) else found.words
-        return actions.sum() + words.sum()
-
     def _blanks(self, lessons: list[Lesson], device: torch.device) -> Tensor | None:
         """Blank noise: which word types of each document are replaced.
 
-        Drawn for each document by itself, so that processes that share a batch draw what one alone would.
+        Drawn for each document on its own, so that processes that share a batch draw what one process would.
         """
         if not self.config.blank_noise:
             return None
@@ -170,24 +155,17 @@ class Trainer:
 
     def _learning_rate(self) -> float:
         config, step = self.config, self.progress.step
-        counts = (self.lessons.count(epoch) for epoch in range(config.max_epochs))
-        n_steps = sum(math.ceil(count / config.batch_documents) for count in counts)
-        done = step / n_steps
+        done = step / self._n_steps
         factor = {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[config.schedule]
         warmup = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps else 1.0
         return config.learning_rate * factor * warmup
-
-    def _check(self, loss: float) -> None:
-        """A loss that is no number ends training, before a record is made of it."""
-        if not math.isfinite(loss):
-            raise TrainingError(f"the loss must be a number, was: {loss} in epoch {self.progress.epoch}")
 
     def _record(self, train_loss: float, train_seconds: float) -> Record:
         started = time.perf_counter()
         network = self.kept_network.eval()
         likelihood = gold_likelihood(network, self.prepared.dev, self._dev_gold, self.config.batch_documents)
         # The last step of an epoch can break the network without showing in the training loss.
-        self._check(likelihood.action_nll + likelihood.word_nll)
+        check_loss(likelihood.loss, self.progress.epoch)
         scores = self._dev_scores()
         self.network.train()
         is_best = bool(scores) and scores[self.config.select] > self.progress.best_score
@@ -198,7 +176,9 @@ class Trainer:
             self.progress.epoch,
             self.progress.step,
             train_loss,
-            *_dev_losses(likelihood),
+            likelihood.loss,
+            likelihood.action_loss,
+            likelihood.perplexity,
             scores,
             self._learning_rate(),
             train_seconds,
@@ -213,6 +193,12 @@ class Trainer:
         if not (is_due or is_last):
             return {}
         return parseval_f1(evaluate_greedily(self.kept_network, self.prepared.symbols, self.prepared.dev))
+
+
+def check_loss(loss: float, epoch: int) -> None:
+    """End training when a loss is not a finite number."""
+    if not math.isfinite(loss):
+        raise TrainingError(f"the loss must be a number, was: {loss} in epoch {epoch}")
 
 
 def _average(network: Network, kept: float) -> AveragedModel | None:
@@ -231,7 +217,7 @@ def _n_edus(lessons: list[Lesson]) -> int:
 
 
 def _parameter_groups(network: Network, config: TrainingConfig) -> list[dict[str, Any]]:
-    """What a pretrained encoder brings learns at a rate of its own, a `share` of that of the rest."""
+    """A pretrained encoder learns at a rate of its own, a `share` of that of the rest."""
     encoder = network.edu_encoder
     pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []
     known = set(map(id, pretrained))
@@ -240,9 +226,3 @@ def _parameter_groups(network: Network, config: TrainingConfig) -> list[dict[str
     learning = [parameter for parameter in pretrained if parameter.requires_grad]
     share = config.encoder_learning_rate / config.learning_rate
     return [{"params": others, "share": 1.0}, {"params": learning, "share": share}]
-
-
-def _dev_losses(found: Likelihood) -> tuple[float, float, float | None]:
-    """Loss per EDU, of actions alone, and the perplexity of words."""
-    perplexity = math.exp(min(found.word_nll / found.n_words, 700)) if found.n_words else None
-    return (found.action_nll + found.word_nll) / found.n_edus, found.action_nll / found.n_edus, perplexity

@@ -135,7 +135,7 @@ def test_vectors(train):
     assert train("--prepare-only", *options).output.strip() != path, "another file is another preparation"
     found = train("--prepared", path)
     assert found.status == 1
-    assert found.messages == ["genrst: segmenter.word_size: the prepared vectors have 4 components, was: 8"]
+    assert found.messages == ["genrst: segmenter.word_size: must be the width of the vectors, 4, or less, was: 8"]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.training.samples import prepare_samples
 
 torch.set_num_threads(1)
 
-TWO = "training.exploration=0.5 training.subtrees=1"
+TWO = "training.exploration=0.5 training.averaging=0.9"
 ASKED = ["--change", f" {TWO} ", "--change", "model.kind=generative", "--word-weights", "0.5", "1"]
 
 
@@ -82,7 +82,7 @@ def test_a_change_is_made_and_nothing_else(finished: Path):
         load_config(finished / name / "seed-2" / "config.toml") for name in ("base", TWO.replace(" ", "_"))
     )
     assert changed.model == base.model
-    assert changed.training == replace(base.training, exploration=0.5, subtrees=1)
+    assert changed.training == replace(base.training, exploration=0.5, averaging=0.9)
     assert base.training.seeds == (2,)
 
 

@@ -1,4 +1,5 @@
 import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -7,22 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, Span
-from genrst.errors import TreeError
+from genrst.errors import ConfigError, TreeError
 from genrst.segmenter.features import (
     COLUMNS,
     MEASURES,
     N_BUCKETS,
     POINTERS,
+    OpenSymbols,
+    Symbols,
     Tokens,
     bucket,
     edu_starts,
+    largest_at,
     letters,
     read_tokens,
     rows,
     sentence_starts,
     structure,
+    subtree_spans,
 )
-from tests.segmenter.samples import annotated_documents, count_symbols, make_document, runs
+from genrst.vocabulary import SPECIALS, UNK_ID
+from tests.segmenter.samples import annotated_documents, count_symbols, make_document, make_heads, runs
+
+ROWS = st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", "", *SPECIALS])] * len(COLUMNS)), min_size=1, max_size=30)
 
 
 def of_column(document: Document, name: str) -> list[str]:
@@ -142,3 +150,85 @@ def test_documents_that_nobody_annotated(missing: str):
     document = replace(document, text=None) if missing == "text" else replace(document, tokens=())
     with pytest.raises(TreeError, match="must have text and tokens to be segmented; annotate it first"):
         list(rows(document))
+
+
+@given(st.lists(ROWS, min_size=1, max_size=3), st.integers(1, 4), st.integers(0, 3))
+def test_counting_while_reading_gives_what_counting_first_gives(texts, min_count, limit):
+    opened = OpenSymbols()
+    numbered = [opened.number(text) for text in texts]
+    symbols = opened.close(numbered, min_count, {"suffix": limit})
+    for column, vocabulary in enumerate(symbols.vocabularies):
+        counts = Counter(row[column] for text in texts for row in text)
+        kept = [s for s, n in counts.items() if n >= min_count and s not in SPECIALS]
+        kept.sort(key=lambda symbol: (-counts[symbol], symbol))
+        assert vocabulary.symbols == (*SPECIALS, *kept[: limit if COLUMNS[column] == "suffix" else None])
+    renumber = opened.renumbering(symbols)
+    for text, numbers in zip(texts, numbered, strict=True):
+        np.testing.assert_array_equal(renumber(numbers), symbols.number(text))
+    assert Symbols.from_dict(symbols.as_dict()) == symbols
+
+
+def test_what_is_not_known_is_unknown():
+    opened = OpenSymbols()
+    row = tuple("abcdefgh")
+    symbols = opened.close([opened.number([row, row])], 2, {})
+    assert symbols.number([tuple("zzzzzzzz")]).tolist() == [[UNK_ID] * len(COLUMNS)]
+    assert symbols.number([row]).tolist() == [[len(SPECIALS)] * len(COLUMNS)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: {},
+        lambda data: [],
+        lambda data: data | {"tag": None},
+        lambda data: data | {"word": data["word"][1:]},
+        lambda data: {name: value for name, value in data.items() if name != "kind"},
+    ],
+)
+def test_wrong_symbols(damage):
+    data = Symbols.from_dict({name: list(SPECIALS) for name in COLUMNS}).as_dict()
+    with pytest.raises(ConfigError, match="symbols"):
+        Symbols.from_dict(damage(data))
+
+
+def ancestors(token: int, heads: list[int]) -> list[int]:
+    """The token itself, its head, and so on up to the root."""
+    found = [token]
+    while heads[found[-1]] != found[-1]:
+        found.append(heads[found[-1]])
+    return found
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 40))
+def test_spans_against_the_definition(seed: int, n_tokens: int, second: int):
+    rng = random.Random(seed)
+    heads = make_heads(sorted({0, min(second, n_tokens - 1)}), n_tokens, rng)
+    first, last = subtree_spans(np.array(heads))
+    for token in range(n_tokens):
+        subtree = [other for other in range(n_tokens) if token in ancestors(other, heads)]
+        assert (first[token], last[token]) == (min(subtree), max(subtree))
+    sizes = last - first
+    for edges in (first, last):
+        found = largest_at(edges, sizes)
+        for token in range(n_tokens):
+            candidates = [other for other in range(n_tokens) if edges[other] == token] or [token]
+            assert found[token] in candidates
+            assert sizes[found[token]] == max(sizes[candidates])
+
+
+@given(st.lists(st.integers(0, 9), min_size=10, max_size=10))
+def test_heads_in_a_circle_end_nothing(heads: list[int]):
+    first, last = subtree_spans(np.array(heads))
+    assert (first <= np.arange(10)).all()
+    assert (last >= np.arange(10)).all()
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_chain_as_long_as_a_book(step: int):
+    n_tokens = 100_000
+    heads = np.clip(np.arange(n_tokens) + step, 0, n_tokens - 1)
+    first, last = subtree_spans(heads)
+    ends = (first, last) if step > 0 else (last, first)
+    assert (ends[0] == (0 if step > 0 else n_tokens - 1)).all()
+    assert (ends[1] == np.arange(n_tokens)).all()

@@ -1,17 +1,21 @@
+import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token
-from genrst.errors import TreeError
+from genrst.errors import ConfigError, CorpusNotFoundError, TreeError
 from genrst.segmenter.features import read_tokens, with_edus
 from genrst.segmenter.network import WindowedText
 from genrst.segmenter.rules import segment_by_rules
-from genrst.segmenter.segment import boundary_probabilities
+from genrst.segmenter.segment import boundary_probabilities, load_segmenter, save_segmenter
+from genrst.storage import CONFIG, SYMBOLS, WEIGHTS
 from genrst.trees.node import Leaf
 from tests.segmenter.samples import annotated_documents, make_document, make_segmenter
 
@@ -131,3 +135,41 @@ def test_the_name_of_a_speaker_is_no_edu(label: str, edus: list[str]):
     document = Document("talk", text, (Span(0, 17),), tokens=tokens, paragraphs=(Span(0, 17, label),))
     starts = np.array([True, False, True, True, False, True, False])
     assert with_edus(document, starts).edu_texts == edus
+
+
+def test_a_segmenter_comes_back_bit_for_bit(tmp_path: Path):
+    save_segmenter(SEGMENTER, tmp_path / "new" / "model", "float32")
+    loaded = load_segmenter(tmp_path / "new" / "model")
+    assert loaded.symbols == SEGMENTER.symbols
+    assert loaded.network.config == SEGMENTER.network.config
+    assert not loaded.network.training
+    weights = SEGMENTER.network.state_dict()
+    assert loaded.network.state_dict().keys() == weights.keys()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in loaded.network.state_dict().items())
+    assert loaded.segment(DOCUMENTS) == SEGMENTER.segment(DOCUMENTS)
+
+
+def test_half_of_the_bits(tmp_path: Path):
+    save_segmenter(SEGMENTER, tmp_path)
+    loaded = load_segmenter(tmp_path)
+    for name, tensor in SEGMENTER.network.state_dict().items():
+        assert torch.equal(loaded.network.state_dict()[name], tensor.half().float()), name
+    save_segmenter(loaded, tmp_path / "again")
+    assert (tmp_path / "again" / WEIGHTS).read_bytes() == (tmp_path / WEIGHTS).read_bytes()
+
+
+def test_folders_that_hold_no_segmenter(tmp_path: Path):
+    with pytest.raises(CorpusNotFoundError, match="a model folder must hold"):
+        load_segmenter(tmp_path)
+    save_segmenter(SEGMENTER, tmp_path)
+    config = json.loads((tmp_path / CONFIG).read_text())
+    (tmp_path / CONFIG).write_text(json.dumps(config | {"layers": 3}))
+    with pytest.raises(ConfigError, match="the weights do not fit the configuration"):
+        load_segmenter(tmp_path)
+    (tmp_path / CONFIG).write_text(json.dumps(config | {"colour": 3}))
+    with pytest.raises(ConfigError, match="colour: the key must be one of word_size, "):
+        load_segmenter(tmp_path)
+    (tmp_path / CONFIG).write_text(json.dumps(config))
+    (tmp_path / SYMBOLS).write_text("{}")
+    with pytest.raises(ConfigError, match="symbols must have a list for each of word, "):
+        load_segmenter(tmp_path)

