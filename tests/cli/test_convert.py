@@ -139,7 +139,7 @@ def test_a_folder_into_itself(folder: Path, capsys: pytest.CaptureFixture[str]):
     before = (folder / "corpus/a/bees.rs3").read_bytes()
     outcome = call(capsys, "convert", "corpus", "corpus", "--to", "rs3", "--binary")
     assert outcome.status == 2
-    assert "OUT must not overwrite a file of IN" in outcome.messages[0]
+    assert "the output must not overwrite an input" in outcome.messages[0]
     assert (folder / "corpus/a/bees.rs3").read_bytes() == before
 
 
@@ -197,7 +197,7 @@ def test_files_that_would_become_one(folder: Path, capsys: pytest.CaptureFixture
     write(replace(DOCUMENT, id="a"), folder / "corpus/b.json")
     outcome = call(capsys, "convert", "corpus", "out", "--to", "rs3")
     assert outcome.status == 2
-    assert outcome.messages == ["genrst: corpus/b.json and corpus/a.dis would both become out/a.rs3"]
+    assert outcome.messages == ["genrst: corpus/a.dis and corpus/b.json would both become out/a.rs3"]
     write_documents([replace(DOCUMENT, id="x/y"), replace(DOCUMENT, id="x_y")], folder / "two.jsonl")
     outcome = call(capsys, "convert", "two.jsonl", "out2", "--to", "rs3")
     assert outcome.messages == ["genrst: two.jsonl and two.jsonl would both become out2/x_y.rs3"]

@@ -6,10 +6,12 @@ import select
 import subprocess
 import sys
 import termios
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from genrst.cli import info
 from genrst.cli.main import VERBS, main
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
@@ -96,12 +98,16 @@ BREAKAGES = [
     ("convert moths.json out.rs3 --labels middling", 2, "argument --labels: invalid choice: 'middling'"),
     ("convert moths.json out.rs3 --roots pull", 2, "argument --roots: invalid choice: 'pull'"),
     # Files that would overwrite their source, and places where nothing can be written.
-    ("convert moths.json moths.json", 2, "moths.json: OUT must not overwrite a file of IN"),
-    ("convert moths.json twins/../moths.json --binary", 2, "twins/../moths.json: OUT must not overwrite a file of IN"),
-    ("convert moths.json . --to json", 2, "moths.json: OUT must not overwrite a file of IN"),
-    ("convert twins twins --to dis", 2, "twins/moths.dis: OUT must not overwrite a file of IN"),
-    ("convert twins twins/moths.json", 2, "a .json file holds one document, was: 2; write .jsonl or a folder"),
-    ("convert two.jsonl out.json", 2, "a .json file holds one document, was: 2; write .jsonl or a folder"),
+    ("convert moths.json moths.json", 2, "moths.json: the output must not overwrite an input"),
+    (
+        "convert moths.json twins/../moths.json --binary",
+        2,
+        "twins/../moths.json: the output must not overwrite an input",
+    ),
+    ("convert moths.json . --to json", 2, "moths.json: the output must not overwrite an input"),
+    ("convert twins twins --to dis", 2, "twins/moths.dis: the output must not overwrite an input"),
+    ("convert twins twins/moths.json", 2, "twins/moths.json: the output must not overwrite an input"),
+    ("convert two.jsonl out.json", 2, "a .json file holds one document, was: 2; a folder takes several"),
     ("convert moths.json moths.pdf/out.dis", 1, "moths.pdf/out.dis: cannot be written: "),
     ("convert moths.json moths.pdf/out --to dis", 1, "moths.pdf/out/moths.dis: cannot be written: "),
     ("convert moths.edus out.dis", 2, "moths: a document must have a tree to be written as .dis"),
@@ -184,7 +190,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[st
         assert outcome.output.startswith("usage: genrst")
         assert "--help" in outcome.output
     if arguments[0] in VERBS:
-        documentation = VERBS[arguments[0]].__doc__
+        documentation = import_module(f"genrst.cli.{arguments[0]}").__doc__
         assert documentation is not None
         assert documentation.split("\n", maxsplit=1)[0] in outcome.output
 
@@ -193,7 +199,7 @@ def test_an_interruption_is_one_line(world: Path, capsys: pytest.CaptureFixture[
     def interrupt(_arguments: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(VERBS["info"], "run", interrupt)
+    monkeypatch.setattr(info, "run", interrupt)
     outcome = call(capsys, "info", world)
     assert (outcome.status, outcome.output, outcome.messages) == (130, "", ["genrst: interrupted"])
 
@@ -287,6 +293,6 @@ def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypa
     def fail(_arguments: object) -> int:
         raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
-    monkeypatch.setattr(VERBS["info"], "run", fail)
+    monkeypatch.setattr(info, "run", fail)
     assert main(["info", "moths.json"]) == 1
     assert capsys.readouterr().err == f"genrst: this needs {library}: pip install 'genrst[{extra}]'\n"

@@ -150,7 +150,7 @@ def test_a_file_of_several_documents(run: Run, folder: Path):
     assert run("two.jsonl").output.count("# ") == 2
     outcome = run("two.jsonl", "--format", "rs3")
     assert (outcome.status, outcome.output) == (1, "")
-    assert outcome.messages == ["genrst: a .rs3 file holds one document, was: 2; --output DIR/ takes several"]
+    assert outcome.messages == ["genrst: a .rs3 file holds one document, was: 2; a folder takes several"]
 
 
 def test_a_folder(run: Run, folder: Path):
@@ -249,10 +249,10 @@ def test_one_bad_file_does_not_stop_the_others(run: Run, folder: Path):
 
 
 WRONG = [
-    ("--output ferry.txt", 2, "ferry.txt: --output must not overwrite an input"),
+    ("--output ferry.txt", 2, "ferry.txt: the output must not overwrite an input"),
     ("--output x.png", 2, "--output must be a folder, end in one of .txt, .json, .jsonl, "),
-    ("--output . --format tree", 2, "ferry.txt: --output must not overwrite an input"),
-    ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, so that 2 need --output DIR/"),
+    ("--output . --format tree", 2, "ferry.txt: the output must not overwrite an input"),
+    ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, was: 2; a folder takes several"),
     ("rain.rs3 rain.dis --json --output x/", 2, "rain.rs3 and rain.dis would both become x/rain.json"),
     ("--kbest 0", 2, "--kbest must be 1 or more and go with tree, json or jsonl, was: 0, tree"),
     ("--kbest 2 --format rs3", 2, "--kbest must be 1 or more and go with tree, json or jsonl, was: 2, rs3"),

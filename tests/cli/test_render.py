@@ -166,7 +166,7 @@ BREAKAGES = [
     ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
     ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: documents must have different ids"),
     ("render bees.json out.svg --against empty.jsonl", 1, "there must be a document 'bees' to compare with, was: none"),
-    ("render two.jsonl out.svg", 2, "a .svg file holds one document, was: 2; draw them into a folder"),
+    ("render two.jsonl out.svg", 2, "a .svg file holds one document, was: 2; a folder takes several"),
     ("render bees.json bees.json/out.svg", 1, "bees.json/out.svg: cannot be written: "),
 ]
 
@@ -189,7 +189,7 @@ def test_a_picture_never_overwrites_its_source(folder: Path, capsys: pytest.Capt
     (folder / "bees.txt").write_text("Bees dance,\nhum.\n", encoding="utf-8")
     before = contents(folder)
     outcome = call(capsys, "render", "bees.txt", "bees.txt")
-    assert (outcome.status, outcome.messages) == (2, ["genrst: bees.txt: OUT must not overwrite a file of IN"])
+    assert (outcome.status, outcome.messages) == (2, ["genrst: bees.txt: the output must not overwrite an input"])
     assert contents(folder) == before
 
 

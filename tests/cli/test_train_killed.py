@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tests.cli.workspace import Workspace, make_workspace, timeless
 from tests.conftest import REPOSITORY
 
-PROGRAM = REPOSITORY / "tests" / "apps" / "kill_training.py"
+PROGRAM = REPOSITORY / "tests" / "cli" / "kill_training.py"
 
 
 @pytest.fixture
