@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
@@ -29,20 +29,18 @@ AnySource: TypeAlias = Source[Any]
 _FILE_WIDTH = 80
 
 
-def protect(path: Path, inputs: Collection[Path]) -> None:
+def protect(path: Path, inputs: Set[Path]) -> None:
     """Refuse to write over an input: one of these files, or a file with trees in one of these folders.
 
-    The one place for rules about which files may be written.
+    Every file of every verb passes here before it is written: the place for rules about what may be replaced.
     """
     place = path.resolve()
     has_trees = path.suffix.lower() in TREE_SUFFIXES and path.exists()
-    if place in inputs or (has_trees and not set(inputs).isdisjoint(place.parents)):
+    if place in inputs or (has_trees and not inputs.isdisjoint(place.parents)):
         raise UsageError(f"{path}: the output must not overwrite an input")
 
 
-def write_output(
-    target: str | Path, content: str | bytes | Callable[[BinaryIO], object], inputs: Collection[Path]
-) -> None:
+def write_output(target: str | Path, content: str | bytes | Callable[[BinaryIO], object], inputs: Set[Path]) -> None:
     """Write a file, all of it or nothing, or to standard output (`-`); a callable writes the content itself."""
     write = content if callable(content) else lambda file: file.write(_encode(content))
     if target == "-":
@@ -164,7 +162,7 @@ class Screen:
 class OneFile:
     """One file, or standard output, for all results together."""
 
-    def __init__(self, target: str, format: Format, inputs: Collection[Path], are_several: bool = False) -> None:
+    def __init__(self, target: str, format: Format, inputs: Set[Path], are_several: bool = False) -> None:
         self.target = target
         self.format = format
         self.are_several = are_several
@@ -187,13 +185,13 @@ class OneFile:
 
 
 class Folder:
-    """A folder with a file for each source, by its stem, or for each document, by its id.
+    """A file for each source, by its stem, if the format holds all its documents; else one for each, by its id.
 
-    Sources that share a format of several documents get a file each; a document that cannot be made is reported.
+    With `is_by_id` every document has a file of its own. One whose content cannot be made is reported.
     """
 
     def __init__(
-        self, path: Path, format: Format, inputs: Collection[Path], failures: Failures, is_by_id: bool = False
+        self, path: Path, format: Format, inputs: Set[Path], failures: Failures, is_by_id: bool = False
     ) -> None:
         self.path = path
         self.format = format

@@ -1,3 +1,5 @@
+"""`genrst export`: every export in every format, folders and streams, and one line for whatever goes wrong."""
+
 import csv
 import io
 import json
@@ -155,6 +157,7 @@ def test_documents_without_text(capsys: pytest.CaptureFixture[str], what: str):
         assert outcome.output
 
 
+@pytest.mark.slow
 def test_deep_trees(world: Path, capsys: pytest.CaptureFixture[str]):
     write(chain(2000, "NS", True), world / "deep.json")
     for what in ("summary", "chunks", "units", "dependencies", "profile"):

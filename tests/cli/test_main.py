@@ -1,11 +1,7 @@
 """The program as a whole: help, exit statuses, one line for whatever goes wrong, pipes and closed streams."""
 
-import os
-import pty
-import select
 import subprocess
 import sys
-import termios
 from importlib import import_module
 from pathlib import Path
 
@@ -17,7 +13,7 @@ from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.trees.node import Leaf, Unit
 from genrst.version import VERSION
-from tests.cli.program import WARNING, call, give_input, shell
+from tests.cli.program import WARNING, call, give_input, in_ascii, on_terminal, shell
 from tests.miniatures import write_gum
 
 TREE = Unit("contrast", "NN", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
@@ -258,33 +254,24 @@ def test_pipes_and_closed_streams(world: Path):
 
 def test_output_in_poor_encodings(world: Path):
     write(Document.from_edus("ü", ["ein", "Käfer"], Unit("Lösung", "NN", (Leaf(0), Leaf(1)))), world / "käfer.json")
-    result = shell("PYTHONIOENCODING=ascii genrst info käfer.json", world)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "L\\xf6sung" in result.stdout
+    assert "L\\xf6sung" in in_ascii("info", "käfer.json")
     # Files are UTF-8, wherever they go.
-    result = shell("PYTHONIOENCODING=ascii genrst convert käfer.json - --to edus", world)
-    assert (result.stdout, result.stderr) == ("ein\nKäfer\n", "")
+    assert in_ascii("convert", "käfer.json", "-", "--to", "edus") == "ein\nKäfer\n"
 
 
-def test_no_progress_bar_in_a_pipe(world: Path):
-    result = shell("genrst convert two.jsonl out --to json && genrst info out && genrst evaluate out out", world)
-    assert (result.returncode, result.stderr) == (0, "")
+@pytest.mark.usefixtures("world")
+def test_no_progress_bar_in_a_pipe(capsys: pytest.CaptureFixture[str]):
+    for command in ("convert two.jsonl out --to json", "info out", "evaluate out out"):
+        outcome = call(capsys, *command.split())
+        assert (outcome.status, outcome.messages) == (0, [])
 
 
-def test_a_progress_bar_on_a_terminal(world: Path):
-    terminal, end = pty.openpty()
-    termios.tcsetwinsize(end, (24, 80))
-    command = [sys.executable, "-m", "genrst.cli.main", "info", "moths.json"]
-    result = subprocess.run(command, cwd=world, stdout=subprocess.PIPE, stderr=end, check=False)
-    assert result.returncode == 0
-    is_written, _, _ = select.select([terminal], [], [], 5)
-    assert is_written
-    shown = os.read(terminal, 10_000).decode()
-    os.close(end)
-    os.close(terminal)
-    assert "reading:" in shown
-    assert "documents" in result.stdout.decode()
-    assert "reading:" not in result.stdout.decode()
+@pytest.mark.usefixtures("world")
+def test_a_progress_bar_on_a_terminal(capsys: pytest.CaptureFixture[str]):
+    assert "reading:" in on_terminal("info", "moths.json", streams=("stderr",))
+    output = capsys.readouterr().out
+    assert "documents" in output
+    assert "reading:" not in output
 
 
 @pytest.mark.parametrize(("library", "extra"), [("torch", "model"), ("spacy", "text"), ("pyarrow", "parquet")])
