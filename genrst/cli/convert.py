@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert one file, or every file of a folder; 1 if one of them could not be converted."""
     suffix = target_suffix(arguments, FORMATS)
-    holds_one = suffix in FORMATS and not FORMATS[suffix].holds_many
+    known = FORMATS.get(suffix)
+    holds_one = known is not None and known.write is not None and not known.holds_many
     format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
     failures = Failures()
     sources = find_documents(arguments)

@@ -1,7 +1,7 @@
 """What verbs read: texts and documents from files, folders, corpora and standard input; and the arguments for it.
 
-Sources are found before anything is read, so that a wrong command line is an error at once. What the formats of files
-are is not known here but in `genrst.formats`.
+Sources are found before anything is read, so that a wrong command line is an error at once. File formats are the matter
+of `genrst.formats`, named corpora of `genrst.corpora`.
 """
 
 import argparse
@@ -45,14 +45,14 @@ class Source(Generic[Item]):
 
 
 def read_sources(
-    sources: Sequence[Source[Item]], description: str, failures: Failures, has_bar: bool = True
+    sources: Sequence[Source[Item]], description: str, failures: Failures | None, has_bar: bool = True
 ) -> Iterator[tuple[Source[Item], list[Item]]]:
-    """Every source with what it holds. One that cannot be read is reported, unless it is the only one."""
+    """Every source with what it holds. One that cannot be read is reported to `failures`; without them, an error."""
     for source in progress(sources, description, len(sources)) if has_bar else sources:
         try:
             items = list(source.read())
         except GenrstError as error:
-            if len(sources) == 1:
+            if failures is None:
                 raise
             failures.report(error)
         else:
@@ -62,9 +62,12 @@ def read_sources(
 def read_each_document(
     sources: Sequence[Source[Document]], verb: str, failures: Failures
 ) -> Iterator[tuple[Source[Document], Document]]:
-    """Every document with its source; there must be one, or a failure to explain that there is none."""
+    """Every document with its source; there must be one, or a failure to explain that there is none.
+
+    A source that cannot be read is reported, unless it is the only one.
+    """
     is_empty = True
-    for source, documents in read_sources(sources, f"{verb}ing", failures):
+    for source, documents in read_sources(sources, f"{verb}ing", failures if len(sources) > 1 else None):
         for document in documents:
             is_empty = False
             yield source, document
