@@ -1,13 +1,15 @@
-"""What the program says to its user: results on standard output, everything else on standard error.
+"""Everything that is printed: results on standard output, all else on standard error.
 
-Progress bars on a terminal, silence in a pipe.
+Progress bars appear on a terminal only, so that a pipe carries nothing but results.
 """
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO, TypeVar
 
-from genrst.errors import GenrstError
+from genrst.errors import GenrstError, MissingDependencyError
 
 
 def show(result: str) -> None:
@@ -18,7 +20,7 @@ def show(result: str) -> None:
 
 
 def show_file(content: bytes) -> None:
-    """Write the content of a file to standard output, as it is."""
+    """Write the content of a file to standard output, unchanged."""
     output = _standard_output()
     output.buffer.write(content)
     output.flush()
@@ -30,15 +32,47 @@ def _standard_output() -> TextIO:
     return sys.stdout
 
 
-def complain(problem: object) -> None:
-    """Print one line on standard error."""
-    tell(" ".join(str(problem).splitlines()))
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether an open stream is a terminal."""
+    return stream is not None and stream.isatty()
 
 
 def tell(message: str) -> None:
-    """Say what is going on, on standard error, so that results can be piped."""
+    """Print a message on standard error, so that results can be piped."""
     if sys.stderr is not None:
         print("genrst:", message, file=sys.stderr, flush=True)
+
+
+def complain(problem: object) -> None:
+    """Print a problem on standard error, in one line."""
+    tell(" ".join(str(problem).splitlines()))
+
+
+class Failures:
+    """Reports the documents that fail and counts them, so that the others can go on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def report(self, error: GenrstError, path: Path | None = None) -> None:
+        """Print the error; the path of a file, if given, replaces the name of its text."""
+        complain(error if path is None else f"{path}: {str(error).removeprefix(f'{path.stem}: ')}")
+        self.count += 1
+
+    @contextmanager
+    def reported(self, path: Path | None = None) -> Iterator[None]:
+        """Report the error that is raised inside. A missing library is no document's fault and ends the run."""
+        try:
+            yield
+        except MissingDependencyError:
+            raise
+        except GenrstError as error:
+            self.report(error, path)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the program."""
+        return 1 if self.count else 0
 
 
 Item = TypeVar("Item")
@@ -48,5 +82,4 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
     """Pass items on, with a bar on standard error if that is a terminal."""
     from tqdm import tqdm
 
-    has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return iter(tqdm(items, description, total, disable=not has_terminal, leave=False, unit=" documents"))
+    return iter(tqdm(items, description, total, disable=not is_terminal(sys.stderr), leave=False, unit=" documents"))

@@ -1,8 +1,6 @@
-"""Files to bytes, bytes to text, text to tables, for every reader.
+"""Files: their bytes, their text, their tables, and writing them all or not at all.
 
-Reading and writing documents by the suffix of their file.
-
-The formats themselves are one module each; named corpora with splits are in `genrst.corpora.corpus`.
+What the text means is up to the formats (`genrst.formats`).
 """
 
 import codecs
@@ -30,21 +28,6 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
-
-
-def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a tab-separated file by the names in its first line; every row must fill the given columns."""
-    header, *lines = decode(read_bytes(path), path).split("\n")
-    names = header.split("\t")
-    if not set(columns) <= set(names):
-        raise CorpusFormatError(f"the first line must name the columns {', '.join(columns)}, was: {header!r}", path, 1)
-    rows = []
-    for number, line in enumerate(lines, start=2):
-        row = dict(zip(names, line.split("\t"), strict=False))
-        if line and not all(row.get(column) for column in columns):
-            raise CorpusFormatError(f"a row must fill the columns {', '.join(columns)}, was: {line!r}", path, number)
-        rows += [row] if line else []
-    return rows
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:
@@ -77,8 +60,23 @@ def _normalise(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a tab-separated file by the names in its first line; every row must fill the given columns."""
+    header, *lines = decode(read_bytes(path), path).split("\n")
+    names = header.split("\t")
+    if not set(columns) <= set(names):
+        raise CorpusFormatError(f"the first line must name the columns {', '.join(columns)}, was: {header!r}", path, 1)
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        row = dict(zip(names, line.split("\t"), strict=False))
+        if line and not all(row.get(column) for column in columns):
+            raise CorpusFormatError(f"a row must fill the columns {', '.join(columns)}, was: {line!r}", path, number)
+        rows += [row] if line else []
+    return rows
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file, all of it or nothing."""
+    """Write a file, all of it or nothing; text is UTF-8."""
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     write_atomically_with(path, lambda file: file.write(data))
 

@@ -11,23 +11,23 @@ stop the others. Files of IN are never overwritten.
 
 import argparse
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
 
-from genrst.cli.transfer import Transfer, add_file_arguments, target_suffix
+from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
+from genrst.cli.outputs import Format, Result, add_target_arguments, open_target, target_suffix
+from genrst.console import Failures
+from genrst.document import Document
 from genrst.errors import CorpusWarning
-
-if TYPE_CHECKING:
-    from genrst.document import Document
-
-    Change: TypeAlias = Callable[[Document], Document]
-
-HELP = "convert between RST file formats"
+from genrst.formats.files import FORMATS, format_documents
+from genrst.trees.binarise import binarise, flatten
+from genrst.trees.node import relabel, units
+from genrst.trees.relations import detect_inventory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst convert`."""
-    add_file_arguments(parser)
+    add_document_arguments(parser)
+    add_target_arguments(parser)
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--binary", action="store_true", help="binarise the trees")
     shape.add_argument("--nary", action="store_true", help="merge right-branching chains of one multinuclear relation")
@@ -38,44 +38,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert one file, or every file of a folder; 1 if one of them could not be converted."""
-    from genrst.formats.files import FORMATS, format_documents
-
-    change = _change(arguments)
-
-    def make(documents: "list[Document]", suffix: str) -> str:
-        content = format_documents(map(change, documents), suffix)
-        for document in documents:
-            _warn_of_loss(document, suffix)
-        return content
-
-    return Transfer(arguments, target_suffix(arguments, FORMATS), "convert", make).run()
-
-
-def _change(arguments: argparse.Namespace) -> "Change":
-    """What is done to each tree on the way."""
-    from dataclasses import replace
-
-    from genrst.trees.binarise import binarise, flatten
-    from genrst.trees.node import relabel, units
-    from genrst.trees.relations import detect_inventory
-
-    def change(document: "Document") -> "Document":
-        tree = document.tree
-        if tree is None:
-            return document
-        if arguments.labels == "coarse":
-            tree = relabel(tree, detect_inventory(unit.relation for unit in units(tree)).coarse)
-        if arguments.binary:
-            tree = binarise(tree)
-        if arguments.nary:
-            tree = flatten(tree)
-        return replace(document, tree=tree)
-
-    return change
+    suffix = target_suffix(arguments, FORMATS)
+    known = FORMATS.get(suffix)
+    holds_one = known is not None and known.write is not None and not known.holds_many
+    format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
+    failures = Failures()
+    sources = find_documents(arguments)
+    outputs = open_target(arguments.target, format, sources, failures)
+    for source, document in read_each_document(sources, "convert", failures):
+        outputs.add(source, [Result(document)])
+    outputs.finish()
+    return failures.status
 
 
-def _warn_of_loss(document: "Document", suffix: str) -> None:
+def _make(document: Document, suffix: str, arguments: argparse.Namespace) -> str:
+    """The content of a file; warns of what its format cannot hold."""
+    content = format_documents([_change(document, arguments)], suffix)
     n_lost = len(document.signals) + len(document.secondary_edges)
-    if n_lost and suffix.lower() not in (".rs4", ".json", ".jsonl"):
+    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
         message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
         warnings.warn(CorpusWarning(message), stacklevel=2)
+    return content
+
+
+def _change(document: Document, arguments: argparse.Namespace) -> Document:
+    """The document with its tree as the options ask for it."""
+    tree = document.tree
+    if tree is None:
+        return document
+    if arguments.labels == "coarse":
+        tree = relabel(tree, detect_inventory(unit.relation for unit in units(tree)).coarse)
+    if arguments.binary:
+        tree = binarise(tree)
+    if arguments.nary:
+        tree = flatten(tree)
+    return replace(document, tree=tree)

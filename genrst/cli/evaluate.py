@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.console import progress, show, tell
+from genrst.corpora.corpus import load_corpus
+from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.trees.relations import load_inventory
 
+# What scores needs numpy, and is imported when it runs.
 if TYPE_CHECKING:
-    from genrst.document import Document
     from genrst.evaluation.report import Evaluation, TreeMetric
     from genrst.evaluation.significance import Significance
     from genrst.evaluation.tables import Table
-
-HELP = "score predicted trees against gold ones"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels", choices=("coarse", "fine"), default="coarse", help="relations as classes or as they are"
     )
     parser.add_argument("--inventory", choices=("rstdt", "gum", "open"), help="whose classes (default: by the names)")
-    parser.add_argument("--relations", action="store_true", help="also a table per relation")
-    parser.add_argument("--confusion", action="store_true", help="also which relations are taken for which")
+    parser.add_argument("--relations", action="store_true", help="add a table of relations")
+    parser.add_argument("--confusion", action="store_true", help="add a table of which relation is taken for which")
     parser.add_argument("--plot", metavar="FILE", help="a picture of the scores (.png, .svg or .pdf)")
     parser.add_argument("--plot-confusion", metavar="FILE", help="a picture of the confusion matrix")
     output = parser.add_mutually_exclusive_group()
@@ -72,22 +73,19 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
 
 
-def _read(path: str, arguments: argparse.Namespace) -> "list[Document]":
-    from genrst.corpora.corpus import load_corpus
-
+def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
     corpus = load_corpus(path, "files", roots=arguments.roots)
     return list(progress(corpus, f"reading {path}", len(corpus)))
 
 
-def _evaluate(gold: "list[Document]", predicted: "list[Document]", arguments: argparse.Namespace) -> "Evaluation":
+def _evaluate(gold: list[Document], predicted: list[Document], arguments: argparse.Namespace) -> "Evaluation":
     from genrst.evaluation.report import evaluate
-    from genrst.trees.relations import load_inventory
 
     inventory = load_inventory(arguments.inventory) if arguments.inventory else None
     return evaluate(gold, predicted, labels=arguments.labels, inventory=inventory)
 
 
-def _segmentation_only(gold: "list[Document]", predicted: "list[Document]", arguments: argparse.Namespace) -> int:
+def _segmentation_only(gold: list[Document], predicted: list[Document], arguments: argparse.Namespace) -> int:
     """No prediction has a tree, so only the EDUs can be scored."""
     from genrst.evaluation.report import score_segmentation
     from genrst.evaluation.tables import percent
@@ -164,7 +162,7 @@ def _significance_as_dict(test: "Significance") -> dict[str, Any]:
 
 def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
     from genrst.evaluation.report import count_confusions
-    from genrst.evaluation.tables import confusion_table, level_table, relation_table, summary_table
+    from genrst.evaluation.tables import confusion_table, level_table, percent, relation_table, summary_table
 
     evaluation = next(iter(evaluations.values()))
     metrics = _metrics(arguments)
@@ -177,18 +175,10 @@ def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
         tables.append(confusion_table(count_confusions(evaluation)))
     if arguments.against:
         tables += _comparison_tables(evaluations, arguments)
-    show = "as_markdown" if arguments.markdown else "as_text"
-    return "\n\n".join([_title(evaluation), *[getattr(table, show)() for table in tables if table is not None]])
-
-
-def _title(evaluation: "Evaluation") -> str:
-    from genrst.evaluation.tables import percent
-
-    segmentation = evaluation.segmentation()
-    return (
-        f"documents: {len(evaluation.documents)}; labels: {evaluation.labels}; "
-        f"segmentation F1: {percent(segmentation.f1)}"
-    )
+    segmentation = percent(evaluation.segmentation().f1)
+    title = f"documents: {len(evaluation.documents)}; labels: {evaluation.labels}; segmentation F1: {segmentation}"
+    shown = [table.as_markdown() if arguments.markdown else table.as_text() for table in tables if table is not None]
+    return "\n\n".join([title, *shown])
 
 
 def _comparison_tables(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> "list[Table]":

@@ -1,6 +1,4 @@
-"""What `genrst info` says about a model: its card, its sizes, its settings.
-
-Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
+"""Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
 
 genrst info GUM --split dev
 genrst info en
@@ -10,17 +8,41 @@ genrst info runs/paper/model
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.console import progress, show
-from genrst.parser.packages import find_model, installed_models, is_model
+from genrst.corpora.statistics import Statistics, count
+from genrst.parser.packages import describe_model, find_model, installed_models, is_model
+from genrst.rendering.measure import inert
 
-if TYPE_CHECKING:
-    from genrst.corpora.statistics import Statistics
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst info`."""
+    parser.add_argument(
+        "path", metavar="CORPUS|MODEL", help="a file or folder with trees, the folder of a corpus, or a model"
+    )
+    add_corpus_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def model_folder(name: str) -> Path | None:
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is known of a model, or count a corpus and print the numbers."""
+    folder = _model_folder(arguments.path)
+    if folder is not None:
+        facts = describe_model(folder)
+        show(json.dumps(facts, ensure_ascii=False) if arguments.json else format_model(facts))
+        return 0
+    corpus = open_corpus(arguments.path, arguments)
+    statistics = count(progress(corpus, "reading", len(corpus)))
+    if arguments.json:
+        show(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
+    else:
+        show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
+    return 0
+
+
+def _model_folder(name: str) -> Path | None:
     """The folder of a model, by its path or by the name it is installed under; None if there is no such model."""
     path = Path(name)
     if path.is_dir():
@@ -30,8 +52,6 @@ def model_folder(name: str) -> Path | None:
 
 def format_model(facts: dict[str, Any]) -> str:
     """The card, then a line for each fact."""
-    from genrst.rendering.measure import inert
-
     card = "\n".join(inert(line) for line in (facts["card"] or "").strip().split("\n"))
     parser = facts["parser"]
     segmenter = facts["segmenter_parameters"]
@@ -64,43 +84,7 @@ def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
     return {"words": f"{facts['n_words']:,}", "labels": f"{facts['n_labels']:,}"}
 
 
-HELP = "describe a corpus or a model"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst info`."""
-    parser.add_argument(
-        "path", metavar="CORPUS|MODEL", help="a file or folder with trees, the folder of a corpus, or a model"
-    )
-    add_corpus_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Count and print, or print what is known of a model."""
-    folder = model_folder(arguments.path)
-    if folder is not None:
-        return _describe(folder, arguments.json)
-    from genrst.corpora.statistics import count
-
-    corpus = open_corpus(arguments.path, arguments)
-    statistics = count(progress(corpus, "reading", len(corpus)))
-    if arguments.json:
-        show(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
-    else:
-        show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
-    return 0
-
-
-def _describe(folder: Path, as_json: bool) -> int:
-    from genrst.parser.packages import describe_model
-
-    facts = describe_model(folder)
-    show(json.dumps(facts, ensure_ascii=False) if as_json else format_model(facts))
-    return 0
-
-
-def format_statistics(statistics: "Statistics", title: str) -> str:
+def format_statistics(statistics: Statistics, title: str) -> str:
     """A text table."""
     numbers = statistics.as_dict()
     counts = ("documents", "trees", "edus", "tokens", "sentences", "paragraphs", "signals", "secondary_edges")

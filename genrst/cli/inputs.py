@@ -1,27 +1,182 @@
-"""The arguments by which several verbs choose documents of a corpus.
+"""What verbs read: texts and documents from files, folders, corpora and standard input; and the arguments for it.
 
-What `parse` and `segment` read: texts and documents from files, folders and standard input.
+Sources are found before anything is read, so that a wrong command line is an error at once. File formats are the matter
+of `genrst.formats`, named corpora of `genrst.corpora`.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
-from genrst.errors import CorpusNotFoundError, GenrstError, UsageError
+from genrst.console import Failures, progress
+from genrst.corpora.corpus import Corpus, load_corpus
+from genrst.document import Document
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
+from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, document_files, read_content, read_file
+from genrst.formats.plain import read_edus
+from genrst.io import decode, read_bytes
+from genrst.parser.stages import Text
 
-if TYPE_CHECKING:
-    from genrst.corpora.corpus import Corpus
-    from genrst.document import Document
-    from genrst.parser.stages import Text
+TextOrDocument: TypeAlias = Text | Document
+Item = TypeVar("Item", Document, TextOrDocument)
 
-    Named: TypeAlias = Text | Document
+TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", ".txt", ".md")
+"""What `parse` and `segment` look for in a folder. Of several files with one stem the first in this order is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Generic[Item]):
+    """A file, a part of a corpus, or standard input."""
+
+    path: Path
+    read: Callable[[], Iterable[Item]]
+    folder: Path | None = None
+    """The folder in which the file was found."""
+    is_file: bool = True
+
+    @property
+    def below(self) -> Path:
+        """Where the file lies in that folder."""
+        return Path() if self.folder is None else self.path.parent.relative_to(self.folder)
+
+
+def read_sources(
+    sources: Sequence[Source[Item]], description: str, failures: Failures | None, has_bar: bool = True
+) -> Iterator[tuple[Source[Item], list[Item]]]:
+    """Every source with what it holds. One that cannot be read is reported to `failures`; without them, an error."""
+    for source in progress(sources, description, len(sources)) if has_bar else sources:
+        try:
+            items = list(source.read())
+        except GenrstError as error:
+            if failures is None:
+                raise
+            failures.report(error)
+        else:
+            yield source, items
+
+
+def read_each_document(
+    sources: Sequence[Source[Document]], verb: str, failures: Failures
+) -> Iterator[tuple[Source[Document], Document]]:
+    """Every document with its source; there must be one, or a failure to explain that there is none.
+
+    A source that cannot be read is reported, unless it is the only one.
+    """
+    is_empty = True
+    for source, documents in read_sources(sources, f"{verb}ing", failures if len(sources) > 1 else None):
+        for document in documents:
+            is_empty = False
+            yield source, document
+    if is_empty and not failures.count:
+        raise CorpusFormatError(f"there must be a document to {verb}, was: none", sources[0].folder or sources[0].path)
+
+
+def standard_input() -> bytes:
+    """All bytes of standard input."""
+    if sys.stdin is None:
+        raise GenrstError("standard input must be open, was: closed")
+    return sys.stdin.buffer.read()
+
+
+# Texts, for `parse` and `segment`.
+
+
+def add_text_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the texts to read, and the model to read them with."""
+    parser.add_argument("inputs", metavar="FILE", nargs="+", help="files, folders, or - for standard input")
+    model = parser.add_argument_group("model")
+    model.add_argument("--model", metavar="NAME|DIR", help="an installed model or a folder (default: en)")
+    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+
+
+def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[TextOrDocument]]:
+    """The files and folders of a command line, file by file; `has_edus` says that a line of raw text is an EDU."""
+    if inputs.count("-") > 1:
+        raise UsageError(f"standard input (-) can be read once, was: {inputs.count('-')} times")
+    found: list[Source[TextOrDocument]] = []
+    for name in inputs:
+        path = Path(name)
+        if name == "-":
+            path = Path("stdin")
+            found.append(Source(path, partial(_read_raw, standard_input, path, has_edus), is_file=False))
+        elif path.is_dir() and (files := _text_files(path)):
+            found += [Source(file, partial(_read_text, file, has_edus), path) for file in files]
+        else:
+            found.append(Source(path, partial(_read_text, path, has_edus)))
+    return found
+
+
+def _text_files(folder: Path) -> list[Path]:
+    """The files below a folder, one for each stem."""
+    found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in TEXT_SUFFIXES and file.is_file())
+    by_stem: dict[Path, Path] = {}
+    for file in sorted(found, key=lambda file: TEXT_SUFFIXES.index(file.suffix.lower())):
+        by_stem.setdefault(file.with_suffix(""), file)
+    return sorted(by_stem.values())
+
+
+def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
+    """The raw text of a file or, if its format has EDUs, its documents."""
+    if path.is_dir():
+        raise CorpusNotFoundError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
+    if path.suffix.lower() in FORMATS.keys() - {".txt"}:
+        return [*read_file(path, ReadOptions(with_tree=False))]
+    return _read_raw(partial(read_bytes, path), path, has_edus)
+
+
+def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[TextOrDocument]:
+    return [read_edus(read(), path) if has_edus else Text(path.stem, decode(read(), path))]
+
+
+# Documents, for `convert`, `render` and `export`.
+
+
+def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = False) -> None:
+    """Add IN, and what says how to read it."""
+    corpus = "the folder of a corpus, " if has_corpora else ""
+    parser.add_argument("source", metavar="IN", help=f"a file, a folder, {corpus}or - for standard input")
+    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of standard input: dis, rs3, …")
+    if has_corpora:
+        add_corpus_arguments(parser)
+    else:
+        _add_roots_argument(parser)
+
+
+def find_documents(arguments: argparse.Namespace, has_corpora: bool = False) -> list[Source[Document]]:
+    """The files of IN."""
+    name, options = arguments.source, ReadOptions(arguments.roots)
+    if name == "-":
+        known = TREE_SUFFIXES if has_corpora else FORMATS
+        path = Path(f"stdin{named_suffix(arguments.source_format, '--from', 'standard input', known)}")
+        return [Source(path, lambda: read_content(standard_input(), path, options), is_file=False)]
+    if arguments.source_format is not None:
+        raise UsageError(f"--from must go with standard input (-), was: {name}")
+    if has_corpora:
+        return [Source(Path(name), read) for read in open_corpus(name, arguments).sources]
+    folder = Path(name) if Path(name).is_dir() else None
+    return [Source(file, partial(read_file, file, options), folder) for file in document_files(name)]
+
+
+def named_suffix(name: str | None, option: str, stream: str, known: Collection[str]) -> str:
+    """The suffix of the format that an option names, for what has no suffix of its own."""
+    if name is None:
+        raise UsageError(f"{stream} has no suffix, so {option} FORMAT is needed")
+    suffix = f".{name.removeprefix('.').lower()}"
+    if suffix not in known:
+        raise UsageError(f"{option} must be one of {', '.join(known).replace('.', '')}, was: {name}")
+    return suffix
+
+
+# Corpora, for `evaluate`, `export` and `info`.
 
 
 def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add them to a verb."""
+    """Add what chooses documents of a corpus."""
     group = parser.add_argument_group("choosing documents")
     group.add_argument(
         "--corpus", metavar="NAME", help="gum, rstdt, amalgum or files (default: by the folder's layout)"
@@ -29,20 +184,17 @@ def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--split", metavar="NAME", help="train, dev or test (default: all documents)")
     group.add_argument("--gum-version", metavar="V", default="11.1", help="list of splits: 11.1 (default) or 9.1")
     group.add_argument("--with-textless", action="store_true", help="include GUM documents whose words are missing")
-    add_roots_argument(group)
+    _add_roots_argument(group)
 
 
-def add_roots_argument(parser: "argparse._ActionsContainer") -> None:
-    """Add the argument that says what to do with files of several trees."""
+def _add_roots_argument(parser: "argparse._ActionsContainer") -> None:
     parser.add_argument(
         "--roots", choices=("error", "join"), default="error", help="a file of several trees: an error, or join them"
     )
 
 
-def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
+def open_corpus(path: str, arguments: argparse.Namespace) -> Corpus:
     """Open the corpus that the arguments choose."""
-    from genrst.corpora.corpus import load_corpus
-
     return load_corpus(
         path,
         arguments.corpus,
@@ -51,74 +203,3 @@ def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
         with_textless=arguments.with_textless,
         roots=arguments.roots,
     )
-
-
-SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl", ".edus", ".txt", ".md")
-"""What is looked for in a folder. Of several files with one stem the first in this order is read."""
-
-_STANDARD_INPUT = Path("stdin")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file, or standard input; `folder` is the one in which it was found."""
-
-    path: Path
-    folder: Path | None = None
-
-    @property
-    def below(self) -> Path:
-        """Where it lies in that folder."""
-        return Path() if self.folder is None else self.path.parent.relative_to(self.folder)
-
-    @property
-    def is_standard_input(self) -> bool:
-        """Whether it is no file."""
-        return self.path is _STANDARD_INPUT
-
-    def read(self, has_edus: bool = False) -> "list[Named]":
-        """Its raw text or, from files of other formats, its documents; `has_edus` says that a line is an EDU."""
-        from genrst.formats.files import FORMATS, ReadOptions, read_file
-        from genrst.formats.plain import read_edus
-        from genrst.io import decode, read_bytes
-        from genrst.parser.stages import Text
-
-        if not self.is_standard_input and self.path.is_dir():
-            raise CorpusNotFoundError(f"{self.path}: a folder must hold files ({', '.join(SUFFIXES)}), was: none")
-        if self.path.suffix.lower() in FORMATS.keys() - {".txt"}:
-            return [*read_file(self.path, ReadOptions(with_tree=False))]
-        content = standard_input() if self.is_standard_input else read_bytes(self.path)
-        return [read_edus(content, self.path) if has_edus else Text(self.path.stem, decode(content, self.path))]
-
-
-def find_sources(inputs: Sequence[str]) -> list[Source]:
-    """The files and folders of a command line, file by file."""
-    if inputs.count("-") > 1:
-        raise UsageError(f"standard input (-) can be read once, was: {inputs.count('-')} times")
-    return [source for name in inputs for source in _sources(name)]
-
-
-def _sources(name: str) -> Iterator[Source]:
-    path = Path(name)
-    if name == "-":
-        yield Source(_STANDARD_INPUT)
-    elif path.is_dir() and (files := _files(path)):
-        yield from (Source(file, path) for file in files)
-    else:
-        yield Source(path)
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files below a folder, one for each stem."""
-    found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-    by_stem: dict[Path, Path] = {}
-    for file in sorted(found, key=lambda file: SUFFIXES.index(file.suffix.lower())):
-        by_stem.setdefault(file.with_suffix(""), file)
-    return sorted(by_stem.values())
-
-
-def standard_input() -> bytes:
-    """All bytes of standard input."""
-    if sys.stdin is None:
-        raise GenrstError("standard input must be open, was: closed")
-    return sys.stdin.buffer.read()

@@ -1,68 +1,273 @@
-"""Where the results of `parse` and `segment` go: to standard output, into one file, or into a folder."""
+"""What verbs write: how results look in a file, and whether they go to standard output, one file, or a folder.
 
+Every file is written by `write_output`, after `protect` has allowed it. `Screen`, `OneFile` and `Folder` take the
+results of one source after the other; `open_outputs` chooses among them for `parse` and `segment`, `open_target` for
+`convert` and `render`.
+"""
+
+import argparse
+import io
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import shutil
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 
-from genrst.cli.inputs import Source
-from genrst.cli.transfer import file_name
-from genrst.console import show, show_file
-from genrst.errors import UsageError
+from genrst.cli.inputs import Source, named_suffix
+from genrst.console import Failures, is_terminal, show, show_file
+from genrst.document import Document
+from genrst.errors import GenrstError, UsageError
+from genrst.formats.files import TREE_SUFFIXES
+from genrst.io import write_atomically_with
+from genrst.rendering.terminal import render_text
 
-if TYPE_CHECKING:
-    from genrst.document import Document
+AnySource: TypeAlias = Source[Any]
+
+_FILE_WIDTH = 80
+
+
+def protect(path: Path, inputs: Set[Path]) -> None:
+    """Refuse to write over an input: one of these files, or a file with trees in one of these folders.
+
+    Every file of every verb passes here before it is written: the place for rules about what may be replaced.
+    """
+    place = path.resolve()
+    has_trees = path.suffix.lower() in TREE_SUFFIXES and path.exists()
+    if place in inputs or (has_trees and not inputs.isdisjoint(place.parents)):
+        raise UsageError(f"{path}: the output must not overwrite an input")
+
+
+def write_output(target: str | Path, content: str | bytes | Callable[[BinaryIO], object], inputs: Set[Path]) -> None:
+    """Write a file, all of it or nothing, or to standard output (`-`); a callable writes the content itself."""
+    write = content if callable(content) else lambda file: file.write(_encode(content))
+    if target == "-":
+        buffer = io.BytesIO()
+        write(buffer)
+        show_file(buffer.getvalue())
+    else:
+        protect(Path(target), inputs)
+        write_atomically_with(Path(target), write)
+
+
+def _encode(content: str | bytes) -> bytes:
+    """Text as UTF-8; half of a surrogate pair, which JSON can hold, passes."""
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+
+
+def input_paths(sources: Sequence[AnySource]) -> set[Path]:
+    """What must not be overwritten."""
+    return {source.path.resolve() for source in sources if source.is_file}
+
+
+# How results look.
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A document, and what stands above it where several are shown."""
+    """A document, and the title above it where several are shown."""
 
-    title: str
-    document: "Document"
+    document: Document
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What results look like in a file of this suffix."""
+    """How documents look in a file of this suffix."""
 
     suffix: str
-    make: "Callable[[Document], str]"
+    make: Callable[[Document], str | bytes]
     """The content of a file with one document."""
     several: Literal["never", "on screen", "with titles", "list", "lines"] = "never"
-    """How several documents stand in one file: not at all, not in files, under titles, as a JSON list, in a row."""
+    """How several documents share a file: never, only on screen, under titles, as a JSON list, or one after another."""
     is_plural: bool = False
-    """Whether a text may give several documents."""
+    """Whether one text may yield several documents."""
 
-    def content(self, results: Sequence[Result], are_several: bool = False) -> str:
-        """The content of a file with these documents. Where more were asked for, one looks as one of several does."""
-        texts = [self.make(result.document) for result in results]
-        are_several = are_several or len(texts) > 1
+    def content(self, results: Sequence[Result], are_several: bool = False) -> bytes:
+        """The content of a file. `are_several`: the run has several documents, even if there is only one here."""
+        if len(results) > 1 and self.several == "never":
+            raise self.refusal(len(results))
+        parts = [_encode(self.make(result.document)) for result in results]
+        are_several = are_several or len(parts) > 1
         if self.several in ("on screen", "with titles") and are_several:
-            return "\n".join(f"# {result.title}\n{text}" for result, text in zip(results, texts, strict=True))
+            titles = [_encode(f"# {result.title}\n") for result in results]
+            return b"\n".join(title + part for title, part in zip(titles, parts, strict=True))
         if self.several == "list" and (are_several or self.is_plural):
-            return "[" + ",\n".join(text.rstrip("\n") for text in texts) + "]\n"
-        if len(texts) == 1 or self.several == "lines":
-            return "".join(texts)
-        raise UsageError(f"a {self.suffix} file holds one document, was: {len(texts)}; --output DIR/ takes several")
+            return b"[" + b",\n".join(part.rstrip(b"\n") for part in parts) + b"]\n"
+        return b"".join(parts)
+
+    def refusal(self, n_documents: int) -> UsageError:
+        """The error for documents that do not fit into one file."""
+        return UsageError(f"a {self.suffix} file holds one document, was: {n_documents}; a folder takes several")
 
 
-class Results(Protocol):
+def is_drawing(output: str) -> bool:
+    """Whether results appear on a terminal, where a progress bar would be in their way."""
+    return output == "-" and is_terminal(sys.stdout)
+
+
+def draw_text(document: Document, output: str, width: int | None = None) -> str:
+    """A tree as text: on a terminal in colour and as wide as that, elsewhere plain."""
+    if width is None:
+        width = shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_drawing(output) else _FILE_WIDTH
+    return render_text(document, width, is_drawing(output) and not os.environ.get("NO_COLOR"))
+
+
+def summary_size(size: str, option: str) -> tuple[int | None, float | None]:
+    """The size of a summary: a number of EDUs, or a share of the words."""
+    match = re.fullmatch(r"([0-9]{1,9})|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
+    if match is None or not 0 < float(match[1] or match[2]) <= (float("inf") if match[1] else 100):
+        raise UsageError(f"{option} must be a number of EDUs (5) or a share of the words (20%), was: {size}")
+    return (int(match[1]), None) if match[1] else (None, float(match[2]) / 100)
+
+
+# Where results go.
+
+
+class Outputs(Protocol):
     """Takes the results of one source after the other."""
 
-    def add(self, source: Source, results: Sequence[Result]) -> None:
-        """Show or write them as soon as that can be."""
+    def add(self, source: AnySource, results: Sequence[Result]) -> None:
+        """Show or write results as soon as possible."""
 
     def finish(self) -> None:
         """Show or write what had to wait for all others."""
 
 
-def format_of(output: str, names: Mapping[str, str], default: str) -> str:
-    """The name of the format that the suffix of a file says; the default one for a folder and standard output."""
-    suffix = Path(output).suffix.lower()
-    if output == "-" or not suffix or Path(output).is_dir() or output.endswith(os.sep):
+class Screen:
+    """Standard output, where results appear at once."""
+
+    def __init__(self, format: Format, are_several: bool) -> None:
+        self.format = format
+        self.are_several = are_several
+        self._is_empty = True
+
+    def add(self, source: AnySource, results: Sequence[Result]) -> None:
+        """Show them, after a blank line if there were others."""
+        del source
+        gap = b"\n" if self.are_several and not self._is_empty and self.format.several != "lines" else b""
+        content = gap + self.format.content(results, self.are_several)
+        self._is_empty = False
+        if self.format.suffix == ".txt":
+            show(content.decode("utf-8", "surrogatepass").removesuffix("\n"))
+        else:
+            show_file(content)
+
+    def finish(self) -> None:
+        """Nothing waits."""
+
+
+class OneFile:
+    """One file, or standard output, for all results together."""
+
+    def __init__(self, target: str, format: Format, inputs: Set[Path], are_several: bool = False) -> None:
+        self.target = target
+        self.format = format
+        self.are_several = are_several
+        self._inputs = inputs
+        self._waiting: list[Result] = []
+        if target != "-":
+            protect(Path(target), inputs)
+
+    def add(self, source: AnySource, results: Sequence[Result]) -> None:
+        """Keep them."""
+        del source
+        self._waiting += results
+
+    def finish(self) -> None:
+        """Write the file, if there is something to write."""
+        if len(self._waiting) > 1 and self.format.several == "on screen":
+            raise self.format.refusal(len(self._waiting))
+        if self._waiting:
+            write_output(self.target, self.format.content(self._waiting, self.are_several), self._inputs)
+
+
+class Folder:
+    """A file for each source, by its stem, if the format holds all its documents; else one for each, by its id.
+
+    With `is_by_id` every document has a file of its own. One whose content cannot be made is reported.
+    """
+
+    def __init__(
+        self, path: Path, format: Format, inputs: Set[Path], failures: Failures, is_by_id: bool = False
+    ) -> None:
+        self.path = path
+        self.format = format
+        self.is_by_id = is_by_id
+        self._inputs = inputs
+        self._failures = failures
+        self._written: dict[Path, AnySource] = {}
+
+    def check(self, sources: Sequence[AnySource]) -> None:
+        """Before anything is read: two sources must not become one file, and none an input."""
+        for source in sources:
+            self._claim(source, source.path.stem)
+        self._written.clear()
+
+    def add(self, source: AnySource, results: Sequence[Result]) -> None:
+        """Write them."""
+        if self.is_by_id or (len(results) > 1 and self.format.several in ("never", "on screen")):
+            files = [(file_name(result.document.id), [result]) for result in results]
+        else:
+            files = [(source.path.stem, list(results))]
+        for name, part in files:
+            path = self._claim(source, name)
+            try:
+                content = self.format.content(part)
+            except GenrstError as error:
+                self._failures.report(error)
+            else:
+                write_output(path, content, self._inputs)
+
+    def finish(self) -> None:
+        """Nothing waits."""
+
+    def _claim(self, source: AnySource, name: str) -> Path:
+        """The path of a file that nothing else writes or reads."""
+        path = self.path / source.below / f"{name}{self.format.suffix}"
+        protect(path, self._inputs)
+        if path in self._written:
+            raise UsageError(f"{self._written[path].path} and {source.path} would both become {path}")
+        self._written[path] = source
+        return path
+
+
+def file_name(document_id: str) -> str:
+    """The id as far as a file system takes it: an id from a `.json` file may have any characters."""
+    name = document_id.replace("/", "_").replace("\0", "_")
+    return name.encode("utf-8", "replace").decode("utf-8") or "document"
+
+
+def is_folder(target: str) -> bool:
+    """Whether a target is a folder, existing or to be made: its name has no suffix or ends in a slash."""
+    return target != "-" and (_is_surely_folder(target) or not Path(target).suffix)
+
+
+def _is_surely_folder(target: str) -> bool:
+    return target.endswith(os.sep) or Path(target).is_dir()
+
+
+# `parse` and `segment`: --output PATH, --format NAME. `export` has these arguments, too.
+
+
+def add_output_arguments(parser: argparse.ArgumentParser, formats: Sequence[str], default: str, places: str) -> None:
+    """Add where results go, and in which format."""
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--format", choices=formats, help=f"default: by PATH, or {default}")
+    output.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    parser.add_argument("--output", metavar="PATH", default="-", help=f"{places} (default: -, standard output)")
+
+
+def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], default: str) -> str:
+    """The name of the format: given, or by the suffix of a file; the default for a folder and standard output."""
+    if arguments.format is not None:
+        return str(arguments.format)
+    output = arguments.output
+    if output == "-" or is_folder(output):
         return default
+    suffix = Path(output).suffix.lower()
     if suffix not in names:
         raise UsageError(
             f"--output must be a folder, end in one of {', '.join(names)} or go with --format, was: {output}"
@@ -70,117 +275,45 @@ def format_of(output: str, names: Mapping[str, str], default: str) -> str:
     return names[suffix]
 
 
-def open_results(output: str, format: Format, sources: Sequence[Source]) -> Results:
-    """Where results go: `output` is `-`, a folder (there, or with a slash at its end), or a file.
-
-    For several sources, or those of a folder, it is a folder, too, unless it is a file that can hold several documents.
-    """
+def open_outputs(output: str, format: Format, sources: Sequence[AnySource], failures: Failures) -> Outputs:
+    """Open `-`, a file or a folder. Several sources, or a folder of them, need a folder or a format that joins them."""
     are_several = len(sources) > 1 or any(source.folder for source in sources)
-    inputs = {source.path.resolve() for source in sources if not source.is_standard_input}
+    inputs = input_paths(sources)
     if output == "-":
         if len(sources) > 1 and format.several == "never":
-            raise UsageError(f"a {format.suffix} file holds one document, so that {len(sources)} need --output DIR/")
-        return Screen(format, are_several)
+            raise format.refusal(len(sources))
+        return OneFile("-", format, inputs, are_several) if format.several == "list" else Screen(format, are_several)
     is_joint = format.several in ("list", "lines") and Path(output).suffix.lower() == format.suffix
-    if output.endswith(os.sep) or Path(output).is_dir() or (are_several and not is_joint):
-        return Folder(Path(output), format, sources, inputs)
-    _protect(Path(output), inputs)
-    return File(Path(output), format, are_several)
+    if not _is_surely_folder(output) and (is_joint or not are_several):
+        return OneFile(output, format, inputs, are_several)
+    folder = Folder(Path(output), format, inputs, failures)
+    folder.check(sources)
+    return folder
 
 
-@dataclass
-class Screen:
-    """Standard output; results come at once, but for those of a JSON list."""
-
-    format: Format
-    are_several: bool
-    _waiting: list[Result] = field(default_factory=list)
-    _n_shown: int = 0
-
-    def add(self, source: Source, results: Sequence[Result]) -> None:
-        """Show them, after a blank line if there were others."""
-        del source
-        if self.format.several == "list":
-            self._waiting += results
-        else:
-            gap = "\n" if self.are_several and self._n_shown and self.format.several != "lines" else ""
-            self._show(gap + self.format.content(results, self.are_several))
-            self._n_shown += len(results)
-
-    def finish(self) -> None:
-        """Show the list."""
-        if self._waiting:
-            self._show(self.format.content(self._waiting, self.are_several))
-
-    def _show(self, content: str) -> None:
-        if self.format.suffix == ".txt":
-            show(content.removesuffix("\n"))
-        else:
-            show_file(content.encode("utf-8", "surrogatepass"))
+# `convert` and `render`: OUT, --to FORMAT.
 
 
-@dataclass
-class File:
-    """One file for all results."""
-
-    path: Path
-    format: Format
-    are_several: bool
-    _waiting: list[Result] = field(default_factory=list)
-
-    def add(self, source: Source, results: Sequence[Result]) -> None:
-        """Keep them."""
-        del source
-        self._waiting += results
-
-    def finish(self) -> None:
-        """Write the file, if there is something to write."""
-        from genrst.io import write_atomically
-
-        if len(self._waiting) > 1 and self.format.several == "on screen":
-            raise UsageError(f"a {self.format.suffix} file holds one document; --output DIR/ takes several")
-        if self._waiting:
-            write_atomically(self.path, self.format.content(self._waiting, self.are_several))
+def add_target_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add OUT, and what says its format."""
+    parser.add_argument("target", metavar="OUT", help="a file, a folder (with --to), or - for standard output")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of files in a folder, or of -")
 
 
-class Folder:
-    """A file for each source, by its stem; for each document of it, by its id, where a file can hold only one."""
-
-    def __init__(self, path: Path, format: Format, sources: Sequence[Source], inputs: Collection[Path]) -> None:
-        self.path = path
-        self.format = format
-        self._inputs = inputs
-        self._made: dict[Path, Source] = {}
-        for source in sources:
-            self._claim(source, source.path.stem)
-        self._made.clear()
-
-    def add(self, source: Source, results: Sequence[Result]) -> None:
-        """Write them."""
-        from genrst.io import write_atomically
-
-        if len(results) == 1 or self.format.several in ("with titles", "list", "lines"):
-            files = [(source.path.stem, list(results))]
-        else:
-            files = [(file_name(result.document.id), [result]) for result in results]
-        for name, part in files:
-            content = self.format.content(part)
-            write_atomically(self._claim(source, name), content)
-
-    def finish(self) -> None:
-        """Nothing waits."""
-
-    def _claim(self, source: Source, name: str) -> Path:
-        """The path of a file that nobody else writes or reads."""
-        path = self.path / source.below / f"{name}{self.format.suffix}"
-        _protect(path, self._inputs)
-        if path in self._made:
-            raise UsageError(f"{self._made[path].path} and {source.path} would both become {path}")
-        self._made[path] = source
-        return path
+def target_suffix(arguments: argparse.Namespace, known: Collection[str]) -> str:
+    """The suffix of what is written, in lower case: the one of the file, not checked, or the one that --to names."""
+    target = arguments.target
+    if target == "-" or is_folder(target):
+        stream = "standard output" if target == "-" else "a folder"
+        return named_suffix(arguments.target_format, "--to", stream, known)
+    if arguments.target_format is not None:
+        raise UsageError(f"--to must go with a folder or standard output (-), was: {target}")
+    return Path(target).suffix.lower()
 
 
-def _protect(path: Path, inputs: Collection[Path]) -> None:
-    """Nothing may be written over what is read."""
-    if path.resolve() in inputs:
-        raise UsageError(f"{path}: --output must not overwrite an input")
+def open_target(target: str, format: Format, sources: Sequence[AnySource], failures: Failures) -> Outputs:
+    """Open OUT: a folder takes a file for each document, all else holds all documents together."""
+    inputs = input_paths(sources)
+    if is_folder(target):
+        return Folder(Path(target), format, inputs, failures, is_by_id=True)
+    return OneFile(target, format, inputs)

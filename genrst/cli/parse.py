@@ -13,50 +13,50 @@ parsed. What cannot be parsed is reported and does not stop the others.
 """
 
 import argparse
-import os
-import re
-import shutil
-import sys
-from collections.abc import Callable
-from functools import partial
-from itertools import tee
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby, tee
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, get_args
 
-from genrst.cli.outputs import Format, Result, format_of
-from genrst.cli.text_run import TextRun, add_run_arguments, attempt
-from genrst.errors import UsageError
+from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, read_sources
+from genrst.cli.outputs import (
+    Format,
+    Result,
+    add_output_arguments,
+    choose_format,
+    draw_text,
+    is_drawing,
+    open_outputs,
+    summary_size,
+)
+from genrst.console import Failures
+from genrst.document import Document
+from genrst.errors import GenrstError, MissingDependencyError, UsageError
+from genrst.formats.files import format_documents
+from genrst.outputs.summary import summary_text
 from genrst.parser.packages import Search
+from genrst.parser.stages import Failure
+from genrst.rendering.measure import inert
+from genrst.rendering.page import render_html
+from genrst.rendering.svg import render_svg
+from genrst.trees.binarise import flatten
 
 if TYPE_CHECKING:
-    from genrst.cli.inputs import Named
-    from genrst.cli.text_run import Outcomes
-    from genrst.document import Document
     from genrst.parser.parser import Parser
 
-    Draw = Callable[[Document], str]
-
-HELP = "find the EDUs and the tree of a text"
-
-FORMATS = {
-    "tree": ".txt",
-    "json": ".json",
-    "jsonl": ".jsonl",
-    "rs3": ".rs3",
-    "rs4": ".rs4",
-    "dis": ".dis",
-    "rsd": ".rsd",
-    "svg": ".svg",
-    "html": ".html",
-    "edus": ".edus",
+SUFFIXES = {"tree": ".txt"} | {
+    name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "edus")
 }
 """The suffixes of files by the names of their formats."""
-
-_FILE_WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst parse`."""
-    add_run_arguments(parser, tuple(FORMATS), "tree, drawn for the terminal")
+    add_text_arguments(parser)
+    add_output_arguments(
+        parser, tuple(SUFFIXES), "tree, drawn for the terminal", "a file, or a folder with a file for each input"
+    )
     parser.add_argument("--edus", action="store_true", help="raw texts have an EDU a line, blank lines end paragraphs")
     parser.add_argument("--nary", action="store_true", help="merge right-branching chains of one multinuclear relation")
     parser.add_argument("--kbest", type=int, default=1, metavar="N", help="the N best trees (tree, json or jsonl)")
@@ -70,9 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Parse all texts; 1 if one of them could not be."""
-    job = TextRun.of(arguments, _choose_format(arguments))
-    from genrst.parser.parser import load
+    """Parse all texts; 1 if one of them could not be parsed."""
+    format = _make_format(arguments)
+    failures = Failures()
+    sources = find_texts(arguments.inputs, arguments.edus)
+    outputs = open_outputs(arguments.output, format, sources, failures)
+    from genrst.parser.parser import load  # loads PyTorch
 
     parser = load(
         arguments.model,
@@ -82,104 +85,84 @@ def run(arguments: argparse.Namespace) -> int:
         beam=arguments.beam,
         word_weight=arguments.word_weight,
     )
-    return job.deliver(_parse(parser, job, arguments))
+    found = read_sources(sources, "parsing", failures, not is_drawing(arguments.output))
+    items = ((source, item) for source, items in found for item in items)
+    for source, group in groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0)):
+        results = []
+        for _, trees in group:
+            if isinstance(trees, Failure):
+                failures.report(trees.error, source.path)
+            else:
+                results += _results(trees, arguments)
+        if results:
+            with failures.reported():
+                outputs.add(source, results)
+    outputs.finish()
+    return failures.status
 
 
-def _choose_format(arguments: argparse.Namespace) -> Format:
-    """Before anything is read: the format, with which the other options must go together."""
-    names = {suffix: name for name, suffix in FORMATS.items()}
-    name = arguments.format or format_of(arguments.output, names, "tree")
-    format = _make_format(name, arguments)
+def _make_format(arguments: argparse.Namespace) -> Format:
+    """The format that the options ask for, if they fit together."""
+    name = choose_format(arguments, {suffix: name for name, suffix in SUFFIXES.items()}, "tree")
+    suffix = SUFFIXES[name]
     if arguments.summary is not None and name != "tree":
         raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
-    if arguments.kbest < 1 or (arguments.kbest > 1 and format.several in ("never", "on screen")):
+    if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
         raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
-    return format
-
-
-def _make_format(name: str, arguments: argparse.Namespace) -> Format:
-    from genrst.formats.files import format_documents
-
-    suffix = FORMATS[name]
+    if name == "tree" and arguments.summary is not None:
+        n_edus, share = summary_size(arguments.summary, "--summary")
+        return Format(
+            suffix, lambda document: inert(summary_text(document, n_edus=n_edus, share=share)) + "\n", "with titles"
+        )
     if name == "tree":
-        make_text = _draw(arguments) if arguments.summary is None else _summarise(arguments.summary)
-        return Format(suffix, make_text, "with titles")
-    if name == "svg":
-        from genrst.rendering.svg import render_svg
-
-        return Format(suffix, render_svg)
-    if name == "html":
-        from genrst.rendering.page import render_html
-
-        return Format(suffix, render_html)
-
-    def make(document: "Document") -> str:
-        return format_documents([document], suffix)
-
-    if name == "edus":
-        return Format(suffix, make, "on screen")
-    several: Literal["list", "lines", "never"] = "list" if name == "json" else "lines" if name == "jsonl" else "never"
-    return Format(suffix, make, several, is_plural=arguments.kbest > 1)
+        return Format(suffix, lambda document: draw_text(document, arguments.output), "with titles")
+    if name in ("svg", "html"):
+        return Format(suffix, render_svg if name == "svg" else render_html)
+    several: dict[str, Literal["list", "lines", "on screen"]] = {"json": "list", "jsonl": "lines", "edus": "on screen"}
+    return Format(
+        suffix,
+        lambda document: format_documents([document], suffix),
+        several.get(name, "never"),
+        is_plural=arguments.kbest > 1,
+    )
 
 
-def _draw(arguments: argparse.Namespace) -> "Draw":
-    """What draws a tree as text, for the terminal if that is where it goes."""
-    from genrst.rendering.terminal import render_text
-
-    is_terminal = arguments.output == "-" and sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_terminal else _FILE_WIDTH
-    return lambda document: render_text(document, width, is_terminal and not os.environ.get("NO_COLOR"))
-
-
-def _summarise(size: str) -> "Draw":
-    """What makes the text of a summary."""
-    from genrst.outputs.summary import summary_text
-    from genrst.rendering.measure import inert
-
-    match = re.fullmatch(r"([0-9]{1,9})|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
-    if match is None or not 0 < float(match[1] or match[2]) <= (float("inf") if match[1] else 100):
-        raise UsageError(f"--summary must be a number of EDUs (5) or a share of the words (20%), was: {size}")
-    n_edus, share = (int(match[1]), None) if match[1] else (None, float(match[2]) / 100)
-    return lambda document: inert(summary_text(document, n_edus=n_edus, share=share)) + "\n"
-
-
-def _parse(parser: "Parser", job: TextRun, arguments: argparse.Namespace) -> "Outcomes":
-    """The sources with what was made of their texts."""
-    items = job.read("parsing", arguments.edus)
-    if arguments.kbest > 1:
+def _parse(
+    parser: "Parser", items: Iterable[tuple[Source[TextOrDocument], TextOrDocument]], n_trees: int
+) -> Iterator[tuple[Source[TextOrDocument], list[Document] | Failure]]:
+    """Every text with its best trees, or with why there are none; batches reach across sources."""
+    if n_trees > 1:
         for source, item in items:
-            yield source, attempt(partial(_best_results, parser, item, arguments))
+            yield source, _kbest(parser, item, n_trees)
         return
-    from genrst.parser.stages import Failure
-
-    left, right = tee(items)
-    parsed = parser.pipe(item for _, item in right)
-    for (source, _), outcome in zip(left, parsed, strict=True):
-        yield source, outcome.error if isinstance(outcome, Failure) else _results([outcome], arguments)
+    sources, texts = tee(items)
+    parsed = parser.pipe(item for _, item in texts)
+    for (source, _), outcome in zip(sources, parsed, strict=True):
+        yield source, outcome if isinstance(outcome, Failure) else [outcome]
 
 
-def _best_results(parser: "Parser", item: "Named", arguments: argparse.Namespace) -> list[Result]:
-    return _results(parser.kbest(item, arguments.kbest), arguments)
+def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> list[Document] | Failure:
+    try:
+        return parser.kbest(item, n_trees)
+    except (MissingDependencyError, UsageError):
+        raise  # no text is to blame
+    except GenrstError as error:
+        return Failure(item.id, error)
 
 
-def _results(documents: "list[Document]", arguments: argparse.Namespace) -> list[Result]:
-    """The trees of a document, with titles."""
-    from dataclasses import replace
-
-    from genrst.rendering.measure import inert
-    from genrst.trees.binarise import flatten
-
+def _results(trees: list[Document], arguments: argparse.Namespace) -> list[Result]:
+    """The trees of one text, with titles."""
     if arguments.nary:
-        documents = [replace(document, tree=document.tree and flatten(document.tree)) for document in documents]
+        trees = [replace(document, tree=document.tree and flatten(document.tree)) for document in trees]
     if arguments.kbest == 1:
-        return [Result(inert(document.id), document) for document in documents]
+        return [Result(document, inert(document.id)) for document in trees]
     return [
-        Result(f"{inert(document.id)}, tree {rank}{_log_probability(document)}", document)
-        for rank, document in enumerate(documents, start=1)
+        Result(document, f"{inert(document.id)}, tree {rank}{_log_probability(document)}")
+        for rank, document in enumerate(trees, start=1)
     ]
 
 
-def _log_probability(document: "Document") -> str:
+def _log_probability(document: Document) -> str:
     if document.log_probability is None:
         return ""
     return f", log p {document.log_probability:.2f} given {len(document.edus)} EDUs"

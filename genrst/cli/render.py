@@ -12,30 +12,28 @@ one text; both trees are binarised, as genrst evaluate does it.
 """
 
 import argparse
-import os
-import shutil
-import sys
-from typing import TYPE_CHECKING
 
-from genrst.cli.transfer import Transfer, add_file_arguments, is_folder, target_suffix
+from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
+from genrst.cli.outputs import Format, Result, add_target_arguments, draw_text, is_folder, open_target, target_suffix
+from genrst.console import Failures
+from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
-
-if TYPE_CHECKING:
-    from genrst.document import Document
-    from genrst.rendering.svg import Style
-
-HELP = "draw trees, or the difference of two"
+from genrst.formats.files import read_documents
+from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+from genrst.rendering.image import render_image
+from genrst.rendering.page import render_html
+from genrst.rendering.svg import Style, render_svg
 
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
 """What can be drawn."""
 
 _DIFFERENCE_SUFFIXES = (".svg", ".html")
-_FILE_WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst render`."""
-    add_file_arguments(parser)
+    add_document_arguments(parser)
+    add_target_arguments(parser)
     parser.add_argument(
         "--style",
         choices=("classic", "compact"),
@@ -51,16 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw one file, or every file of a folder; 1 if one of them could not be drawn."""
     suffix = _check(arguments)
+    failures = Failures()
+    sources = find_documents(arguments)
     predicted = _read_predicted(arguments) if arguments.against else {}
 
-    def make(documents: "list[Document]", suffix: str) -> str | bytes:
-        if len(documents) != 1:
-            raise UsageError(f"a {suffix} file holds one document, was: {len(documents)}; draw them into a folder")
+    def draw(document: Document) -> str | bytes:
         if arguments.against:
-            return _draw_difference(documents[0], _partner(documents[0], predicted, arguments), suffix, arguments)
-        return _draw(documents[0], suffix, arguments)
+            return _draw_difference(document, _partner(document, predicted, arguments), suffix, arguments)
+        return _draw(document, suffix, arguments)
 
-    return Transfer(arguments, suffix, "draw", make).run()
+    outputs = open_target(arguments.target, Format(suffix, draw), sources, failures)
+    for source, document in read_each_document(sources, "draw", failures):
+        outputs.add(source, [Result(document)])
+    outputs.finish()
+    return failures.status
 
 
 def _check(arguments: argparse.Namespace) -> str:
@@ -81,35 +83,18 @@ def _check(arguments: argparse.Namespace) -> str:
     return suffix
 
 
-def _draw(document: "Document", suffix: str, arguments: argparse.Namespace) -> str | bytes:
+def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:
     if suffix == ".txt":
-        return _draw_text(document, arguments)
+        return draw_text(document, arguments.target, arguments.width)
     if suffix == ".html":
-        from genrst.rendering.page import render_html
-
         return render_html(document, arguments.style or "compact")
     style: Style = arguments.style or "classic"
     if suffix == ".svg":
-        from genrst.rendering.svg import render_svg
-
         return render_svg(document, style)
-    from genrst.rendering.image import render_image
-
     return render_image(document, "png" if suffix == ".png" else "pdf", style)
 
 
-def _draw_text(document: "Document", arguments: argparse.Namespace) -> str:
-    from genrst.rendering.terminal import render_text
-
-    is_terminal = arguments.target == "-" and sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_terminal else _FILE_WIDTH
-    has_colour = is_terminal and not os.environ.get("NO_COLOR")
-    return render_text(document, width if arguments.width is None else arguments.width, has_colour)
-
-
-def _read_predicted(arguments: argparse.Namespace) -> "dict[str, Document]":
-    from genrst.formats.files import read_documents
-
+def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:
     documents = list(read_documents(arguments.against, roots=arguments.roots))
     by_id = {document.id: document for document in documents}
     if len(by_id) < len(documents):
@@ -117,7 +102,7 @@ def _read_predicted(arguments: argparse.Namespace) -> "dict[str, Document]":
     return by_id
 
 
-def _partner(document: "Document", predicted: "dict[str, Document]", arguments: argparse.Namespace) -> "Document":
+def _partner(document: Document, predicted: dict[str, Document], arguments: argparse.Namespace) -> Document:
     """The document of the same name; for one picture there may be just one, whatever its name."""
     if document.id in predicted:
         return predicted[document.id]
@@ -126,9 +111,7 @@ def _partner(document: "Document", predicted: "dict[str, Document]", arguments: 
     raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, was: none", arguments.against)
 
 
-def _draw_difference(document: "Document", partner: "Document", suffix: str, arguments: argparse.Namespace) -> str:
-    from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
-
+def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str:
     names = "standard input" if arguments.source == "-" else arguments.source, arguments.against
     draw = render_difference_html if suffix == ".html" else render_difference_svg
     return draw(document, partner, arguments.labels or "coarse", names)

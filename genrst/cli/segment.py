@@ -10,52 +10,50 @@ tokenised format of the DISRPT shared tasks.
 """
 
 import argparse
-from functools import partial
-from typing import TYPE_CHECKING
 
-from genrst.cli.outputs import Format, Result, format_of
-from genrst.cli.text_run import TextRun, add_run_arguments, attempt
+from genrst.cli.inputs import add_text_arguments, find_texts, read_sources
+from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, open_outputs
+from genrst.console import Failures
+from genrst.document import Document
 from genrst.errors import TreeError
+from genrst.formats.json_format import write_json
+from genrst.formats.plain import write_edus
+from genrst.rendering.measure import inert
 
-if TYPE_CHECKING:
-    from genrst.cli.inputs import Named
-    from genrst.cli.text_run import Outcomes
-    from genrst.document import Document
-    from genrst.parser.parser import Parser
-
-HELP = "split a text into EDUs"
-
-FORMATS = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
+NAMES = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
 """The names of formats by the suffixes of files."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst segment`."""
-    add_run_arguments(parser, ("edus", "json", "tok"), "edus")
+    add_text_arguments(parser)
+    add_output_arguments(parser, ("edus", "json", "tok"), "edus", "a file, or a folder with a file for each input")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Segment all texts; 1 if one of them could not be."""
-    name = arguments.format or format_of(arguments.output, FORMATS, "edus")
-    job = TextRun.of(arguments, _make_format(name))
-    from genrst.parser.parser import load
+    """Segment all texts; 1 if one of them could not be segmented."""
+    format = FORMATS[choose_format(arguments, NAMES, "edus")]
+    failures = Failures()
+    sources = find_texts(arguments.inputs)
+    outputs = open_outputs(arguments.output, format, sources, failures)
+    from genrst.parser.parser import load  # loads PyTorch
 
     parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)
-    return job.deliver(_segment(parser, job))
+    for source, items in read_sources(sources, "segmenting", failures, not is_drawing(arguments.output)):
+        results = []
+        for item in items:
+            with failures.reported(source.path):
+                if item.text is None:
+                    raise TreeError(f"{item.id}: a document must have its text to be segmented")
+                results.append(Result(parser.segment(item.text, id=item.id), inert(item.id)))
+        if results:
+            with failures.reported():
+                outputs.add(source, results)
+    outputs.finish()
+    return failures.status
 
 
-def _make_format(name: str) -> Format:
-    from genrst.formats.json_format import write_json
-    from genrst.formats.plain import write_edus
-
-    if name == "json":
-        return Format(".json", write_json, "list")
-    if name == "tok":
-        return Format(".tok", write_tok, "lines")
-    return Format(".edus", write_edus, "on screen")
-
-
-def write_tok(document: "Document") -> str:
+def write_tok(document: Document) -> str:
     """A token a line, in the ten columns of CoNLL-U; the last one says whether an EDU starts with it."""
     text = document.text or ""
     starts = {edu.start for edu in document.edus}
@@ -67,14 +65,8 @@ def write_tok(document: "Document") -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _segment(parser: "Parser", job: TextRun) -> "Outcomes":
-    for source, item in job.read("segmenting"):
-        yield source, attempt(partial(_results, parser, item))
-
-
-def _results(parser: "Parser", item: "Named") -> list[Result]:
-    from genrst.rendering.measure import inert
-
-    if item.text is None:
-        raise TreeError(f"{item.id}: a document must have its text to be segmented")
-    return [Result(inert(item.id), parser.segment(item.text, id=item.id))]
+FORMATS = {
+    "edus": Format(".edus", write_edus, "on screen"),
+    "json": Format(".json", write_json, "list"),
+    "tok": Format(".tok", write_tok, "lines"),
+}

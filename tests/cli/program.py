@@ -1,8 +1,12 @@
 """Running the program, in this process or in one of its own."""
 
 import io
+import os
+import pty
+import select
 import subprocess
 import sys
+import termios
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +45,32 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Outcome:
 def give_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     """Let standard input be these bytes."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def in_ascii(*arguments: str | Path) -> str:
+    """What the program prints where standard output takes only ASCII."""
+    with pytest.MonkeyPatch.context() as patch:
+        content = io.BytesIO()
+        patch.setattr(sys, "stdout", io.TextIOWrapper(content, "ascii"))
+        assert main(list(map(str, arguments))) == 0
+        return content.getvalue().decode()
+
+
+def on_terminal(*arguments: str | Path, streams: tuple[str, ...] = ("stdout",), columns: int = 80) -> str:
+    """What the program prints to streams that are a terminal."""
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (24, columns))
+    with pytest.MonkeyPatch.context() as patch, os.fdopen(end, "w", encoding="utf-8") as file:
+        for stream in (*streams, "__stdout__"):
+            patch.setattr(sys, stream, file)
+        patch.delenv("COLUMNS", raising=False)
+        assert main(list(map(str, arguments))) == 0
+        file.flush()
+        is_written, _, _ = select.select([terminal], [], [], 5)
+        assert is_written
+        printed = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    return printed.replace("\r\n", "\n")
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from genrst.cli.main import main
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.formats.files import format_documents, read, read_documents, write, write_documents
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Leaf, Unit
-from tests.cli.program import WARNING, call, give_input, shell
+from tests.cli.program import WARNING, call, give_input
 
 pytestmark = pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
 
@@ -67,14 +68,19 @@ def test_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkey
     assert document.tree == (None if suffix in ("edus", "txt") else TREE)
 
 
-def test_standard_input_has_no_text_beside_it(folder: Path):
+def test_standard_input_has_no_text_beside_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     write(DOCUMENT, folder / "bees.dis")
     (folder / "stdin").write_text("something else", encoding="utf-8")
     (folder / "-").mkdir()
-    to_file = "genrst convert - out --from dis --to rsd < bees.dis"
-    result = shell(f"genrst convert - - --from dis --to edus < bees.dis && {to_file}", folder)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == format_documents([DOCUMENT], ".edus")
+    give_input(monkeypatch, (folder / "bees.dis").read_bytes())
+    outcome = call(capsys, "convert", "-", "-", "--from", "dis", "--to", "edus")
+    assert (outcome.status, outcome.messages) == (0, [])
+    assert outcome.output == format_documents([DOCUMENT], ".edus")
+    give_input(monkeypatch, (folder / "bees.dis").read_bytes())
+    outcome = call(capsys, "convert", "-", "out", "--from", "dis", "--to", "rsd")
+    assert (outcome.status, outcome.messages) == (0, [])
     assert "out/stdin.rsd" in names(folder)
 
 
@@ -139,7 +145,7 @@ def test_a_folder_into_itself(folder: Path, capsys: pytest.CaptureFixture[str]):
     before = (folder / "corpus/a/bees.rs3").read_bytes()
     outcome = call(capsys, "convert", "corpus", "corpus", "--to", "rs3", "--binary")
     assert outcome.status == 2
-    assert "OUT must not overwrite a file of IN" in outcome.messages[0]
+    assert "the output must not overwrite an input" in outcome.messages[0]
     assert (folder / "corpus/a/bees.rs3").read_bytes() == before
 
 
@@ -197,7 +203,7 @@ def test_files_that_would_become_one(folder: Path, capsys: pytest.CaptureFixture
     write(replace(DOCUMENT, id="a"), folder / "corpus/b.json")
     outcome = call(capsys, "convert", "corpus", "out", "--to", "rs3")
     assert outcome.status == 2
-    assert outcome.messages == ["genrst: corpus/b.json and corpus/a.dis would both become out/a.rs3"]
+    assert outcome.messages == ["genrst: corpus/a.dis and corpus/b.json would both become out/a.rs3"]
     write_documents([replace(DOCUMENT, id="x/y"), replace(DOCUMENT, id="x_y")], folder / "two.jsonl")
     outcome = call(capsys, "convert", "two.jsonl", "out2", "--to", "rs3")
     assert outcome.messages == ["genrst: two.jsonl and two.jsonl would both become out2/x_y.rs3"]
@@ -216,12 +222,12 @@ def test_ids_that_are_no_file_names(folder: Path, capsys: pytest.CaptureFixture[
     assert (outcome.status, outcome.messages[0].split(": ")[-1]) == (1, "File name too long")
 
 
-def test_characters_that_no_encoding_has(folder: Path):
+def test_characters_that_no_encoding_has(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]):
     write(Document.from_edus("odd", ["a\ud800", "b"], Unit("x", "NN", (Leaf(0), Leaf(1)))), folder / "odd.json")
-    result = shell("genrst convert odd.json - --to edus > odd.edus; genrst convert odd.json - --to json", folder)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert (folder / "odd.edus").read_bytes() == b"a\xed\xa0\x80\nb\n"
-    assert json.loads(result.stdout)["text"] == "a\ud800 b"
+    assert main(["convert", "odd.json", "-", "--to", "edus"]) == 0
+    assert capsysbinary.readouterr() == (b"a\xed\xa0\x80\nb\n", b"")
+    assert main(["convert", "odd.json", "-", "--to", "json"]) == 0
+    assert json.loads(capsysbinary.readouterr().out)["text"] == "a\ud800 b"
 
 
 @pytest.mark.parametrize("suffix", [".rs4", ".json", ".jsonl", ".RS4"])

@@ -1,21 +1,19 @@
 """The program as a whole: help, exit statuses, one line for whatever goes wrong, pipes and closed streams."""
 
-import os
-import pty
-import select
 import subprocess
 import sys
-import termios
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from genrst.cli import info
 from genrst.cli.main import VERBS, main
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.trees.node import Leaf, Unit
 from genrst.version import VERSION
-from tests.cli.program import WARNING, call, give_input, shell
+from tests.cli.program import WARNING, call, give_input, in_ascii, on_terminal, shell
 from tests.miniatures import write_gum
 
 TREE = Unit("contrast", "NN", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
@@ -96,12 +94,16 @@ BREAKAGES = [
     ("convert moths.json out.rs3 --labels middling", 2, "argument --labels: invalid choice: 'middling'"),
     ("convert moths.json out.rs3 --roots pull", 2, "argument --roots: invalid choice: 'pull'"),
     # Files that would overwrite their source, and places where nothing can be written.
-    ("convert moths.json moths.json", 2, "moths.json: OUT must not overwrite a file of IN"),
-    ("convert moths.json twins/../moths.json --binary", 2, "twins/../moths.json: OUT must not overwrite a file of IN"),
-    ("convert moths.json . --to json", 2, "moths.json: OUT must not overwrite a file of IN"),
-    ("convert twins twins --to dis", 2, "twins/moths.dis: OUT must not overwrite a file of IN"),
-    ("convert twins twins/moths.json", 2, "a .json file holds one document, was: 2; write .jsonl or a folder"),
-    ("convert two.jsonl out.json", 2, "a .json file holds one document, was: 2; write .jsonl or a folder"),
+    ("convert moths.json moths.json", 2, "moths.json: the output must not overwrite an input"),
+    (
+        "convert moths.json twins/../moths.json --binary",
+        2,
+        "twins/../moths.json: the output must not overwrite an input",
+    ),
+    ("convert moths.json . --to json", 2, "moths.json: the output must not overwrite an input"),
+    ("convert twins twins --to dis", 2, "twins/moths.dis: the output must not overwrite an input"),
+    ("convert twins twins/moths.json", 2, "twins/moths.json: the output must not overwrite an input"),
+    ("convert two.jsonl out.json", 2, "a .json file holds one document, was: 2; a folder takes several"),
     ("convert moths.json moths.pdf/out.dis", 1, "moths.pdf/out.dis: cannot be written: "),
     ("convert moths.json moths.pdf/out --to dis", 1, "moths.pdf/out/moths.dis: cannot be written: "),
     ("convert moths.edus out.dis", 2, "moths: a document must have a tree to be written as .dis"),
@@ -184,7 +186,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[st
         assert outcome.output.startswith("usage: genrst")
         assert "--help" in outcome.output
     if arguments[0] in VERBS:
-        documentation = VERBS[arguments[0]].__doc__
+        documentation = import_module(f"genrst.cli.{arguments[0]}").__doc__
         assert documentation is not None
         assert documentation.split("\n", maxsplit=1)[0] in outcome.output
 
@@ -193,7 +195,7 @@ def test_an_interruption_is_one_line(world: Path, capsys: pytest.CaptureFixture[
     def interrupt(_arguments: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(VERBS["info"], "run", interrupt)
+    monkeypatch.setattr(info, "run", interrupt)
     outcome = call(capsys, "info", world)
     assert (outcome.status, outcome.output, outcome.messages) == (130, "", ["genrst: interrupted"])
 
@@ -252,33 +254,24 @@ def test_pipes_and_closed_streams(world: Path):
 
 def test_output_in_poor_encodings(world: Path):
     write(Document.from_edus("ü", ["ein", "Käfer"], Unit("Lösung", "NN", (Leaf(0), Leaf(1)))), world / "käfer.json")
-    result = shell("PYTHONIOENCODING=ascii genrst info käfer.json", world)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "L\\xf6sung" in result.stdout
+    assert "L\\xf6sung" in in_ascii("info", "käfer.json")
     # Files are UTF-8, wherever they go.
-    result = shell("PYTHONIOENCODING=ascii genrst convert käfer.json - --to edus", world)
-    assert (result.stdout, result.stderr) == ("ein\nKäfer\n", "")
+    assert in_ascii("convert", "käfer.json", "-", "--to", "edus") == "ein\nKäfer\n"
 
 
-def test_no_progress_bar_in_a_pipe(world: Path):
-    result = shell("genrst convert two.jsonl out --to json && genrst info out && genrst evaluate out out", world)
-    assert (result.returncode, result.stderr) == (0, "")
+@pytest.mark.usefixtures("world")
+def test_no_progress_bar_in_a_pipe(capsys: pytest.CaptureFixture[str]):
+    for command in ("convert two.jsonl out --to json", "info out", "evaluate out out"):
+        outcome = call(capsys, *command.split())
+        assert (outcome.status, outcome.messages) == (0, [])
 
 
-def test_a_progress_bar_on_a_terminal(world: Path):
-    terminal, end = pty.openpty()
-    termios.tcsetwinsize(end, (24, 80))
-    command = [sys.executable, "-m", "genrst.cli.main", "info", "moths.json"]
-    result = subprocess.run(command, cwd=world, stdout=subprocess.PIPE, stderr=end, check=False)
-    assert result.returncode == 0
-    is_written, _, _ = select.select([terminal], [], [], 5)
-    assert is_written
-    shown = os.read(terminal, 10_000).decode()
-    os.close(end)
-    os.close(terminal)
-    assert "reading:" in shown
-    assert "documents" in result.stdout.decode()
-    assert "reading:" not in result.stdout.decode()
+@pytest.mark.usefixtures("world")
+def test_a_progress_bar_on_a_terminal(capsys: pytest.CaptureFixture[str]):
+    assert "reading:" in on_terminal("info", "moths.json", streams=("stderr",))
+    output = capsys.readouterr().out
+    assert "documents" in output
+    assert "reading:" not in output
 
 
 @pytest.mark.parametrize(("library", "extra"), [("torch", "model"), ("spacy", "text"), ("pyarrow", "parquet")])
@@ -287,6 +280,6 @@ def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypa
     def fail(_arguments: object) -> int:
         raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
-    monkeypatch.setattr(VERBS["info"], "run", fail)
+    monkeypatch.setattr(info, "run", fail)
     assert main(["info", "moths.json"]) == 1
     assert capsys.readouterr().err == f"genrst: this needs {library}: pip install 'genrst[{extra}]'\n"

@@ -1,15 +1,11 @@
 """`genrst render`: every format, options, folders and pipes, and one line for whatever goes wrong."""
 
-import os
-import pty
-import subprocess
-import sys
-import termios
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from genrst.cli.main import main
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
@@ -17,7 +13,7 @@ from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg
 from genrst.rendering.terminal import render_text
 from genrst.trees.node import Leaf, Unit
-from tests.cli.program import call, give_input, shell
+from tests.cli.program import call, give_input, on_terminal
 
 EDUS = ["Though small,", "bees dance,", "hum,", "and work."]
 LIST = Unit("joint-list", "NNN", (Leaf(1), Leaf(2), Leaf(3)))
@@ -59,16 +55,12 @@ def test_every_format(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF-")])
-def test_images(folder: Path, capsys: pytest.CaptureFixture[str], suffix: str, start: bytes):
+def test_images(folder: Path, capsysbinary: pytest.CaptureFixture[bytes], suffix: str, start: bytes):
     pytest.importorskip("matplotlib")
-    assert call(capsys, "render", "bees.json", f"bees.{suffix}").status == 0
+    assert main(["render", "bees.json", f"bees.{suffix}"]) == 0
     assert (folder / f"bees.{suffix}").read_bytes().startswith(start)
-    piped = subprocess.run(
-        [sys.executable, "-m", "genrst.cli.main", "render", "bees.json", "-", "--to", suffix, "--style", "compact"],
-        capture_output=True,
-        check=True,
-    )
-    assert piped.stdout.startswith(start)
+    assert main(["render", "bees.json", "-", "--to", suffix, "--style", "compact"]) == 0
+    assert capsysbinary.readouterr().out.startswith(start)
 
 
 @pytest.mark.usefixtures("folder")
@@ -165,7 +157,7 @@ BREAKAGES = [
     ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
     ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: documents must have different ids"),
     ("render bees.json out.svg --against empty.jsonl", 1, "there must be a document 'bees' to compare with, was: none"),
-    ("render two.jsonl out.svg", 2, "a .svg file holds one document, was: 2; draw them into a folder"),
+    ("render two.jsonl out.svg", 2, "a .svg file holds one document, was: 2; a folder takes several"),
     ("render bees.json bees.json/out.svg", 1, "bees.json/out.svg: cannot be written: "),
 ]
 
@@ -188,25 +180,16 @@ def test_a_picture_never_overwrites_its_source(folder: Path, capsys: pytest.Capt
     (folder / "bees.txt").write_text("Bees dance,\nhum.\n", encoding="utf-8")
     before = contents(folder)
     outcome = call(capsys, "render", "bees.txt", "bees.txt")
-    assert (outcome.status, outcome.messages) == (2, ["genrst: bees.txt: OUT must not overwrite a file of IN"])
+    assert (outcome.status, outcome.messages) == (2, ["genrst: bees.txt: the output must not overwrite an input"])
     assert contents(folder) == before
 
 
-def on_a_terminal(folder: Path, *options: str, **environment: str) -> str:
-    """What the program prints to a terminal of 50 columns."""
-    terminal, end = pty.openpty()
-    termios.tcsetwinsize(end, (24, 50))
-    command = [sys.executable, "-m", "genrst.cli.main", "render", "bees.json", "-", "--to", "txt", *options]
-    variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
-    subprocess.run(command, cwd=folder, stdout=end, env=variables | environment, check=True)
-    os.close(end)
-    printed = os.read(terminal, 100_000).decode()
-    os.close(terminal)
-    return printed.replace("\r\n", "\n")
-
-
-def test_colours_only_on_a_terminal(folder: Path):
-    assert on_a_terminal(folder) == render_text(BEES, 50, colour=True)
-    assert on_a_terminal(folder, "--width", "60") == render_text(BEES, 60, colour=True)
-    assert on_a_terminal(folder, NO_COLOR="1") == render_text(BEES, 50)
-    assert shell("genrst render bees.json - --to txt | cat", folder).stdout == render_text(BEES)
+@pytest.mark.usefixtures("folder")
+def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    command = ["render", "bees.json", "-", "--to", "txt"]
+    assert on_terminal(*command, columns=50) == render_text(BEES, 50, colour=True)
+    assert on_terminal(*command, "--width", "60", columns=50) == render_text(BEES, 60, colour=True)
+    assert call(capsys, *command).output == render_text(BEES)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert on_terminal(*command, columns=50) == render_text(BEES, 50)

@@ -84,7 +84,7 @@ def test_several_texts_have_titles(tiny: Path, capsys: pytest.CaptureFixture[str
     assert output.startswith("# ferry\n")
     assert "\n\n# rain\n" in output
     outcome = call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "ferry.txt")
-    assert (outcome.status, outcome.messages) == (2, ["genrst: ferry.txt: --output must not overwrite an input"])
+    assert (outcome.status, outcome.messages) == (2, ["genrst: ferry.txt: the output must not overwrite an input"])
 
 
 @pytest.mark.usefixtures("folder")

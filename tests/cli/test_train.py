@@ -1,13 +1,19 @@
-"""`genrst train` on a corpus of three tiny documents, as people call it."""
+"""`genrst train` on a corpus of three tiny documents, as people call it: resumed, killed, with a pretrained encoder."""
 
+import json
+import os
 import random
 import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
+from unittest.mock import Mock
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from genrst.formats.files import write
 from genrst.model.storage import load_model
@@ -18,18 +24,16 @@ from genrst.training.run import read_log
 from genrst.training.run_config import load_config
 from genrst.training.trainer import Record
 from genrst.trees.node import relabel
-from tests.cli.workspace import Workspace, make_workspace, names, timeless
+from tests.cli.workspace import Workspace, names, timeless
+from tests.conftest import REPOSITORY
+from tests.model.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import make_document
 
 FILES = ["checkpoint.safetensors", "config.toml", "curve.svg", "log.jsonl", "model"]
 RUN = Path("runs/tiny")
 PREPARED = ["--prepared", "features.npz"]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
-    monkeypatch.chdir(tmp_path)
-    return make_workspace(tmp_path, capsys)
+ENCODER = ["--set", "model.encoder=encoder"]
+KILLER = REPOSITORY / "tests" / "cli" / "kill_training.py"
 
 
 def forbid_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,3 +201,90 @@ def test_without_matplotlib_there_is_no_picture_but_a_model(here: Workspace, mon
     assert found.status == 0
     assert found.messages[-1] == "genrst: no learning curve: pictures need matplotlib: pip install 'genrst[plot]'"
     assert names(RUN) == [name for name in FILES if name != "curve.svg"]
+
+
+def kill(*arguments: str) -> list[int]:
+    """The numbers of epochs after each kill."""
+    result = subprocess.run(
+        [sys.executable, str(KILLER), "tiny.toml", "--device", "cpu", *arguments],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    epochs: list[int] = json.loads(result.stdout)
+    return epochs
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_random_moments_is_the_run_that_was_not(here: Workspace):
+    """kill -9 four times; the folder is readable all the time, and the end is the same."""
+    options = ["--prepared", "features.npz", "--set", "training.max_epochs=80", "--set", "training.patience=80"]
+    assert here.train(*options, "--output", "whole").status == 0
+    epochs = kill(*options, "--output", "killed")
+    assert len(epochs) == 4
+    assert 0 < epochs[-1] < 80, "the run was killed on its way"
+
+    whole, killed = here.folder / "whole", here.folder / "killed"
+    assert timeless(killed) == timeless(whole)
+    assert (killed / "config.toml").read_bytes() == (whole / "config.toml").read_bytes()
+    for file in ("checkpoint.safetensors", "model/weights.safetensors"):
+        found = load_file(killed / file)
+        for name, tensor in load_file(whole / file).items():
+            assert torch.equal(tensor, found[name]), name
+
+
+@pytest.fixture
+def encoder(here: Workspace) -> Workspace:
+    """With a pretrained encoder of random weights in the folder."""
+    write_encoder(here.folder / "encoder")
+    return here
+
+
+def test_from_a_corpus_to_a_model_with_an_encoder(encoder: Workspace):
+    found = encoder.train(*ENCODER, "--set", "model.document_size=4")
+    assert found.status == 0
+    assert names(RUN / "model") == ["config.json", "encoder", "parser.json", "symbols.json", "weights.safetensors"]
+    (features,) = Path("cache").iterdir()
+    assert load_prepared(features).tokenizer == make_tokenizer().json
+    model = load_model(RUN / "model")
+    assert model.network.window_shape is not None
+    assert model.tokenizer is not None
+
+
+def test_another_machine_needs_only_the_features_and_the_weights(encoder: Workspace):
+    features = encoder.train(*ENCODER, "--prepare-only").output.strip()
+    Path("encoder/tokenizer.json").unlink()
+    assert encoder.train(*ENCODER, "--prepared", features).status == 0
+    tokenizer = load_model(RUN / "model").tokenizer
+    assert tokenizer is not None
+    assert tokenizer.json == make_tokenizer().json
+
+
+def test_every_tokenizer_has_features_of_its_own(encoder: Workspace):
+    write_encoder(Path("other"), "mpnet")
+    write_encoder(Path("same"), seed=1)
+    encoder.capsys.readouterr()
+    options: tuple[list[str], ...] = ([], ENCODER, ["--set", "model.encoder=other"], ["--set", "model.encoder=same"])
+    files = [encoder.train("--prepare-only", *option).output for option in options]
+    assert len(set(files[:3])) == 3
+    assert files[3] == files[1], "other weights, the same features"
+
+
+def test_an_encoder_that_is_not_there(encoder: Workspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=OSError("no network")))
+    features = encoder.train(*ENCODER, "--prepare-only").output.strip()
+    for options in ([], ["--prepared", features]):
+        found = encoder.train("--set", "model.encoder=nobody/nothing", *options)
+        assert found.status == 1
+        (message,) = found.messages
+        assert "was: 'nobody/nothing'; download it there (hf download nobody/nothing)" in message
+
+
+def test_features_without_pieces(encoder: Workspace):
+    found = encoder.train(*ENCODER, "--prepared", "features.npz")
+    assert found.status == 1
+    assert "must be prepared with an encoder" in found.messages[0]

@@ -17,14 +17,8 @@ from genrst.formats.files import write
 from genrst.training.data import load_prepared, save_prepared
 from genrst.trees.node import Leaf
 from tests.cli.program import call
-from tests.cli.workspace import Workspace, make_workspace, names
+from tests.cli.workspace import Workspace, names
 from tests.training.samples import prepare_samples
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
-    monkeypatch.chdir(tmp_path)
-    return make_workspace(tmp_path, capsys)
 
 
 @pytest.mark.parametrize(
