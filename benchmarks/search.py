@@ -11,19 +11,18 @@ documents at once.
 
 import argparse
 import json
-import platform
 import random
-import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.train import random_example, random_prepared
+from benchmarks.train import machine, peak_memory, random_example, random_prepared, synchronise
 from genrst.model.examples import Example
 from genrst.model.model_config import ModelConfig
 from genrst.model.schedule import IntArray
@@ -35,7 +34,7 @@ from genrst.search.literal import search_bags_literally
 from genrst.search.scorer import can_wait
 from genrst.search.word import WordOptions, search_words
 from genrst.training.data import load_prepared
-from genrst.training.subtrees import cut_edus
+from genrst.transitions.features import Syntax
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
     "bag": lambda scorer, beam: search_beams(scorer, BeamOptions(beam)),
@@ -101,12 +100,6 @@ def matrix_rate(device: torch.device) -> float:
     return 2 * 3000**3 / min(times)
 
 
-def synchronise(device: torch.device) -> None:
-    """Wait for the GPU, if there is one."""
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-
-
 def measure(model: Model, examples: Sequence[Example], search: str, beam: int, rate: float) -> dict[str, object]:
     """One search of some documents, the better of two runs."""
     device = model.network.embeddings.weight.device
@@ -127,7 +120,7 @@ def measure(model: Model, examples: Sequence[Example], search: str, beam: int, r
         "edus_per_second": n_edus / min(seconds),
         "peak_memory_mib": peak_memory(device),
     }
-    # A GPU works on every place, needed or not, and its steps are recorded: nothing to count there.
+    # A GPU works on every slot, needed or not, and its steps are recorded: nothing to count there.
     return row | count(model, examples, search, beam, rate, min(seconds)) if can_wait(device) else row
 
 
@@ -140,13 +133,6 @@ def count(
     flops = sum(needed_flops(model, example, Counter()) for example in examples)
     flops += needed_flops(model, examples[0], counting.counts) - needed_flops(model, examples[0], Counter())
     return {"gflop": flops / 1e9, "share": flops / rate / seconds, **counting.counts}
-
-
-def peak_memory(device: torch.device) -> float:
-    """Of the GPU, or of the process so far."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated() / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
 def measure_literal(model: Model, example: Example, beam: int) -> dict[str, object]:
@@ -171,7 +157,7 @@ def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
     left = n_edus
     while left:
         example = examples[len(parts) % len(examples)]
-        parts.append(cut_edus(example, 0, min(left, example.n_edus)))
+        parts.append(first_edus(example, min(left, example.n_edus)))
         left -= parts[-1].n_edus
 
     def joined(column: str) -> IntArray:
@@ -185,6 +171,28 @@ def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
         join_syntax([part.syntax for part in parts]),
         pieces=joined("pieces"),
         piece_lengths=joined("piece_lengths"),
+    )
+
+
+def first_edus(example: Example, n: int) -> Example:
+    """The first n EDUs of a document. A word whose head comes later becomes a root."""
+    syntax = example.syntax
+    n_tokens = syntax.edu_tokens[n]
+    return replace(
+        example,
+        edu_words=example.edu_words[: example.edu_lengths[:n].sum()],
+        edu_lengths=example.edu_lengths[:n],
+        token_words=example.token_words[:n_tokens],
+        syntax=Syntax(
+            [head if head < n_tokens else token for token, head in enumerate(syntax.heads[:n_tokens])],
+            syntax.deprels[:n_tokens],
+            syntax.edu_tokens[: n + 1],
+            syntax.sentences[:n],
+            syntax.paragraphs[:n],
+            syntax.kinds[:n],
+        ),
+        pieces=example.pieces[: example.piece_lengths[:n].sum()],
+        piece_lengths=example.piece_lengths[:n],
     )
 
 
@@ -206,10 +214,8 @@ def main() -> None:
     device = torch.device(arguments.device)
     model, examples = load(arguments, device)
     rate = matrix_rate(device)
-    machine = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
-    print(
-        json.dumps({"machine": machine, "threads": torch.get_num_threads(), "gflop_per_second": rate / 1e9}), flush=True
-    )
+    about = {"machine": machine(device), "threads": torch.get_num_threads(), "gflop_per_second": rate / 1e9}
+    print(json.dumps(about), flush=True)
     measure(model, [join_examples(examples, 20)], "bag", 5, rate)  # warms up
     for n_edus in arguments.edus:
         for search in arguments.searches:
