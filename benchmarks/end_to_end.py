@@ -1,4 +1,4 @@
-"""How long it takes from raw text to a tree, and what takes how long.
+"""How long it takes from raw text to a tree, in all and stage by stage.
 
     python -m benchmarks.end_to_end [--model NAME|DIR] [--text FILE] [--words 500] [--runs 3] [--random]
 
@@ -8,7 +8,6 @@ parser that is loaded already, and of each stage. `--random` measures a model of
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import tempfile
@@ -22,8 +21,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.search import peak_memory
-from benchmarks.train import random_prepared
+from benchmarks.train import machine, peak_memory, random_prepared
 from genrst.document import Document
 from genrst.model.examples import Example
 from genrst.model.model_config import ModelConfig
@@ -43,9 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model = random_model(Path(folder) / "random") if arguments.random else arguments.model
         cold = [cold_seconds(text, model) for _ in range(arguments.runs)]
-        print(
-            json.dumps(describe(text, arguments) | {"cold_seconds": median(cold)} | warm(text, model, arguments.runs))
-        )
+        seconds = {"cold_seconds": median(cold)} | warm(text, model, arguments.runs)
+    print(json.dumps(describe(text, arguments) | seconds))
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -60,7 +57,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def repeat(text: str, n_words: int) -> str:
-    """A text of so many words, in whole paragraphs but for the last."""
+    """A text of exactly n words, in whole paragraphs except for the last."""
     words = text.replace("\n\n", " \n\n ").split(" ")
     while sum(word.strip() != "" for word in words) < n_words:
         words += ["\n\n", *words]
@@ -170,7 +167,7 @@ def timed(method: Callable[..., Any], clock: Clock, name: str) -> Callable[..., 
 def describe(text: str, arguments: argparse.Namespace) -> dict[str, object]:
     """The machine and the text."""
     return {
-        "machine": platform.processor() or platform.machine(),
+        "machine": machine(torch.device("cpu")),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "model": "random weights, the paper's sizes" if arguments.random else arguments.model or "en",

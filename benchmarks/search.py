@@ -11,9 +11,7 @@ documents at once.
 
 import argparse
 import json
-import platform
 import random
-import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.train import random_example, random_prepared
+from benchmarks.train import machine, peak_memory, random_example, random_prepared, synchronise
 from genrst.model.examples import Example
 from genrst.model.model_config import ModelConfig
 from genrst.model.schedule import IntArray
@@ -102,12 +100,6 @@ def matrix_rate(device: torch.device) -> float:
     return 2 * 3000**3 / min(times)
 
 
-def synchronise(device: torch.device) -> None:
-    """Wait for the GPU, if there is one."""
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-
-
 def measure(model: Model, examples: Sequence[Example], search: str, beam: int, rate: float) -> dict[str, object]:
     """One search of some documents, the better of two runs."""
     device = model.network.embeddings.weight.device
@@ -128,7 +120,7 @@ def measure(model: Model, examples: Sequence[Example], search: str, beam: int, r
         "edus_per_second": n_edus / min(seconds),
         "peak_memory_mib": peak_memory(device),
     }
-    # A GPU works on every place, needed or not, and its steps are recorded: nothing to count there.
+    # A GPU works on every slot, needed or not, and its steps are recorded: nothing to count there.
     return row | count(model, examples, search, beam, rate, min(seconds)) if can_wait(device) else row
 
 
@@ -141,13 +133,6 @@ def count(
     flops = sum(needed_flops(model, example, Counter()) for example in examples)
     flops += needed_flops(model, examples[0], counting.counts) - needed_flops(model, examples[0], Counter())
     return {"gflop": flops / 1e9, "share": flops / rate / seconds, **counting.counts}
-
-
-def peak_memory(device: torch.device) -> float:
-    """Of the GPU, or of the process so far."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated() / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
 def measure_literal(model: Model, example: Example, beam: int) -> dict[str, object]:
@@ -231,10 +216,8 @@ def main() -> None:
     device = torch.device(arguments.device)
     model, examples = load(arguments, device)
     rate = matrix_rate(device)
-    machine = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
-    print(
-        json.dumps({"machine": machine, "threads": torch.get_num_threads(), "gflop_per_second": rate / 1e9}), flush=True
-    )
+    about = {"machine": machine(device), "threads": torch.get_num_threads(), "gflop_per_second": rate / 1e9}
+    print(json.dumps(about), flush=True)
     measure(model, [join_examples(examples, 20)], "bag", 5, rate)  # warms up
     for n_edus in arguments.edus:
         for search in arguments.searches:

@@ -3,7 +3,7 @@
     python -m benchmarks.train [--prepared FILE] [--device cuda] [--documents 16] [--precision bfloat16]
 
 Prints one JSON object. Without prepared features of a corpus it uses random documents of GUM's sizes. The reference is
-the one that the tests hold the network to; it gets one shorter document, as an epoch of it would take hours.
+the one that the tests compare the network with; it gets one short document, since an epoch of it would take hours.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepared", type=Path, help="prepared features of a corpus (genrst train --prepare-only)")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--documents", type=int, default=0, help="train on the first so many documents (0: all)")
+    parser.add_argument("--documents", type=int, default=0, help="train on the first N documents (0: all)")
     parser.add_argument("--batch-documents", type=int, default=8)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--kind", choices=("generative", "discriminative"), default="generative")
@@ -66,9 +66,8 @@ def parse_arguments() -> argparse.Namespace:
 
 def describe(arguments: argparse.Namespace, prepared: Prepared) -> dict[str, object]:
     """The machine, the settings and the data."""
-    is_gpu = torch.device(arguments.device).type == "cuda"
     return {
-        "machine": torch.cuda.get_device_name() if is_gpu else platform.processor() or platform.machine(),
+        "machine": machine(torch.device(arguments.device)),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "kind": arguments.kind,
@@ -83,11 +82,12 @@ def describe(arguments: argparse.Namespace, prepared: Prepared) -> dict[str, obj
 
 def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Namespace) -> dict[str, float]:
     """Time whole epochs of training steps, optimizer included; the best of those after the first."""
+    device = network.embeddings.weight.device
     config = TrainingConfig(batch_documents=arguments.batch_documents, precision=arguments.precision)
     trainer = Trainer(network, replace(prepared, dev=[]), config, seed=1)
     seconds = []
     for _ in range(arguments.epochs):
-        synchronise(network)
+        synchronise(device)
         started = time.perf_counter()
         losses = [trainer._train_on(lessons) for lessons in trainer._batches()]
         torch.stack(losses).sum().item()
@@ -95,31 +95,37 @@ def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Na
         trainer.progress.epoch += 1
     best = min(seconds[1:] or seconds)
     n_edus = sum(example.n_edus for example in prepared.train)
-    return {"epoch_seconds": best, "edus_per_second": n_edus / best, "peak_memory_mib": peak_memory(network)}
+    return {"epoch_seconds": best, "edus_per_second": n_edus / best, "peak_memory_mib": peak_memory(device)}
 
 
 def measure_reference(network: Network, prepared: Prepared, n_edus: int) -> float:
     """EDUs per second of the plain equations, forward and backward, on the document nearest to the wanted size."""
     example = min(prepared.train, key=lambda one: abs(one.n_edus - n_edus))
-    torch.set_default_device(network.embeddings.weight.device)
+    device = network.embeddings.weight.device
+    torch.set_default_device(device)
     started = time.perf_counter()
     actions, words = Reference(network, example).score(prepared.symbols.nucleus_is_right)
     torch.autograd.backward(-torch.stack([*actions, *words]).sum())
-    synchronise(network)
+    synchronise(device)
     seconds = time.perf_counter() - started
     torch.set_default_device("cpu")
     return example.n_edus / seconds
 
 
-def synchronise(network: Network) -> None:
+def machine(device: torch.device) -> str:
+    """The name of the GPU, or of the CPU."""
+    return torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
+
+
+def synchronise(device: torch.device) -> None:
     """Wait for the GPU, if there is one."""
-    if network.embeddings.weight.is_cuda:
+    if device.type == "cuda":
         torch.cuda.synchronize()
 
 
-def peak_memory(network: Network) -> float:
-    """Of the GPU, or of the process."""
-    if network.embeddings.weight.is_cuda:
+def peak_memory(device: torch.device) -> float:
+    """MiB of the GPU, or of the process so far."""
+    if device.type == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 

@@ -35,21 +35,36 @@ MODEL_ARROWS = (
 
 LAYERS: dict[str, Box] = {
     "trees": (1.6, 0, "trees"),
-    "corpora": (0, 1, "corpora"),
+    "root": (4.8, 0, "files at the root,\nfor every room"),
+    "formats": (0, 1, "formats"),
     "transitions": (1.6, 1, "transitions"),
-    "evaluation": (3.2, 1, "evaluation, rendering, outputs"),
-    "text": (0, 2, "text"),
-    "model": (1.6, 2, "model"),
+    "evaluation": (4.8, 1, "evaluation"),
+    "corpora": (0, 2, "corpora"),
     "search": (3.2, 2, "search"),
-    "training": (1.6, 3, "training"),
-    "parser": (0, 3, "parser"),
-    "apps": (0.8, 4, "apps"),
+    "text": (0, 3, "text"),
+    "model": (1.6, 3, "model"),
+    "rendering": (4.8, 3, "rendering, outputs"),
+    "training": (3.2, 4, "training"),
+    "segmenter": (0, 5, "segmenter"),
+    "parser": (1.6, 6, "parser"),
+    "cli": (3.2, 7, "cli, integrations"),
 }
 LAYER_ARROWS = (
-    ("trees", "corpora"), ("trees", "transitions"), ("trees", "evaluation"), ("corpora", "text"), ("corpora", "model"),
-    ("transitions", "model"), ("transitions", "search"), ("text", "parser"), ("model", "parser"), ("model", "training"),
-    ("search", "training"), ("evaluation", "training"), ("parser", "apps"), ("training", "apps"),
+    ("trees", "formats"), ("trees", "transitions"), ("trees", "evaluation"), ("formats", "corpora"),
+    ("corpora", "text"), ("corpora", "model"), ("transitions", "model"), ("transitions", "search"),
+    ("evaluation", "rendering"), ("evaluation", "training"), ("text", "training"), ("model", "training"),
+    ("search", "training"), ("text", "segmenter"), ("training", "segmenter"), ("segmenter", "parser"),
+    ("model", "parser"), ("search", "parser"), ("parser", "cli"), ("training", "cli"), ("rendering", "cli"),
 )  # fmt: skip
+
+RESULTS = {
+    "the paper's model (23 M)": 31.0,
+    "en-generative (3.3 M)": 35.4,
+    "en (30 M)": 43.3,
+    "MPNet, silver trees (119 M)": 51.6,
+    "UniRST, published (560 M)": 51.2,
+}
+"""F on GUM test by parser, with the number of its parameters, as docs/results.md has it."""
 
 
 def draw_diagram(boxes: Mapping[str, Box], arrows: Sequence[tuple[str, str]], path: Path) -> None:
@@ -104,10 +119,15 @@ def draw_relations(documents: Sequence[Document], path: Path) -> None:
     _draw_bars(names, heights, "units", path)
 
 
-def _draw_bars(names: Sequence[str], values: Sequence[int], label: str, path: Path) -> None:
+def draw_results(path: Path) -> None:
+    """F on test by parser."""
+    _draw_bars(list(RESULTS), list(RESULTS.values()), "F, GUM test, gold EDUs", path)
+
+
+def _draw_bars(names: Sequence[str], values: Sequence[float], label: str, path: Path) -> None:
     figure, axes = _figure(7, 0.9 + 0.26 * len(names))
     bars = axes.barh(range(len(names)), values, color=BLUE)
-    axes.bar_label(bars, padding=3, fontsize=8)
+    axes.bar_label(bars, list(map(str, values)), padding=3, fontsize=8)
     axes.set_yticks(range(len(names)), list(names), fontsize=8)
     axes.invert_yaxis()
     axes.set_xlabel(label)

@@ -12,6 +12,7 @@ from docs.charts import (
     draw_diagram,
     draw_importance,
     draw_relations,
+    draw_results,
 )
 from genrst.evaluation.plot import plot_systems
 from genrst.rendering.difference_picture import render_difference_svg
@@ -34,12 +35,12 @@ NARY = genrst.Document.from_edus(
 
 def main() -> None:
     """Write every picture."""
-    draw_trees()
-    draw_parsed()
-    draw_charts()
+    draw_trees(IMAGES)
+    draw_parsed(IMAGES)
+    draw_charts(IMAGES)
 
 
-def draw_trees() -> None:
+def draw_trees(folder: Path) -> None:
     """The example, as one tree and against another; a tree with three nuclei."""
     document = genrst.read(ROOT / "examples" / "ferry.rs3")
     predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
@@ -50,25 +51,26 @@ def draw_trees() -> None:
         "nary.svg": render_svg(NARY, style="classic"),
     }
     for name, picture in pictures.items():
-        (IMAGES / name).write_text(picture, encoding="utf-8")
+        (folder / name).write_text(picture, encoding="utf-8")
 
 
-def draw_parsed() -> None:
+def draw_parsed(folder: Path) -> None:
     """What the parser makes of a text."""
     document = genrst.load()(PARSED, id="pool")
-    (IMAGES / "parsed.svg").write_text(render_svg(document, style="compact"), encoding="utf-8")
+    (folder / "parsed.svg").write_text(render_svg(document, style="compact"), encoding="utf-8")
 
 
-def draw_charts() -> None:
-    """Everything that is no tree."""
+def draw_charts(folder: Path) -> None:
+    """Diagrams and bar charts."""
     document = genrst.read(ROOT / "examples" / "ferry.rs3")
     predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
-    draw_diagram(MODEL, MODEL_ARROWS, IMAGES / "model.svg")
-    draw_diagram(LAYERS, LAYER_ARROWS, IMAGES / "layers.svg")
-    draw_cells(IMAGES / "cells.svg")
-    draw_importance(document, IMAGES / "importance.svg")
-    draw_relations([document], IMAGES / "relations.svg")
-    plot_systems({"ferry": genrst.evaluate([document], [predicted])}, IMAGES / "scores.svg")
+    draw_diagram(MODEL, MODEL_ARROWS, folder / "model.svg")
+    draw_diagram(LAYERS, LAYER_ARROWS, folder / "layers.svg")
+    draw_cells(folder / "cells.svg")
+    draw_importance(document, folder / "importance.svg")
+    draw_relations([document], folder / "relations.svg")
+    draw_results(folder / "results.svg")
+    plot_systems({"ferry": genrst.evaluate([document], [predicted])}, folder / "scores.svg")
 
 
 if __name__ == "__main__":

@@ -1,31 +1,39 @@
-"""What all commands of the experiments share: how they begin, what they print, and how an error ends them."""
+"""What the commands of all experiments share: their arguments, errors of one line, and rows that name their origin."""
 
 import argparse
 import json
-import math
+import os
+import platform
+import re
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.environment import ROOT, Environment
-from genrst.errors import GenrstError, UsageError
+import torch
+
+from genrst.errors import ConfigError, GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.io import write_atomically
 from genrst.model.device import choose_device
-from genrst.parser.packages import ParserConfig
+from genrst.parser.packages import ParserConfig, read_members
 from genrst.training.dev import parseval_f1
+from genrst.training.run import CONFIG, MODEL
+from genrst.training.run_config import load_config
+
+CONFIGS = Path(__file__).parents[1] / "configs"
 
 
 def start_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser of arguments whose help is the description of a module, as it is."""
+    """An argument parser that shows the docstring of a module as its help, line breaks included."""
     return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def run_command(
     parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], object], words: Sequence[str] | None = None
 ) -> None:
-    """Run a command with the arguments given, or with those of the program; an error of ours is one line."""
+    """Run a command with these arguments, or with those of the program; one of our errors ends it with one line."""
     arguments = parser.parse_args(words)
     try:
         run(arguments)
@@ -34,7 +42,7 @@ def run_command(
 
 
 def add_search_arguments(parser: argparse.ArgumentParser, word_weights: Sequence[float]) -> None:
-    """The arguments of commands that train and search; `word_weights` are those if none is given."""
+    """The arguments of commands that train and search, with the default weights of words."""
     help = "of words against structure, in generative models"
     parser.add_argument("--word-weights", type=float, nargs="+", default=word_weights, help=help)
     parser.add_argument("--device", default="auto")
@@ -43,63 +51,89 @@ def add_search_arguments(parser: argparse.ArgumentParser, word_weights: Sequence
     parser.add_argument("--at-once", type=count, default=8000, help=help)
 
 
+def check_search_arguments(arguments: argparse.Namespace) -> None:
+    """Raise an error for arguments that no search can work with, before anything is trained."""
+    choose_device(arguments.device)
+    for weight in arguments.word_weights:
+        ParserConfig(word_weight=weight)
+
+
 def check_once(arguments: argparse.Namespace, *names: str) -> None:
-    """Raise an error if a value of one of these arguments was given twice."""
+    """Raise an error if one of these arguments has a value twice."""
     for name in names:
         values = getattr(arguments, name)
         if len(set(values)) < len(values):
             raise UsageError(f"--{name.replace('_', '-')}: each must be given once, was: {values}")
 
 
-def check_search_arguments(arguments: argparse.Namespace) -> None:
-    """Raise an error for what is wrong with searches, before anything is trained."""
-    choose_device(arguments.device)
-    for weight in arguments.word_weights:
-        ParserConfig(word_weight=weight)
-
-
 def count(word: str) -> int:
-    """An argument that is a number from 1 on."""
+    """An argument that is a whole number from 1 on."""
     if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 1 on, was: {word!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, was: {word!r}")
     return int(word)
 
 
-def positive(word: str) -> float:
-    """An argument that is a number over 0."""
+def share(word: str) -> float:
+    """An argument that is a number over 0 and at most 1."""
     try:
         number = float(word)
     except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number over 0, was: {word!r}")
+        number = 0.0
+    if not 0 < number <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number over 0 and at most 1, was: {word!r}")
     return number
 
 
-def share(word: str) -> float:
-    """An argument that is a number over 0, and 1 at most."""
-    if positive(word) > 1:
-        raise argparse.ArgumentTypeError(f"must be 1 at most, was: {word!r}")
-    return float(word)
-
-
 def find_config(name: str) -> Path:
-    """A configuration by its file, or by its name in our folder."""
-    return Path(name) if name.endswith(".toml") else ROOT / "configs" / f"{name}.toml"
+    """A configuration, by its file or by its name in `configs/`."""
+    return Path(name) if name.endswith(".toml") else CONFIGS / f"{name}.toml"
 
 
-def keep_settings(arguments: argparse.Namespace, names: Sequence[str], path: Path) -> None:
-    """Write arguments that all results depend on; raise an error if an earlier start had others."""
-    settings = json.loads(json.dumps({name: getattr(arguments, name) for name in names}, default=str))
-    earlier = json.loads(path.read_bytes()) if path.is_file() else settings
-    if other := [name for name in names if earlier.get(name) != settings[name]]:
-        raise UsageError(f"{path.parent} holds a run of other settings ({', '.join(other)}): --output starts another")
-    write_atomically(path, json.dumps(settings, indent=1) + "\n")
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The code and the machine behind a result."""
+
+    commit: str | None
+    """Of this repository, with `-dirty` if files have changed since; None where there is no git."""
+    hardware: str
+    torch: str
+
+
+def read_environment(device: torch.device) -> Environment:
+    """The environment of this process."""
+    hardware = f"{os.cpu_count()} CPU cores ({platform.processor() or platform.machine()})"
+    if device.type == "cuda":
+        hardware = f"{torch.cuda.get_device_name(device)}, {hardware}"
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        described = subprocess.run(command, cwd=CONFIGS, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return Environment(None, hardware, torch.__version__)
+    return Environment(described.stdout.strip(), hardware, torch.__version__)
+
+
+def read_seeds(folder: Path) -> list[int | None]:
+    """The seed of a model, or those of the models in an ensemble; None where no run tells."""
+    return [_seed(model) for model, _ in read_members(folder)]
+
+
+def _seed(folder: Path) -> int | None:
+    """A run with several seeds has a folder for each, `seed-1`; a run with one seed names it in its configuration."""
+    run = folder.parent
+    if named := re.fullmatch(r"seed-(-?\d+)", run.name):
+        return int(named[1])
+    if folder.name != MODEL or not (run / CONFIG).is_file():
+        return None
+    try:
+        seeds = load_config(run / CONFIG).training.seeds
+    except ConfigError:
+        return None  # written by another version of this package
+    return seeds[0] if len(seeds) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Results as lines of JSON, each with the code and the machine behind it, and with what is the same in all."""
+    """Results as lines of JSON; each also has what all have in common, and the environment."""
 
     environment: Environment
     common: dict[str, Any] = field(default_factory=dict)
@@ -111,7 +145,7 @@ class Rows:
         print(self.lines[-1], end="", flush=True)
 
     def write(self, path: Path | None) -> None:
-        """Write all rows into a file, if one is given."""
+        """Write all rows to a file, if one is given."""
         if path is not None:
             write_atomically(path, "".join(self.lines))
 

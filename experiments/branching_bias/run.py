@@ -24,7 +24,7 @@ from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.results import Found
 from genrst.search.uniform import UninformedScorer
 from genrst.search.word import WordOptions, search_words
-from genrst.transitions.actions import GEN, Reduce
+from genrst.transitions.actions import GEN, GENERATE, Reduce
 from genrst.transitions.oracle import tree_of
 from genrst.trees.measures import left_branching
 from genrst.trees.node import Tree
@@ -59,7 +59,7 @@ def choose_tree(found: Found, rng: random.Random) -> Tree:
     """One of the best trees, at random if several are equally good."""
     best = max(parse.logp for parse in found.parses)
     chosen = rng.choice([parse for parse in found.parses if parse.logp > best - 1e-9])
-    return tree_of(GEN if action == 0 else Reduce("unit", "NN") for action in chosen.actions)
+    return tree_of(GEN if action == GENERATE else Reduce("unit", "NN") for action in chosen.actions)
 
 
 Row = dict[str, Any]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.command import (
+    CONFIGS,
     add_search_arguments,
     check_once,
     check_search_arguments,
@@ -22,19 +23,15 @@ from experiments.command import (
     run_command,
     start_parser,
 )
-from experiments.environment import ROOT
-from experiments.paper_tables.data import load_dev, load_features, load_test
-from experiments.paper_tables.report import Report
-from experiments.paper_tables.schedule import Schedule
-from experiments.paper_tables.scores import choose_best
-from experiments.paper_tables.searches import KINDS, Search, list_searches
-from experiments.paper_tables.tables import PAPER_BEAMS
-from experiments.paper_tables.train import Member
-from experiments.paper_tables.workers import start_workers
+from experiments.data import load_dev, load_features, load_test
+from experiments.jobs import Schedule, start_workers
+from experiments.paper_tables.report import PAPER_BEAMS, Report
+from experiments.paper_tables.scores import choose_best, make_systems
+from experiments.runs import KINDS, Search, SeedRun, list_searches
 from genrst.errors import UsageError
 from genrst.training.run_config import RunConfig, load_config
 
-CONFIGS = {"generative": "paper.toml", "discriminative": "paper-discriminative.toml"}
+MODELS = {"generative": "paper.toml", "discriminative": "paper-discriminative.toml"}
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -52,10 +49,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", metavar="DIR", type=Path, required=True)
     parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of Table 4; test needs --data")
     parser.add_argument("--documents", metavar="N", type=count, help="search only the first N of a split")
-    parser.add_argument("--models", nargs="+", choices=list(CONFIGS), default=list(CONFIGS))
-    for model, name in CONFIGS.items():
-        path = ROOT / "configs" / name
-        parser.add_argument(f"--{model}", metavar="CONFIG.toml", type=Path, default=path, help=f"default: {name}")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    for model, name in MODELS.items():
+        help = f"default: {name}"
+        parser.add_argument(f"--{model}", metavar="CONFIG.toml", type=Path, default=CONFIGS / name, help=help)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="in both of them")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
@@ -69,19 +66,19 @@ def run(arguments: argparse.Namespace) -> None:
     """Train, search, and write the tables."""
     started = time.perf_counter()
     _check(arguments)
-    members = _members(arguments)
-    prepared = load_features([member.config for member in members], arguments.prepared, arguments.cache)
+    runs = _runs(arguments)
+    prepared = load_features([run.config for run in runs], arguments.prepared, arguments.cache)
     dev = load_dev(prepared).first(arguments.documents)
     with start_workers(arguments.jobs) as workers:
         schedule = Schedule(workers, arguments.device, arguments.at_once)
-        on_dev = schedule.search(schedule.train(members, prepared), _searches(arguments), dev)
+        on_dev = make_systems(schedule.search(schedule.train(runs, prepared), _searches(arguments), dev), dev)
         final = choose_best(on_dev, by_kind=True)
         if arguments.split == "test":
-            test = load_test(members[0].config.data, prepared).first(arguments.documents)
+            test = load_test(runs[0].config.data, prepared).first(arguments.documents)
             chosen = {model: [one.search for one in final if one.model == model] for model in arguments.models}
-            final = schedule.search(members, chosen, test)
+            final = make_systems(schedule.search(runs, chosen, test), test)
     corpus = arguments.corpus or prepared.notes.get("inventory", "a corpus")
-    notes: dict[str, Any] = {"settings": vars(arguments), "models": [member.summary() for member in members]}
+    notes: dict[str, Any] = {"settings": vars(arguments), "models": [run.summary() for run in runs]}
     notes["seconds_of_last_start"] = time.perf_counter() - started
     Report(corpus, on_dev, final).write(arguments.output, notes)
 
@@ -96,16 +93,16 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--searches: the {model} model needs one of {', '.join(KINDS[model])}")
 
 
-def _members(arguments: argparse.Namespace) -> list[Member]:
+def _runs(arguments: argparse.Namespace) -> list[SeedRun]:
     """Every seed of every model."""
-    members = [
-        Member(model, seed, _config(model, arguments), arguments.output / model / f"seed-{seed}")
+    runs = [
+        SeedRun(model, seed, _config(model, arguments), arguments.output / model / f"seed-{seed}")
         for model in arguments.models
         for seed in arguments.seeds
     ]
-    for member in members:
-        member.check_settings()
-    return members
+    for run in runs:
+        run.check_settings()
+    return runs
 
 
 def _config(model: str, arguments: argparse.Namespace) -> RunConfig:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, stdev
 
-from experiments.paper_tables.data import Split
-from experiments.paper_tables.searches import Result, Search
+from experiments.data import Split
+from experiments.runs import Result, Search
 from genrst.evaluation.counts import Counts, micro
 from genrst.evaluation.parseval import ASPECTS, LEVELS
 from genrst.evaluation.report import Evaluation
 from genrst.evaluation.significance import approximate_randomisation, paired_bootstrap
 
 TOLERANCE = 1e-3
-"""Log-probabilities of a tree differ by so much between a search and the training code, by rounding."""
+"""By rounding, a search and the training code give the same tree log-probabilities that differ by up to this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class System:
 
 
 def make_systems(results: Iterable[Result], split: Split) -> list[System]:
-    """The results of all seeds together, in the order in which models and searches come first."""
+    """Group results by model and search, in the order in which these first appear."""
     groups: dict[tuple[str, Search], list[Result]] = {}
     for result in results:
         groups.setdefault((result.model, result.search), []).append(result)
@@ -155,15 +155,15 @@ def compare(first: System, second: System) -> Comparison:
     """Test the difference of two systems, for all seeds joined and seed by seed."""
     pairs = list(zip(first.evaluations, second.evaluations, strict=True))
     seeds = [result.seed for result in first.results]
-    joined = {aspect: difference_of(first.evaluations, second.evaluations, aspect) for aspect in ASPECTS}
+    joined = {aspect: _difference(first.evaluations, second.evaluations, aspect) for aspect in ASPECTS}
     by_seed = {
-        seed: {aspect: difference_of([one], [other], aspect) for aspect in ASPECTS}
+        seed: {aspect: _difference([one], [other], aspect) for aspect in ASPECTS}
         for seed, (one, other) in zip(seeds, pairs, strict=True)
     }
     return Comparison(first, second, joined, by_seed)
 
 
-def difference_of(first: Sequence[Evaluation], second: Sequence[Evaluation], aspect: str) -> Difference:
+def _difference(first: Sequence[Evaluation], second: Sequence[Evaluation], aspect: str) -> Difference:
     """Paired bootstrap and approximate randomisation over documents, on micro F1.
 
     A document's counts are those of all seeds together: its trees under several seeds are alike, so they are no

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from experiments.command import Rows, count, run_command, start_parser
-from experiments.environment import read_environment, read_seeds
+from experiments.command import Rows, count, read_environment, read_seeds, run_command, start_parser
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.evaluation.counts import Counts, count_matches, micro

@@ -1,4 +1,4 @@
-"""Put a trained parser, and a trained segmenter, into a folder with few bits a number: what the package ships.
+"""Pack a trained parser, and a trained segmenter, into a folder with few bits a number, as the package ships it.
 
     python -m experiments.shipped_model.pack runs/student/model genrst/models/en --segmenter runs/segmenter/model \
         --name en --words 12000
@@ -36,7 +36,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--word-weight", type=float, default=0.5)
     parser.add_argument("--precision", choices=get_args(Precision), default="int8")
-    parser.add_argument("--words", type=int, help="keep only so many words, the most frequent")
+    parser.add_argument("--words", type=int, help="keep only this many words, the most frequent")
     run_command(parser, run, words)
 
 

@@ -5,7 +5,7 @@
 
 Several teachers of the same labels choose every action together, with equal weights. They may have other symbols and
 another tokenizer than the prepared features. Training and dev documents stay as they are. Prints the teachers' scores
-on dev, and how far they agree with the silver trees there were. With `--agreement` each of them also parses every
+on dev, and how far they agree with the earlier silver trees. With `--agreement` each of them also parses every
 document alone, and only those on whose trees they agree most are kept.
 """
 
@@ -16,8 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from experiments.command import Rows, count, run_command, scores_of, share, start_parser
-from experiments.environment import read_environment, read_seeds
+from experiments.command import Rows, count, read_environment, read_seeds, run_command, scores_of, share, start_parser
 from experiments.silver_trees.teachers import Teachers, choose_agreed, load_teachers, measure_agreement
 from genrst.errors import UsageError
 from genrst.model.device import choose_device
@@ -28,7 +27,7 @@ from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
 
 LABELLING = "labelling"
-"""Under this name the notes of the file written, and all rows, have the settings."""
+"""The name of the settings in the notes of the file written, and in all rows."""
 SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "agreement", "shard", "beam", "word_weight")
 
 
@@ -43,7 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help="folders or names of models")
     parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--documents", type=count, default=2400, help="how many silver ones are taken, at random")
+    parser.add_argument("--documents", type=count, default=2400, help="how many silver documents are taken, at random")
     parser.add_argument("--seed", type=int, default=1, help="which ones are taken")
     parser.add_argument("--min-edus", type=count, default=10, help="shorter silver documents are left out")
     parser.add_argument("--max-edus", type=count, default=250, help="longer silver documents are left out")
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     check(arguments)
     device = choose_device(arguments.device)
     settings = {name: getattr(arguments, name) for name in SETTINGS}
-    rows = Rows(read_environment(device), {LABELLING: settings, "seeds": _seeds(arguments.teacher)})
+    rows = Rows(read_environment(device), {LABELLING: settings, "seeds": read_all_seeds(arguments.teacher)})
     prepared = load_prepared(arguments.prepared)
     symbols = prepared.symbols
     sizes = range(arguments.min_edus, arguments.max_edus + 1)
@@ -99,12 +98,13 @@ def check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--agreement needs two teachers or more, was: {len(teachers)}")
 
 
-def _seeds(names: Sequence[str]) -> list[int | None]:
+def read_all_seeds(names: Sequence[str]) -> list[int | None]:
+    """The seeds of models, by name or folder."""
     return [seed for name in names for seed in read_seeds(find_model(name))]
 
 
 def choose(silver: Sequence[Example], sizes: range, n_documents: int, seed: int) -> list[Example]:
-    """A random sample of the documents that have so many EDUs; all of them if there are no more."""
+    """A random sample of the documents whose size is in the range; all of them if there are no more."""
     fitting = [example for example in silver if example.n_edus in sizes]
     if not fitting:
         bounds = f"{sizes.start} to {sizes.stop - 1}"

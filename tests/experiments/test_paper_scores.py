@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.environment import Environment
-from experiments.paper_tables.data import Split
+from experiments.command import Environment
+from experiments.data import Split
 from experiments.paper_tables.scores import Spread, System, choose_best, compare, count_errors, make_systems
-from experiments.paper_tables.searches import FoundTree, Logp, Result, Search, list_searches
+from experiments.runs import FoundTree, Logp, Result, Search, list_searches
 from genrst.document import Document, Span
 from genrst.evaluation.report import evaluate
 from genrst.model.examples import prepare

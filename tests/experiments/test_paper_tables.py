@@ -16,16 +16,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from experiments.paper_tables import schedule, workers
+from experiments import jobs
 from experiments.paper_tables.run import main
-from experiments.paper_tables.searches import Search, run_search
-from experiments.paper_tables.train import Member
+from experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
 from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses, parseval_f1
 from genrst.training.run import CHECKPOINT
 from genrst.trees.node import Leaf
 from tests.conftest import REPOSITORY
+from tests.experiments.errors import ends_in_one_line
 from tests.training.samples import make_document, prepare_samples, unit
 
 torch.set_num_threads(1)
@@ -126,12 +126,12 @@ def test_nothing_is_computed_twice(finished: Path, tmp_path: Path, features: Pat
     lost.unlink()
     done: list[str] = []
 
-    def search(member: Member, search: Search, *more: Any) -> None:
-        done.append(f"{member.model} {member.seed} {search.name}")
-        run_search(member, search, *more)
+    def search(seed_run: SeedRun, search: Search, *more: Any) -> None:
+        done.append(f"{seed_run.model} {seed_run.seed} {search.name}")
+        run_search(seed_run, search, *more)
 
-    monkeypatch.setattr(schedule, "run_search", search)
-    monkeypatch.setattr(schedule, "train", lambda *task: pytest.fail("everything is trained"))
+    monkeypatch.setattr(jobs, "run_search", search)
+    monkeypatch.setattr(jobs, "train", lambda *task: pytest.fail("everything is trained"))
     main(words(output, "--prepared", str(features)))
     assert done == ["generative 2 word-3-weight-1"]
     assert json.loads(lost.read_bytes())["trees"] == before["trees"]
@@ -170,15 +170,13 @@ def test_a_model_that_was_put_there_is_taken_as_it_is(finished: Path, tmp_path: 
         (["--split", "test"], "--split test needs --data"),
         (["--searches", "bag"], "the discriminative model needs one of action, greedy"),
         (["--seeds", "1", "1"], "--seeds: each must be given once"),
-        (["--beams", "0"], "must be a number from 1 on, was: '0'"),
+        (["--beams", "0"], "must be a whole number from 1 on, was: '0'"),
     ],
 )
 def test_errors_are_one_line(
     more: list[str], message: str, finished: Path, features: Path, capsys: pytest.CaptureFixture[str]
 ):
-    with pytest.raises(SystemExit):
-        main(words(finished, "--prepared", str(features), *more))
-    assert message in capsys.readouterr().err.splitlines()[-1]
+    ends_in_one_line(lambda: main(words(finished, "--prepared", str(features), *more)), message, capsys)
 
 
 def test_models_share_their_features(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -241,13 +239,13 @@ def test_jobs_side_by_side_find_the_same(finished: Path, tmp_path: Path, feature
 
 
 def test_a_task_that_fails_is_an_error():
-    with pytest.raises(ZeroDivisionError), workers.start_workers(1) as here:
+    with pytest.raises(ZeroDivisionError), jobs.start_workers(1) as here:
         here.submit(divmod, 1, 0)
 
 
 WAITING = """
 import os, sys, time
-from experiments.paper_tables.workers import start_workers
+from experiments.jobs import start_workers
 if __name__ == "__main__":
     with start_workers(2) as executor:
         print(executor.submit(os.getpid).result(), flush=True)

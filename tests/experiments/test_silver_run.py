@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from experiments.paper_tables import schedule
-from experiments.silver_trees import label, recipe
+from experiments import jobs
+from experiments.silver_trees import label
+from experiments.silver_trees import run as silver_run
 from experiments.silver_trees.run import main
 from genrst.formats.files import write
 from genrst.training.data import load_prepared, save_prepared
@@ -86,7 +87,7 @@ def test_nothing_is_computed_twice(
     finished: Path, features: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     before = (finished / "results.jsonl").read_text()
-    for module, name in ((schedule, "train"), (schedule, "run_search"), (label, "run")):
+    for module, name in ((jobs, "train"), (jobs, "run_search"), (label, "run")):
         monkeypatch.setattr(module, name, lambda *task: pytest.fail("everything is there"))
     main(words(finished, *features, "--teachers", "1", "2", "--agreement", "0.67", "--word-weights", "0.5", "1"))
     assert (finished / "results.jsonl").read_text() == before
@@ -95,8 +96,8 @@ def test_nothing_is_computed_twice(
 
 def test_other_settings_need_another_folder(finished: Path, features: list[str], capsys: pytest.CaptureFixture[str]):
     for more, message in [
-        (["--teachers", "1", "2", "--agreement", "0.5"], "holds a run of other settings (agreement): --output starts"),
-        (["--student-set", "training.clip=1"], "seed-1 holds a run of other settings: --output starts another"),
+        (["--teachers", "1", "2", "--agreement", "0.5"], "holds a run of other settings (agreement): choose another"),
+        (["--student-set", "training.clip=1"], "seed-1 holds a run of other settings: choose another --output"),
     ]:
         with pytest.raises(SystemExit):
             main(words(finished, *features, *more))
@@ -119,7 +120,7 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     students, teachers = (load_prepared(Path(files[name])) for name in ("students", "teachers"))
     assert (len(students.silver), len(students.train), len(teachers.silver)) == (3, 3, 0)
     assert students.symbols == teachers.symbols, "a word that is seen twice is seen four times with silver documents"
-    monkeypatch.setattr(recipe, "prepare_data", lambda *data: pytest.fail("they are there"))
+    monkeypatch.setattr(silver_run, "prepare_data", lambda *data: pytest.fail("they are there"))
     main(words(tmp_path / "run", *options))
     assert capsys.readouterr().out == printed
 
@@ -131,9 +132,12 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         (["--data", "GUM"], "--data and --silver are both needed, or else --prepared"),
         (["--prepared", "A", "--data", "GUM"], "--prepared must be the features of students and of teachers"),
         (["--prepared", "A", "B", "C"], "--prepared must be the features of students and of teachers"),
-        (["--prepared", "A", "--teachers", "1", "1"], "--teachers: each seed must be given once, was: [1, 1]"),
+        (["--prepared", "A", "--teachers", "1", "1"], "--teachers: each must be given once, was: [1, 1]"),
         (["--prepared", "A", "--agreement", "0.5"], "--agreement needs two teachers or more, was: 1"),
-        (["--prepared", "A", "--agreement", "2"], "argument --agreement: must be 1 at most, was: '2'"),
+        (
+            ["--prepared", "A", "--agreement", "2"],
+            "must be a number over 0 and at most 1, was: '2'",
+        ),
         (["--prepared", "A", "--students", "paper", "paper"], "--students: each must be given once, was: paper paper"),
         (["--prepared", "A", "--students", "nothing"], "nothing.toml: No such file or directory"),
         (["--prepared", "A", "--set", "model.nothing=1"], "nothing"),
@@ -156,9 +160,9 @@ def test_free_texts_alone():
     vars(arguments).update(free=True, changes=[], teacher_changes=[], student_changes=[], teachers=[1, 2])
     vars(arguments).update(teacher_config="mpnet-discriminative", students=["minilm", "small"], output=Path("nowhere"))
     vars(arguments).update(data=Path("GUM"), silver=Path("AMALGUM"))
-    made = recipe.make_recipe(arguments)
+    made = silver_run.make_recipe(arguments)
     for member in (*made.teachers, *made.students):
-        assert member.config.data.genres == recipe.FREE_GENRES
+        assert member.config.data.genres == silver_run.FREE_GENRES
         assert member.config.data.path == "GUM"
     assert [(one.config.training.max_epochs, one.config.data.min_count) for one in made.teachers] == [(18, 2)] * 2
     assert [(one.config.training.max_epochs, one.config.data.min_count) for one in made.students] == [(12, 4)] * 2
@@ -170,7 +174,6 @@ WITHOUT_SPACY = """
 import sys
 sys.modules["spacy"] = None
 from experiments.silver_trees import join, label, run
-from experiments.combination import run
 """
 
 

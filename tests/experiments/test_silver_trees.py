@@ -1,4 +1,4 @@
-"""Silver trees by teachers that number words, relations, word pieces and actions in another way."""
+"""Silver trees by teachers that number words, relations, word pieces and actions in another way, and translation."""
 
 import json
 import random
@@ -9,19 +9,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from experiments.combination.minimum_risk import units_of
 from experiments.silver_trees import join, label
 from experiments.silver_trees.label import choose
-from experiments.silver_trees.teachers import choose_agreed
-from experiments.translation import make_translation
+from experiments.silver_trees.teachers import choose_agreed, make_translation
 from genrst.errors import UsageError
 from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import prepare
+from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.model.symbols import Symbols
@@ -30,15 +30,84 @@ from genrst.search.ensemble import Ensemble
 from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
-from genrst.transitions.actions import ActionSet
-from genrst.vocabulary import SPECIALS, Vocabulary
-from tests.experiments.test_translation import spell
+from genrst.transitions.actions import GENERATE, ActionSet, Reduce
+from genrst.transitions.features import Syntax
+from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
+from tests.experiments.errors import ends_in_one_line
 from tests.model.random_examples import random_actions, random_example
 from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder
 from tests.test_storage import trained as trained
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 torch.set_num_threads(1)
+
+
+def spell(*pieces: str) -> PieceTokenizer:
+    tokenizer = Tokenizer(models.WordPiece({piece: n for n, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return PieceTokenizer(tokenizer.to_str())
+
+
+def make_symbols(words: list[str], deprels: list[str], *labels: str) -> Symbols:
+    actions = ActionSet(tuple(Reduce(*label.split()) for label in labels))
+    return Symbols(Vocabulary((*SPECIALS, *words)), Vocabulary((NONE, UNK, *deprels)), actions)
+
+
+OURS = make_symbols(["sea", "<pad>", "fog", "boat"], ["obj", "nsubj"], "cause NS", "joint NN", "cause SN")
+THEIRS = make_symbols(["boat", "sea"], ["det", "nsubj", "obj"], "cause SN", "cause NS")
+EXAMPLE = Example(
+    "by hand",
+    edu_words=np.array([4, 6, 2, 5, 7]),
+    edu_lengths=np.array([2, 3]),
+    token_words=np.array([7, 6, 4, 2, 4]),
+    syntax=Syntax([0, 0, 0, 0, 0], [2, 3, 1, 0, 2], [0, 2, 5], [0, 0], [0, 0]),
+    actions=(0, 0, 2),
+    pieces=np.array([0, 1, 3, 4]),
+    piece_lengths=np.array([2, 2]),
+)
+
+
+def by_hand(labels: Symbols = THEIRS, *, has_pieces: bool = True) -> tuple[Prepared, Model]:
+    tokenizers = spell("a", "[UNK]", "never", "##b", "c"), spell("[UNK]", "c", "a", "b")
+    prepared = Prepared(OURS, [], [EXAMPLE], None, {}, tokenizer=tokenizers[0].json if has_pieces else None)
+    return prepared, Model(make_network(SMALL, labels), labels, tokenizers[1])
+
+
+def test_a_document_by_hand():
+    translation = make_translation(*by_hand())
+    found = translation.to_model(EXAMPLE)
+    # sea fog <unk> <pad>-the-word boat; <pad>, the word, and fog are unknown to the model.
+    assert found.edu_words.tolist() == [5, 2, 2, 2, 4]
+    assert found.token_words.tolist() == [4, 2, 5, 2, 5]
+    # obj nsubj <unk> <none> obj
+    assert found.syntax.deprels == [4, 3, 1, 0, 4]
+    # a [UNK] ##b c
+    assert found.pieces.tolist() == [2, 0, 0, 1]
+    for name in ("edu_lengths", "piece_lengths"):
+        assert getattr(found, name).tolist() == getattr(EXAMPLE, name).tolist()
+    assert replace(found.syntax, deprels=EXAMPLE.syntax.deprels) == EXAMPLE.syntax
+    # GEN GEN RE(cause, SN) GEN RE(cause, NS)
+    assert translation.from_model([0, 0, 1, 0, 2]) == (0, 0, 3, 0, 1)
+
+
+def test_special_symbols_are_themselves():
+    translation = make_translation(*by_hand())
+    assert translation.words[: len(SPECIALS)].tolist() == [0, 1, 2, 3]
+    assert translation.deprels[:2].tolist() == [0, 1]
+
+
+def test_a_model_without_an_encoder_needs_no_pieces():
+    prepared, model = by_hand()
+    for features in (prepared, replace(prepared, tokenizer=None)):
+        assert make_translation(features, replace(model, tokenizer=None)).to_model(EXAMPLE).pieces is EXAMPLE.pieces
+
+
+def test_what_does_not_fit():
+    with pytest.raises(UsageError, match="must be prepared with an encoder, for a model has one"):
+        make_translation(*by_hand(has_pieces=False))
+    with pytest.raises(UsageError, match=r"must be among those of the features, was: RE\(mode, NS\)"):
+        make_translation(*by_hand(make_symbols([], [], "cause NS", "mode NS")))
 
 
 def test_the_sample():
@@ -162,19 +231,33 @@ def teachers(tmp_path: Path) -> list[Path]:
 def test_teachers_choose_together(beam: int, teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     found, rows = run_label(tmp_path, capsys, teachers, "--beam", str(beam))
     prepared = load_prepared(tmp_path / "features.npz")
-    models = list(map(load_model, teachers))
-    translations = [make_translation(prepared, model) for model in models]
+    loaded = list(map(load_model, teachers))
+    translations = [make_translation(prepared, model) for model in loaded]
     silver = {example.id: example for example in prepared.silver}
     for example in found.silver:
         scorers = [
             NetworkScorer(model.network, [translation.to_model(silver[example.id])], model.symbols.nucleus_is_right)
-            for model, translation in zip(models, translations, strict=True)
+            for model, translation in zip(loaded, translations, strict=True)
         ]
         together = Ensemble(scorers, [1, 1, 1])
         options = BeamOptions(beam, word_weight=0.5)
         (best,) = search_greedily(together) if beam == 1 else (search_beams(together, options)[0].parses[0],)
         assert example.actions == translations[0].from_model(best.actions)
     assert all(row["seeds"] == [1, 2, 3] and row["hardware"] and row["torch"] for row in rows)
+
+
+def units_of(actions: Sequence[int]) -> set[tuple[int, int, int]]:
+    """The first EDU, the EDU after the last one, and the label of every unit."""
+    starts: list[int] = []
+    units, n_read = set(), 0
+    for action in actions:
+        if action == GENERATE:
+            starts.append(n_read)
+            n_read += 1
+        else:
+            starts.pop()
+            units.add((starts[-1], n_read, action))
+    return units
 
 
 def test_documents_on_which_teachers_agree(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -241,11 +324,11 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--documents", "0"], "argument --documents: must be a number from 1 on, was: '0'"),
+        (["--documents", "0"], "argument --documents: must be a whole number from 1 on, was: '0'"),
         (["--shard", "3/2"], "argument --shard: must be I/N, with I from 1 to N, was: '3/2'"),
         (["--shard", "1"], "argument --shard: must be I/N, with I from 1 to N, was: '1'"),
-        (["--agreement", "1.5"], "argument --agreement: must be 1 at most, was: '1.5'"),
-        (["--agreement", "nan"], "argument --agreement: must be a number over 0, was: 'nan'"),
+        (["--agreement", "1.5"], "argument --agreement: must be a number over 0 and at most 1, was: '1.5'"),
+        (["--agreement", "nan"], "argument --agreement: must be a number over 0 and at most 1, was: 'nan'"),
         (["--agreement", "0.5"], "--agreement needs two teachers or more, was: 1"),
         (["--teacher", "one", "one"], "--teacher: each must be given once, was: one one"),
         (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, was: 4"),
@@ -265,8 +348,6 @@ def test_errors_are_one_line(
     capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as end:
-        label.main(["--teacher", str(teachers[0]), "--prepared", "features.npz", "--output", "labelled.npz", *option])
-    assert end.value.code in (1, 2)
-    assert message in capsys.readouterr().err.splitlines()[-1]
+    words = ["--teacher", str(teachers[0]), "--prepared", "features.npz", "--output", "labelled.npz"]
+    ends_in_one_line(lambda: label.main([*words, *option]), message, capsys)
     assert not Path("labelled.npz").exists()

@@ -1,8 +1,7 @@
-"""The documents that models are trained and compared on, as numbers: from a corpus, or from a file of features."""
+"""Prepared documents that models are trained on and compared on: from a corpus, or from a file of features."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genrst.corpora.corpus import load_corpus
@@ -17,7 +16,7 @@ from genrst.training.dev import evaluate_parses
 from genrst.training.run_config import DataConfig, RunConfig
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Tree
-from genrst.trees.relations import Inventory, load_inventory
+from genrst.trees.relations import load_inventory
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,10 @@ class Split:
     name: str
     examples: Sequence[Example]
     symbols: Symbols
-    """Those of the models; labels that only gold trees of this split have come after all others."""
+    """Those of the models; labels that only gold trees of this split have come last."""
 
     def first(self, n: int | None) -> "Split":
-        """The first documents alone, under another name; all if no number is given."""
+        """The first n documents, under another name, or all if n is None."""
         return self if n is None else Split(f"{self.name}-first-{n}", self.examples[:n], self.symbols)
 
     @property
@@ -38,13 +37,13 @@ class Split:
         """The names of the documents."""
         return tuple(example.id for example in self.examples)
 
-    def evaluate(self, computations: Sequence[Sequence[int]]) -> Evaluation:
-        """The trees of some computations against the gold ones, also level by level."""
-        return evaluate_parses(self.examples, computations, self.symbols)
+    def evaluate(self, derivations: Sequence[Sequence[int]]) -> Evaluation:
+        """Compare trees, given as their actions, with the gold ones; also level by level."""
+        return evaluate_parses(self.examples, derivations, self.symbols)
 
 
 def load_features(configs: Sequence[RunConfig], file: Path | None, cache: Path) -> Prepared:
-    """The features of train and dev that all models share: those of a file, or of the corpus."""
+    """The features of train and dev that all models share: from a file, or from the corpus."""
     if file is not None:
         return load_prepared(file)
     data, encoder = shared_source(configs)
@@ -52,7 +51,7 @@ def load_features(configs: Sequence[RunConfig], file: Path | None, cache: Path) 
 
 
 def shared_source(configs: Sequence[RunConfig]) -> tuple[DataConfig, str | None]:
-    """The data and the encoder of models that share features; one without an encoder does not look at word pieces."""
+    """The data and the encoder of models that share features; models without an encoder ignore word pieces."""
     encoders = {config.model.encoder for config in configs} - {None}
     if len({config.data for config in configs}) > 1 or len(encoders) > 1:
         raise UsageError("all models must have the same data and encoder, for they share features")
@@ -65,36 +64,19 @@ def load_dev(prepared: Prepared) -> Split:
 
 
 def load_test(config: DataConfig, prepared: Prepared) -> Split:
-    """The test documents of the corpus, as numbers of the symbols that the models know."""
-    inventory = load_inventory(prepared.notes["inventory"])
+    """The test documents of the corpus, prepared with the symbols that the models know."""
     documents = list(load_corpus(config.path, config.corpus, "test", version=config.gum_version))
+    inventory = load_inventory(prepared.notes["inventory"])
+    trees = [prepare_tree(_gold_tree(document), inventory) for document in documents]
+    known = prepared.symbols.actions.labels
+    unseen = [label for label in ActionSet.from_trees(trees).labels if label not in known]
+    symbols = replace(prepared.symbols, actions=ActionSet((*known, *unseen)))
     tokenizer = None if prepared.tokenizer is None else PieceTokenizer(prepared.tokenizer)
-    annotated = annotate_as_configured(documents, config)
-    return make_split("test", annotated, prepared.symbols, inventory, config.lowercase, tokenizer)
+    pairs = zip(annotate_as_configured(documents, config), trees, strict=True)
+    return Split("test", [prepare(one, symbols, tree, config.lowercase, tokenizer) for one, tree in pairs], symbols)
 
 
-def make_split(
-    name: str,
-    documents: Sequence[Document],
-    symbols: Symbols,
-    inventory: Inventory,
-    lowercase: bool = False,
-    tokenizer: PieceTokenizer | None = None,
-) -> Split:
-    """Annotated documents with trees as numbers of symbols that models know."""
-    trees = [prepare_tree(_tree(document), inventory) for document in documents]
-    symbols = _with_labels(symbols, trees)
-    pairs = zip(documents, trees, strict=True)
-    return Split(name, [prepare(document, symbols, tree, lowercase, tokenizer) for document, tree in pairs], symbols)
-
-
-def _tree(document: Document) -> Tree:
+def _gold_tree(document: Document) -> Tree:
     if document.tree is None:
         raise TreeError(f"{document.id}: a document must have a tree to evaluate on")
     return document.tree
-
-
-def _with_labels(symbols: Symbols, trees: Sequence[Tree]) -> Symbols:
-    known = symbols.actions.labels
-    unseen = [label for label in ActionSet.from_trees(trees).labels if label not in known]
-    return dataclasses.replace(symbols, actions=ActionSet((*known, *unseen)))
