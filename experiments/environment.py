@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from genrst.errors import ConfigError
-from genrst.parser.packages import read_members
+from genrst.parser.packages import read_models
 from genrst.training.run import CONFIG, MODEL
 from genrst.training.run_config import load_config
 
@@ -45,7 +45,7 @@ def _commit() -> str | None:
 
 def read_seeds(folder: Path) -> list[int | None]:
     """The seed of a model, or those of the members of an ensemble; None where no run says it."""
-    return [_seed(member) for member, _ in read_members(folder)]
+    return [_seed(member) for member, _ in read_models(folder)]
 
 
 def _seed(folder: Path) -> int | None:

@@ -7,16 +7,17 @@ import torch
 
 from genrst.errors import UsageError
 from genrst.model.examples import Example
-from genrst.parser.ensemble import Member, check_labels, load_members
 from genrst.parser.packages import EncoderPrecision, ParserConfig, find_model, is_ensemble, read_parser_config
-from genrst.parser.search import TreeSearch
+from genrst.parser.search import TreeSearch, WeightedModel, check_labels, load_models
 from genrst.search.results import Found
 
 MAX_STACK = 40
 """The bound on the stacks of bag-level search; the others need none to be fast."""
 
 
-def load_together(names: Sequence[str], device: torch.device, precision: EncoderPrecision = "auto") -> list[Member]:
+def load_together(
+    names: Sequence[str], device: torch.device, precision: EncoderPrecision = "auto"
+) -> list[WeightedModel]:
     """Models, by name or folder, that can choose together: they must have the same labels.
 
     `precision` is that of pretrained encoders.
@@ -26,17 +27,17 @@ def load_together(names: Sequence[str], device: torch.device, precision: Encoder
     return members
 
 
-def _load(name: str, device: torch.device, precision: EncoderPrecision) -> Member:
+def _load(name: str, device: torch.device, precision: EncoderPrecision) -> WeightedModel:
     folder = find_model(name)
     if is_ensemble(folder):
         raise UsageError(f"{name}: a model must have weights of its own, was: an ensemble")
     config = replace(read_parser_config(folder), encoder_precision=precision)
-    (member,) = load_members(folder, config, device)
+    (member,) = load_models(folder, config, device)
     return member
 
 
 def find_trees(
-    members: Sequence[Member], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
+    members: Sequence[WeightedModel], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
 ) -> list[Found]:
     """What a search finds in each document, up to `at_once` side by side; every member has examples of its own.
 

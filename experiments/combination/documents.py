@@ -11,7 +11,7 @@ from experiments.translation import make_translation
 from genrst.document import Document
 from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
-from genrst.parser.ensemble import Member
+from genrst.parser.search import WeightedModel
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.training.data import load_prepared
@@ -39,7 +39,7 @@ class Documents:
         return tuple(self.actions[list(actions)].tolist())
 
 
-def read_corpus(gold: Sequence[Document], pipeline: str | None, members: Sequence[Member]) -> Documents:
+def read_corpus(gold: Sequence[Document], pipeline: str | None, members: Sequence[WeightedModel]) -> Documents:
     """Documents with gold EDUs, tokens and sentences; the rest is spaCy's."""
     trees = [document.tree for document in gold if document.tree is not None]
     inventory = detect_inventory(unit.relation for tree in trees for unit in units(tree))
@@ -49,7 +49,7 @@ def read_corpus(gold: Sequence[Document], pipeline: str | None, members: Sequenc
     return Documents(make_split("gold", annotated, symbols, inventory), read, np.arange(len(symbols.actions)))
 
 
-def read_prepared(file: Path, n_documents: int | None, members: Sequence[Member]) -> Documents:
+def read_prepared(file: Path, n_documents: int | None, members: Sequence[WeightedModel]) -> Documents:
     """The first dev documents of prepared features, or all; models may number symbols in another way."""
     prepared = load_prepared(file)
     split = load_dev(prepared).first(n_documents)

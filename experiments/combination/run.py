@@ -27,8 +27,8 @@ from experiments.search import find_trees, load_together
 from genrst.corpora.corpus import load_corpus
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.model.device import choose_device
-from genrst.parser.ensemble import Member
 from genrst.parser.packages import ParserConfig, find_model, read_parser_config
+from genrst.parser.search import WeightedModel
 from genrst.search.results import Parse
 
 
@@ -108,7 +108,7 @@ def _settings(arguments: argparse.Namespace) -> Iterator[Setting]:
         yield Setting(weights, ParserConfig(beam=beam, word_weight=word_weight))
 
 
-def _read(arguments: argparse.Namespace, members: Sequence[Member]) -> Documents:
+def _read(arguments: argparse.Namespace, members: Sequence[WeightedModel]) -> Documents:
     if arguments.prepared is not None:
         return read_prepared(arguments.prepared, arguments.documents, members)
     gold = list(load_corpus(arguments.corpus, split=arguments.split, version=arguments.version))[: arguments.documents]
@@ -118,7 +118,7 @@ def _read(arguments: argparse.Namespace, members: Sequence[Member]) -> Documents
 
 
 def _score(
-    setting: Setting, members: Sequence[Member], documents: Documents, arguments: argparse.Namespace
+    setting: Setting, members: Sequence[WeightedModel], documents: Documents, arguments: argparse.Namespace
 ) -> Iterator[dict[str, object]]:
     """The rows of a setting: the best trees, then those of other choices."""
     started = perf_counter()
@@ -139,7 +139,7 @@ def _score(
         yield {**about, "choice": "oracle", **scores_of(evaluate([_oracle(one, gold.actions) for one, gold in pairs]))}
 
 
-def search(setting: Setting, members: Sequence[Member], documents: Documents, at_once: int) -> list[list[Parse]]:
+def search(setting: Setting, members: Sequence[WeightedModel], documents: Documents, at_once: int) -> list[list[Parse]]:
     """The best computations of each document, the best first, in numbers of the split; models of weight 0 stay out."""
     triples = zip(members, setting.weights, documents.read, strict=True)
     asked = [(replace(member, weight=weight), own) for member, weight, own in triples if weight]

@@ -26,9 +26,9 @@ from genrst.model.device import choose_device
 from genrst.model.examples import Example, follow
 from genrst.model.model_config import ModelConfig
 from genrst.model.storage import Model, load_model
-from genrst.parser.ensemble import Member as ParserMember
 from genrst.parser.packages import ParserConfig
 from genrst.parser.packages import Search as Kind
+from genrst.parser.search import WeightedModel
 from genrst.search.results import Found
 
 KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}
@@ -149,7 +149,7 @@ def find_trees(model: Model, search: Search, examples: Sequence[Example], at_onc
     config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
     # A document has a beam for every size of the stack, or one.
     n_beams = MAX_STACK if search.kind == "bag" else 1
-    return find_side_by_side([ParserMember(model)], [examples], config, max(1, at_once // (search.beam * n_beams)))
+    return find_side_by_side([WeightedModel(model)], [examples], config, max(1, at_once // (search.beam * n_beams)))
 
 
 @torch.inference_mode()

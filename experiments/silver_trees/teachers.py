@@ -11,8 +11,8 @@ from experiments.search import find_trees, load_together
 from experiments.translation import Translation, make_translation
 from genrst.model.examples import Example
 from genrst.model.symbols import Symbols
-from genrst.parser.ensemble import Member
 from genrst.parser.packages import ParserConfig
+from genrst.parser.search import WeightedModel
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_parses
 
@@ -21,7 +21,7 @@ from genrst.training.dev import evaluate_parses
 class Teachers:
     """One or more parsers of equal weight, which read documents that were prepared for others."""
 
-    members: Sequence[Member]
+    members: Sequence[WeightedModel]
     translations: Sequence[Translation]
     config: ParserConfig
     at_once: int

@@ -15,8 +15,8 @@ from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, make_network, save_model
 from genrst.model.symbols import make_symbols
-from genrst.parser.ensemble import Member, load_members
 from genrst.parser.packages import ParserConfig, find_segmenter
+from genrst.parser.search import WeightedModel, load_models
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
 from genrst.transitions.actions import ActionSet
@@ -54,18 +54,18 @@ def both(folder: Path) -> Parser:
 
 
 def test_trees_are_those_of_the_ensemble(both: Parser):
-    assert [member.weight for member in both.search.members] == [2.0, 0.5]
+    assert [one.weight for one in both.search.models] == [2.0, 0.5]
     document = both.segment(TEXT)
     scorers = [
-        NetworkScorer(member.model.network, [member.prepare(document)], member.model.symbols.nucleus_is_right)
-        for member in both.search.members
+        NetworkScorer(one.model.network, [one.prepare(document)], one.model.symbols.nucleus_is_right)
+        for one in both.search.models
     ]
     (found,) = search_beams(Ensemble(scorers, [2.0, 0.5]), BeamOptions(4, word_weight=0.5))
-    actions = both.search.members[0].model.symbols.actions
+    actions = both.search.models[0].model.symbols.actions
     assert both(TEXT).tree == tree_of(actions[action] for action in found.parses[0].actions)
 
 
-def test_members_agree_with_neither_alone(folder: Path, both: Parser):
+def test_an_ensemble_agrees_with_neither_model_alone(folder: Path, both: Parser):
     """Or nothing here would show that both are asked."""
     alone = [
         load(folder.parent / name, search="bag", beam=4).parse_edus(EDUS * 3).tree for name in ("encoded", "static")
@@ -91,7 +91,7 @@ def test_a_weighted_sum_is_no_log_probability(folder: Path, search: Any):
 
 def test_settings_are_those_of_the_ensemble_but_texts_are_read_as_in_training(both: Parser):
     assert repr(both) == "<Parser 'both': bag search, beam 4>"
-    assert [member.lowercase for member in both.search.members] == [False, True]
+    assert [one.lowercase for one in both.search.models] == [False, True]
 
 
 def test_the_segmenter_is_its_own_or_that_of_the_first_member_with_one(folder: Path, both: Parser, tmp_path: Path):
@@ -129,9 +129,9 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
     write_parser(tmp_path / "models" / "en", has_segmenter=False, lowercase=True)
     monkeypatch.chdir(write_ensemble(tmp_path / "both", {"en": 1}).parent)
-    assert [member.lowercase for member in load("both").search.members] == [True]
+    assert [one.lowercase for one in load("both").search.models] == [True]
     write_parser(tmp_path / "both" / "en", has_segmenter=False)
-    assert [member.lowercase for member in load("both").search.members] == [False]
+    assert [one.lowercase for one in load("both").search.models] == [False]
     write_ensemble(tmp_path / "models" / "pair", {"../en": 1})
     assert load("pair").config.name == "both", "ensembles have names, too"
     write_ensemble(tmp_path / "both", {"models/en": 1})
@@ -140,22 +140,28 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 MEMBER_ERRORS: list[tuple[object, str]] = [
-    ({"members": []}, "members: an ensemble must have a member or more, was: none"),
-    ({}, "members: an ensemble must have a member or more, was: none"),
+    ({"members": []}, "members: an ensemble must have at least one member, was: none"),
+    ({}, "members: an ensemble must have at least one member, was: none"),
     ({"members": 3}, "members: the value must be a list, was: 3"),
     ({"members": ["tiny"]}, "members[0]: the value must be a table, was: 'tiny'"),
     ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
     ({"members": [{"model": 3}]}, "members[0].model: the value must be of type str, was: 3"),
-    ({"members": [{"model": "nowhere"}]}, "a member must be a folder or a model that is installed, was: 'nowhere'"),
-    ({"members": [{"model": "n" * 5000}]}, "a member must be a folder or a model that is installed, was: 'nnn"),
-    ({"members": [{"model": "a\0b"}]}, "a member must be a folder or a model that is installed, was: 'a\\x00b'"),
-    ({"members": [{"model": "parser.json"}]}, "a member must be a folder or a model that is installed, was: 'parser"),
+    ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, was: 'nowhere'"),
+    ({"members": [{"model": "n" * 5000}]}, "a member must be a folder or an installed model, was: 'nnn"),
+    ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, was: 'a\\x00b'"),
+    ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, was: 'parser"),
     ({"members": [{"model": "m", "weight": "1"}]}, "members[0].weight: the value must be of type float, was: '1'"),
     ({"members": [{"model": "m", "weight": True}]}, "members[0].weight: the value must be of type float, was: True"),
-    ({"members": [{"model": "m", "weight": 0}]}, "the weight of a member must be a number over 0, was: 0.0 ('m')"),
-    ({"members": [{"model": "m", "weight": -1}]}, "the weight of a member must be a number over 0, was: -1.0 ('m')"),
-    ({"members": [{"model": "m", "weight": float("nan")}]}, "the weight of a member must be a number over 0, was: nan"),
-    ({"members": [{"model": "m", "weight": float("inf")}]}, "the weight of a member must be a number over 0, was: inf"),
+    ({"members": [{"model": "m", "weight": 0}]}, "a member's weight must be a number above 0, was: 0.0 ('m')"),
+    ({"members": [{"model": "m", "weight": -1}]}, "a member's weight must be a number above 0, was: -1.0 ('m')"),
+    (
+        {"members": [{"model": "m", "weight": float("nan")}]},
+        "a member's weight must be a number above 0, was: nan",
+    ),
+    (
+        {"members": [{"model": "m", "weight": float("inf")}]},
+        "a member's weight must be a number above 0, was: inf",
+    ),
     ({"members": [{"model": "m", "weight": 10**400}]}, "int too large to convert to float"),
     ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is an ensemble"),
     ({"members": [{}]}, "a member must have weights of its own, was: '', which is an ensemble"),
@@ -203,9 +209,9 @@ def test_labels_that_differ(tmp_path: Path, tiny: Path):
     assert str(error.value) == expected
 
 
-def encoder_of(member: Member) -> tuple[torch.dtype, torch.dtype, float]:
+def encoder_of(weighted: WeightedModel) -> tuple[torch.dtype, torch.dtype, float]:
     """The precision of the encoder, that of the rest, and the overlap of windows."""
-    network = member.model.network
+    network = weighted.model.network
     assert isinstance(network.edu_encoder, PretrainedEncoder)
     dtypes = {parameter.dtype for parameter in network.edu_encoder.encoder.parameters()}
     others = {parameter.dtype for name, parameter in network.named_parameters() if ".encoder." not in name}
@@ -218,28 +224,28 @@ def encoder_of(member: Member) -> tuple[torch.dtype, torch.dtype, float]:
 def test_precision_and_overlap_of_encoders(
     folder: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, is_native: bool
 ):
-    monkeypatch.setattr("genrst.parser.ensemble.computes_bfloat16", lambda device: is_native)
+    monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: is_native)
     config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-    (member,) = load_members(folder.parent / "encoded", config, torch.device("cpu"))
+    (weighted,) = load_models(folder.parent / "encoded", config, torch.device("cpu"))
     is_half = precision == "bfloat16" or (precision == "auto" and is_native)
-    assert encoder_of(member) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
+    assert encoder_of(weighted) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
 
 
 def test_without_a_pretrained_encoder_there_is_nothing_to_change(tiny: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.ensemble.computes_bfloat16", lambda device: True)
+    monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: True)
     for precision in ("auto", "bfloat16"):
         config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-        (member,) = load_members(tiny, config, torch.device("cpu"))
-        assert {parameter.dtype for parameter in member.model.network.parameters()} == {torch.float32}
+        (weighted,) = load_models(tiny, config, torch.device("cpu"))
+        assert {parameter.dtype for parameter in weighted.model.network.parameters()} == {torch.float32}
 
 
-def test_encoders_of_members_are_set_by_them_or_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.ensemble.computes_bfloat16", lambda device: True)
+def test_encoders_of_an_ensemble_are_set_one_by_one_or_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: True)
     write_encoded(tmp_path / "one", encoder_precision="float32", encoder_overlap=0.125)
     write_encoded(tmp_path / "two")
     ensemble = write_ensemble(tmp_path, {"one": 1, "two": 1})
     of_their_own, for_all = (
-        [encoder_of(member) for member in load_members(ensemble, config, torch.device("cpu"))]
+        [encoder_of(one) for one in load_models(ensemble, config, torch.device("cpu"))]
         for config in (ParserConfig(), ParserConfig(encoder_precision="bfloat16", encoder_overlap=0.0))
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]

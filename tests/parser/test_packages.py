@@ -8,11 +8,11 @@ import pytest
 
 from genrst import Parser, load
 from genrst.errors import CorpusNotFoundError, UsageError
-from tests.parser.samples import TEXT, write_ensemble, write_parser
+from tests.parser.samples import TEXT, load_like, write_ensemble, write_parser
 
 
 def make_ensemble(folder: Path) -> Parser:
-    """Two members with the same name, and a folder inside one that is none of the model's."""
+    """Two models with the same name, and a folder inside one that is none of the model's."""
     write_parser(folder / "a" / "model", has_segmenter=False)
     write_parser(folder / "b" / "model", kind="discriminative", lowercase=True)
     (folder / "b" / "model" / "old").mkdir()
@@ -38,7 +38,7 @@ def test_an_ensemble_needs_no_other_folder(tmp_path: Path):
     (tmp_path / "copy").rename(tmp_path / "moved")
     saved = load(tmp_path / "moved")
     assert (saved.config, saved.kbest(TEXT, 2)) == (parser.config, expected)
-    assert [member.lowercase for member in saved.search.members] == [False, True]
+    assert [model.lowercase for model in saved.search.models] == [False, True]
     names = sorted(path.name for path in (tmp_path / "moved").iterdir())
     assert names == ["1-model", "2-model", "README.md", "ensemble.json", "parser.json"]
     assert not (tmp_path / "moved" / "2-model" / "old").exists()
@@ -85,4 +85,4 @@ def test_a_target_that_cannot_be(tmp_path: Path, parser: Parser):
 
 def test_models_in_memory_have_no_files(parser: Parser, tmp_path: Path):
     with pytest.raises(UsageError, match="must be loaded from a folder to be saved"):
-        Parser(parser.search.members, parser.config).save(tmp_path / "copy")
+        load_like(parser).save(tmp_path / "copy")

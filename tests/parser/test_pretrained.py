@@ -11,7 +11,7 @@ import genrst
 from genrst.model.storage import Model, make_network, save_model
 from genrst.parser.parser import Parser
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer
-from tests.parser.samples import PIPELINE, TEXT, check
+from tests.parser.samples import PIPELINE, TEXT, check, load_like
 from tests.parser.samples import make_model as make_static_model
 from tests.training.samples import SMALL
 
@@ -52,7 +52,7 @@ def test_one_edu_of_any_kind(parser: Parser, edu: str):
 def test_the_text_of_an_edu_matters_beyond_its_words(parser: Parser):
     """Words the vocabulary does not have are not alike to the encoder."""
     examples = [
-        parser.search.members[0].prepare(parser.parse_edus([edu, "and nobody was hurt."]))
+        parser.search.models[0].prepare(parser.parse_edus([edu, "and nobody was hurt."]))
         for edu in ("Xylo zebu", "Quux zyzzy")
     ]
     assert examples[0].edu_words.tolist() == examples[1].edu_words.tolist()
@@ -61,9 +61,7 @@ def test_the_text_of_an_edu_matters_beyond_its_words(parser: Parser):
 
 @pytest.mark.slow
 def test_long_documents(parser: Parser):
-    document = Parser(parser.search.members, replace(parser.config, search="greedy")).parse_edus(
-        ["the ferry stopped", "because of a storm."] * 1000
-    )
+    document = load_like(parser, search="greedy").parse_edus(["the ferry stopped", "because of a storm."] * 1000)
     assert document.tree is not None
     assert document.tree.stop == 2000
 

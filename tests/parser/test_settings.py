@@ -47,7 +47,7 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ('{"beam": 0}', "beam: the value must be 1 or more, was: 0"),
         ('{"beam": "ten"}', "beam: the value must be of type int, was: 'ten'"),
         ('{"search": "deep"}', "search: the value must be one of 'bag', 'word', 'action', 'greedy', was: 'deep'"),
-        ('{"word_weight": -1}', "word_weight: the value must be a number from 0 on, was: -1.0"),
+        ('{"word_weight": -1}', "word_weight: the value must be a number of 0 or more, was: -1.0"),
         ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
         ('{"encoder_overlap": NaN}', "encoder_overlap: the value must be 0 or more and less than 1, was: nan"),
         (
@@ -55,7 +55,7 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "encoder_precision: the value must be one of 'auto', 'float32', 'bfloat16', ",
         ),
         (f'{{"word_weight": {10**400}}}', "int too large to convert to float"),
-        ('{"word_weight": NaN}', "word_weight: the value must be a number from 0 on, was: nan"),
+        ('{"word_weight": NaN}', "word_weight: the value must be a number of 0 or more, was: nan"),
         ("[]", "a configuration: the value must be a table, was: []"),
         ("{", "a file of the model is damaged: "),
     ],
@@ -99,7 +99,7 @@ def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_pytorch_that_is_not_there(tiny: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "genrst.parser.ensemble", None)
+    monkeypatch.setitem(sys.modules, "genrst.parser.search", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
         load(tiny)
 

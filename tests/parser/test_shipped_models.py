@@ -3,7 +3,7 @@
 import pytest
 
 import genrst
-from genrst.parser.packages import CARD, MODELS, describe_model, installed_models
+from genrst.parser.packages import MODELS, describe_model, installed_models
 
 TEXT = "The bridge is closed because the river has risen. Drivers should take the ferry, which runs all night."
 
@@ -26,7 +26,7 @@ def test_a_shipped_model_parses_raw_text(name):
     is_generative = facts["config"]["kind"] == "generative"
     assert document.log_probability is not None
     assert document.log_probability < (-50 if is_generative else 0), "words are generated, too, or not"
-    assert facts["card"].startswith(f"# {name}\n"), CARD
+    assert facts["card"].startswith(f"# {name}\n")
 
 
 def test_the_encoder_makes_no_trouble_of_its_own(capfd):
