@@ -18,7 +18,6 @@ from spacy.tokens import Doc
 from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
-from genrst.parser.stages import Failure
 from genrst.text.layout import paragraphs
 from genrst.text.speakers import with_speakers
 
@@ -77,10 +76,10 @@ class RstComponent:
         wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
         documents = [from_spacy(doc) for doc in wanted]
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
-            if isinstance(outcome, Failure):
-                warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
-            else:
+            if isinstance(outcome, Document):
                 doc.user_data[USER_DATA] = write_json(outcome)
+            else:
+                warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
 
     def _settle(self) -> None:
         """In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever."""

@@ -65,7 +65,7 @@ class ParserConfig:
         if self.beam < 1:
             raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
         if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
-            raise ConfigError(f"word_weight: the value must be a number of 0 or more, was: {self.word_weight}")
+            raise ConfigError(f"word_weight: the value must be finite and 0 or more, was: {self.word_weight}")
         if not 0 <= (self.encoder_overlap or 0) < 1:
             raise ConfigError(
                 f"encoder_overlap: the value must be 0 or more and less than 1, was: {self.encoder_overlap}"

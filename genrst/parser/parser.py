@@ -12,7 +12,7 @@ loaded, spaCy when the first text is annotated.
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,21 +87,17 @@ def _calm_threads() -> None:
         os.environ["GOMP_SPINCOUNT"] = "1000"
 
 
+@dataclass(eq=False, repr=False)
 class Parser:
     """Makes trees of texts; see `load`."""
 
-    def __init__(
-        self,
-        search: "TreeSearch",
-        config: ParserConfig,
-        segmenter: "Segmenter | None" = None,
-        folder: Path | None = None,
-    ) -> None:
-        self.search = search
-        self.config = config
-        self.segmenter = segmenter
-        self.folder = folder
-        self._warned: set[str] = set()
+    search: "TreeSearch"
+    config: ParserConfig
+    segmenter: "Segmenter | None" = None
+    """Without one, rules find EDUs."""
+    folder: Path | None = None
+    """Where it was loaded from."""
+    _warned: set[str] = field(default_factory=set, init=False)
 
     def __repr__(self) -> str:
         return f"<Parser {self.config.name!r}: {self.config.search} search, beam {self.config.beam}>"
@@ -147,11 +143,12 @@ class Parser:
 
     def _stream(self, items: Iterator[tuple[Item, str]], batch_size: int) -> Iterator[Outcome]:
         while batch := list(islice(items, batch_size)):
-            yield from _best(self._parse(batch))
+            yield from [one if isinstance(one, Failure) else one[0] for one in self._parse(batch)]
 
     def parse_annotated(self, documents: Sequence[Document]) -> list[Outcome]:
         """Parse documents with tokens, heads, sentences and entities, for example by spaCy, whose EDUs are unknown."""
-        return list(_best(through(through(documents, self._segment), self.search)))
+        found = through(through(documents, self._segment), self.search)
+        return [one if isinstance(one, Failure) else one[0] for one in found]
 
     def _parse(self, items: Sequence[tuple[Item, str]], n: int = 1) -> list[list[Document] | Failure]:
         if n < 1 or (n > 1 and self.config.search == "greedy"):
@@ -166,10 +163,11 @@ class Parser:
         return [next(segmented) if raw else outcome for outcome, raw in zip(annotated, is_raw, strict=True)]
 
     def _annotate(self, documents: list[Document]) -> list[Document]:
+        annotated = annotate_texts(documents, self.config.pipeline)
         for document in documents:
             if not looks_english(document.text or ""):
                 self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
-        return annotate_texts(documents, self.config.pipeline)
+        return annotated
 
     def _segment(self, documents: list[Document]) -> list[Document]:
         if self.segmenter is None:
@@ -180,7 +178,3 @@ class Parser:
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(ParserWarning(message), stacklevel=2)
-
-
-def _best(outcomes: Iterable[list[Document] | Failure]) -> Iterator[Outcome]:
-    return (outcome if isinstance(outcome, Failure) else outcome[0] for outcome in outcomes)

@@ -76,6 +76,11 @@ class TreeSearch:
         self.models = models
         self.config = config
         self.max_stack = max_stack
+        # A weighted sum of log-probabilities is none, and words without a weight are not scored at all.
+        self._is_single = len(models) == 1 and models[0].weight == 1
+        scores_words = config.search != "greedy" and config.word_weight > 0
+        is_complete = scores_words or models[0].model.network.config.kind == "discriminative"
+        self._gives_logp = self._is_single and is_complete
         # Wrong options are an error before the first document.
         self._options(config.beam)
 
@@ -115,7 +120,7 @@ class TreeSearch:
             NetworkScorer(one.model.network, own, one.model.symbols.nucleus_is_right)
             for one, own in zip(self.models, examples, strict=True)
         ]
-        scorer = scorers[0] if self._is_one() else Ensemble(scorers, [one.weight for one in self.models])
+        scorer = scorers[0] if self._is_single else Ensemble(scorers, [one.weight for one in self.models])
         if isinstance(options, WordOptions):
             return search_words(scorer, options)
         return search_beams(scorer, options)
@@ -132,21 +137,12 @@ class TreeSearch:
         actions = self.models[0].model.symbols.actions
         return replace(
             document,
+            log_probability=parse.logp if self._gives_logp else None,
             tree=tree_of(actions[action] for action in parse.actions),
-            log_probability=parse.logp if self._is_one() and self._scores_words() else None,
             model=self.config.name,
             signals=(),
             secondary_edges=(),
         )
-
-    def _is_one(self) -> bool:
-        """Whether scores are log-probabilities: a weighted sum of them is not."""
-        return len(self.models) == 1 and self.models[0].weight == 1
-
-    def _scores_words(self) -> bool:
-        """Whether log-probabilities are complete: a search that gives words no weight does not score them either."""
-        is_weighted = self.config.search != "greedy" and self.config.word_weight > 0
-        return is_weighted or self.models[0].model.network.config.kind == "discriminative"
 
 
 def _is_about_memory(error: Exception) -> bool:

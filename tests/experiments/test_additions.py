@@ -184,7 +184,7 @@ def test_other_settings_need_another_folder(
         (["--prepared", "A", "--config", "nothing"], "nothing.toml: No such file or directory"),
         (["--prepared", "A", "--seeds", "1", "1"], "--seeds: each must be given once, was: [1, 1]"),
         (["--prepared", "A", "--word-weights", "1", "1"], "--word-weights: each must be given once, was: [1.0, 1.0]"),
-        (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be a number from 0 on, was: -1.0"),
+        (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be finite and 0 or more, was: -1.0"),
         (["--prepared", "A", "--beam", "0"], "must be a number from 1 on, was: '0'"),
         (["--prepared", "A", "--device", "tpu"], "a device must be auto, cpu, or a GPU"),
         (["--prepared", "A"], "A: the file must hold prepared features"),

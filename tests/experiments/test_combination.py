@@ -156,7 +156,7 @@ def test_a_corpus_gives_what_the_parser_gives(tmp_path: Path, capsys: pytest.Cap
         (["--prepared", "F", "--weights", "1,x"], "must be numbers from 0 on, with commas, and not all 0, was: '1,x'"),
         (["--prepared", "F", "--weights", "0,0"], "must be numbers from 0 on, with commas, and not all 0, was: '0,0'"),
         (["--prepared", "F", "--weights=-1,1"], "must be numbers from 0 on, with commas, and not all 0, was: '-1,1'"),
-        (["--prepared", "F", "--word-weights", "-1"], "word_weight: the value must be a number from 0 on, was: -1.0"),
+        (["--prepared", "F", "--word-weights", "-1"], "word_weight: the value must be finite and 0 or more, was: -1.0"),
         (["--prepared", "F"], "F: the file must hold prepared features"),
         (["nowhere"], "nowhere"),
         (["--prepared", "F", "--models", "none"], "or be a folder, was: 'none'"),

@@ -1,7 +1,6 @@
-"""Several models as one: what they choose together, what they share, and what is wrong with some."""
+"""The search of a parser: with several models as one, and with a pretrained encoder."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,29 @@ import pytest
 import torch
 
 from genrst import Document, Parser, load
-from genrst.errors import CorpusNotFoundError, GenrstError
+from genrst.errors import GenrstError
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, make_network, save_model
 from genrst.model.symbols import make_symbols
-from genrst.parser.packages import ParserConfig, find_segmenter
+from genrst.parser.packages import ParserConfig
 from genrst.parser.search import WeightedModel, load_models
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
 from genrst.transitions.actions import ActionSet
 from genrst.transitions.oracle import tree_of
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer
-from tests.parser.samples import LABELS, PIPELINE, TEXT, WORDS, check, make_model, write_ensemble, write_parser
+from tests.parser.samples import (
+    LABELS,
+    PIPELINE,
+    TEXT,
+    WORDS,
+    check,
+    load_like,
+    make_model,
+    write_ensemble,
+    write_parser,
+)
 from tests.training.samples import SMALL
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt.", "The ferry stopped", "because of a storm."]
@@ -252,27 +261,58 @@ def test_encoders_of_an_ensemble_are_set_one_by_one_or_for_all(tmp_path: Path, m
     assert for_all == [(torch.bfloat16, torch.float32, 0.0)] * 2
 
 
-def test_a_segmenter_of_another_model(tmp_path: Path):
-    """Named by its folder as seen from the model's, also by a member; one of its own comes first, whatever is named."""
-    other = write_parser(tmp_path / "other")
-    named = write_parser(tmp_path / "named", has_segmenter=False, segmenter="../other")
-    assert find_segmenter(named) == tmp_path / "named" / ".." / "other" / "segmenter"
-    ensemble = write_ensemble(tmp_path / "both", {"../named": 1})
-    place = find_segmenter(ensemble)
-    assert place is not None
-    assert place.resolve() == other / "segmenter"
-    assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
-    with pytest.raises(CorpusNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
-        load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
+@pytest.fixture(scope="module", params=[("bert", "generative"), ("mpnet", "discriminative")])
+def encoded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Parser:
+    encoder, kind = request.param
+    folder: Path = tmp_path_factory.mktemp("model")
+    torch.manual_seed(3)
+    config = replace(SMALL, kind=kind, encoder="tiny", document_size=8, direct_size=4)
+    symbols = make_model().symbols
+    network = make_network(config, symbols, make_pretrained(config, encoder))
+    save_model(Model(network, symbols, make_tokenizer(encoder)), folder)
+    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": PIPELINE, "beam": 2}))
+    return load(folder)
 
 
-def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
-    write_parser(tmp_path / "old" / "other")
-    named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
-    ensemble = write_ensemble(tmp_path / "old" / "both", {"../named": 1})
-    parsers = {"copy": load(named), "copy of both": load(ensemble)}
-    expected = [parser(TEXT) for parser in parsers.values()]
-    for name, parser in parsers.items():
-        parser.save(tmp_path / name)
-    shutil.rmtree(tmp_path / "old")
-    assert [load(tmp_path / name)(TEXT) for name in parsers] == expected
+@pytest.mark.filterwarnings("ignore:.* has no segmenter")
+def test_raw_texts_with_a_pretrained_encoder(encoded: Parser):
+    check(encoded(TEXT), TEXT)
+
+
+def test_given_edus_with_a_pretrained_encoder(encoded: Parser):
+    document = encoded.parse_edus(["It rained,", "so we stayed in."])
+    assert document.tree is not None
+    assert (document.tree.start, document.tree.stop) == (0, 2)
+
+
+@pytest.mark.parametrize("edu", ["Rain.", "the rain " * 3000, "\ud800 rain", "\u200b.", "[SEP] <pad>"])
+def test_one_edu_of_any_kind(encoded: Parser, edu: str):
+    document = encoded.parse_edus([edu])
+    assert document.tree is not None
+    assert document.tree.stop == 1
+
+
+def test_the_text_of_an_edu_matters_beyond_its_words(encoded: Parser):
+    """Words the vocabulary does not have are not alike to the encoder."""
+    examples = [
+        encoded.search.models[0].prepare(encoded.parse_edus([edu, "and nobody was hurt."]))
+        for edu in ("Xylo zebu", "Quux zyzzy")
+    ]
+    assert examples[0].edu_words.tolist() == examples[1].edu_words.tolist()
+    assert examples[0].pieces.tolist() != examples[1].pieces.tolist()
+
+
+@pytest.mark.slow
+def test_long_documents(encoded: Parser):
+    document = load_like(encoded, search="greedy").parse_edus(["the ferry stopped", "because of a storm."] * 1000)
+    assert document.tree is not None
+    assert document.tree.stop == 2000
+
+
+def test_several_documents_at_once(encoded: Parser):
+    items = [["It rained,", "so we stayed in."], ["Rain."], ["The ferry stopped", "because of a storm,", "he said."]]
+    together = list(encoded.pipe(items))
+    for item, document in zip(items, together, strict=True):
+        alone = encoded.parse_edus(item)
+        assert isinstance(document, Document)
+        assert document.tree == alone.tree
