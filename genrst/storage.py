@@ -20,7 +20,7 @@ a row is ±127, so no weight is further off than half of its row's scale. All ot
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -121,37 +121,28 @@ def save_network(
 
 def pack(weights: Mapping[str, "Tensor"], precision: Precision) -> dict[str, "Tensor"]:
     """Weights as they are stored."""
-    return {name: part.contiguous() for name, part in _parts(weights, precision)}
-
-
-def _parts(weights: Mapping[str, "Tensor"], precision: Precision) -> Iterator[tuple[str, "Tensor"]]:
     import torch
 
-    for name, tensor in weights.items():
-        weight = tensor.detach().cpu()
-        if not weight.is_floating_point():
-            yield name, weight
-        elif precision == "int8" and weight.dim() == 2 and weight.numel() > _SMALL:
-            weight = weight.float()
+    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    for name, weight in list(stored.items()):
+        if precision == "int8" and weight.is_floating_point() and weight.dim() == 2 and weight.numel() > _SMALL:
             # A row of zeros has a scale, too.
-            scale = (weight.abs().amax(dim=1) / _LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
-            yield name, (weight / scale[:, None]).round().to(torch.int8)
-            yield name + SCALE, scale
-        else:
-            yield name, weight.to(torch.float16 if precision == "int8" else getattr(torch, precision))
+            scale = (weight.float().abs().amax(dim=1) / _LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
+            stored[name] = (weight.float() / scale[:, None]).round().to(torch.int8)
+            stored[name + SCALE] = scale
+        elif weight.is_floating_point():
+            stored[name] = weight.to(torch.float16 if precision == "int8" else getattr(torch, precision))
+    return stored
 
 
 def unpack(stored: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     """Stored weights, whatever their precision, as float32."""
     import torch
 
-    scales = {name + SCALE for name, tensor in stored.items() if tensor.dtype == torch.int8}
-    weights = {}
-    for name, tensor in stored.items():
-        if tensor.dtype != torch.int8:
-            if name not in scales:
-                weights[name] = tensor.float()
-            continue
+    matrices = {name: tensor for name, tensor in stored.items() if tensor.dtype == torch.int8}
+    scales = {name + SCALE for name in matrices}
+    weights = {name: tensor.float() for name, tensor in stored.items() if name not in matrices.keys() | scales}
+    for name, tensor in matrices.items():
         scale = stored.get(name + SCALE)
         if scale is None or tensor.dim() != 2 or scale.dtype != torch.float32 or scale.shape != tensor.shape[:1]:
             found = "none" if scale is None else f"{scale.dtype} of shape {tuple(scale.shape)}"
@@ -171,9 +162,8 @@ def count_parameters(path: Path) -> int | None:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(min(length, 1 << 24)))
-        is_scale = {name: name.removesuffix(SCALE) in header and name.endswith(SCALE) for name in header}
-        shapes = [header[name]["shape"] for name in header if name != "__metadata__" and not is_scale[name]]
-        return sum(int(math.prod(shape)) for shape in shapes)
+        others = {"__metadata__", *(name + SCALE for name in header)}
+        return sum(int(math.prod(header[name]["shape"])) for name in header.keys() - others)
     except OSError as error:
         raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:

@@ -72,7 +72,12 @@ class RstComponent:
 
     def _parse(self, docs: list[Doc]) -> None:
         """Parse all texts with a word; one that cannot be parsed is a warning."""
-        self._settle()
+        if self._process != os.getpid():
+            # In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever.
+            import torch
+
+            torch.set_num_threads(1)
+            self._process = os.getpid()
         wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
         documents = [from_spacy(doc) for doc in wanted]
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
@@ -80,14 +85,6 @@ class RstComponent:
                 doc.user_data[USER_DATA] = write_json(outcome)
             else:
                 warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
-
-    def _settle(self) -> None:
-        """In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever."""
-        if self._process != os.getpid():
-            import torch
-
-            torch.set_num_threads(1)
-            self._process = os.getpid()
 
 
 def document_of(doc: Doc) -> Document | None:

@@ -14,23 +14,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from genrst import storage
 from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
 from genrst.io import decode, read_bytes
 from genrst.model.model_config import ModelConfig
-from genrst.storage import (
-    CARD,
-    CONFIG,
-    ENCODER,
-    ENSEMBLE,
-    PARSER,
-    SEGMENTER,
-    SYMBOLS,
-    WEIGHTS,
-    count_parameters,
-    read_config,
-    read_json,
-    write_config,
-)
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""
@@ -104,12 +91,12 @@ def installed_models() -> list[str]:
 
 def is_model(folder: Path) -> bool:
     """Whether a folder holds a model."""
-    return (folder / WEIGHTS).is_file() or is_ensemble(folder)
+    return (folder / storage.WEIGHTS).is_file() or is_ensemble(folder)
 
 
 def is_ensemble(folder: Path) -> bool:
     """Whether a folder names several models that choose together, instead of holding one."""
-    return (folder / ENSEMBLE).is_file()
+    return (folder / storage.ENSEMBLE).is_file()
 
 
 def find_model(name: str | Path | None = None) -> Path:
@@ -142,8 +129,8 @@ def _is_folder(path: Path) -> bool:
 
 def read_parser_config(folder: Path) -> ParserConfig:
     """The settings of a parser, or the defaults where its folder has none."""
-    path = folder / PARSER
-    config = read_config(ParserConfig, path) if path.exists() else ParserConfig()
+    path = folder / storage.PARSER
+    config = storage.read_config(ParserConfig, path) if path.exists() else ParserConfig()
     return replace(config, name=config.name or folder.resolve().name)
 
 
@@ -151,11 +138,11 @@ def read_models(folder: Path) -> list[tuple[Path, float]]:
     """The folders and weights of the models that a parser asks: its own, or those of an ensemble."""
     if not is_ensemble(folder):
         return [(folder, 1.0)]
-    path = folder / ENSEMBLE
-    if (folder / WEIGHTS).exists():
-        raise ConfigError(f"{path}: an ensemble must have no weights of its own, was: {WEIGHTS}")
+    path = folder / storage.ENSEMBLE
+    if (folder / storage.WEIGHTS).exists():
+        raise ConfigError(f"{path}: an ensemble must have no weights of its own, was: {storage.WEIGHTS}")
     models = []
-    for member in read_config(EnsembleConfig, path).members:
+    for member in storage.read_config(EnsembleConfig, path).members:
         place = _find_beside(member.model, path, "a member")
         if is_ensemble(place):  # ensembles of ensembles would be no help, and could go round in circles
             raise ConfigError(
@@ -167,11 +154,11 @@ def read_models(folder: Path) -> list[tuple[Path, float]]:
 
 def find_segmenter(folder: Path) -> Path | None:
     """The folder of a parser's segmenter: its own, that of a model it names, or the first in its ensemble."""
-    if (folder / SEGMENTER).is_dir():
-        return folder / SEGMENTER
+    if (folder / storage.SEGMENTER).is_dir():
+        return folder / storage.SEGMENTER
     named = read_parser_config(folder).segmenter
     if named is not None:
-        place = _find_beside(named, folder / PARSER, "segmenter") / SEGMENTER
+        place = _find_beside(named, folder / storage.PARSER, "segmenter") / storage.SEGMENTER
         return place if place.is_dir() else None
     others = (place for place, _ in read_models(folder) if place != folder)
     return next((place for place in map(find_segmenter, others) if place is not None), None)
@@ -179,43 +166,36 @@ def find_segmenter(folder: Path) -> Path | None:
 
 def describe_model(folder: Path) -> dict[str, Any]:
     """What is known about a parser without loading it, ready for JSON; of an ensemble, about each model, too."""
-    if not is_ensemble(folder):
-        return _describe_parser(folder, [folder]) | _describe_network(folder)
-    models = read_models(folder)
-    facts = [
-        {"model": read_parser_config(place).name, "folder": str(place), "weight": weight, **_describe_network(place)}
-        for place, weight in models
-    ]
-    n_parameters = sum(fact["n_parameters"] or 0 for fact in facts)
-    folders = [folder, *(place for place, _ in models)]
-    return _describe_parser(folder, folders) | {"n_parameters": n_parameters, "members": facts}
-
-
-def _describe_parser(folder: Path, folders: Sequence[Path]) -> dict[str, Any]:
-    """Its files are in all of these folders."""
-    parser = read_parser_config(folder)
-    card = folder / CARD
-    segmenter = find_segmenter(folder)
+    parser, models, segmenter = read_parser_config(folder), read_models(folder), find_segmenter(folder)
+    folders = {folder, *(place for place, _ in models)}
     files = {path.resolve() for place in folders for path in place.rglob("*") if path.is_file()}
-    return {
+    card = folder / storage.CARD
+    facts = {
         "model": parser.name,
         "folder": str(folder),
-        "segmenter_parameters": count_parameters(segmenter / WEIGHTS) if segmenter else None,
+        "segmenter_parameters": storage.count_parameters(segmenter / storage.WEIGHTS) if segmenter else None,
         "bytes": sum(path.stat().st_size for path in files),
         "parser": asdict(parser),
         "card": decode(read_bytes(card), card) if card.is_file() else None,
     }
+    if not is_ensemble(folder):
+        return facts | _describe_network(folder)
+    members = [
+        {"model": read_parser_config(place).name, "folder": str(place), "weight": weight, **_describe_network(place)}
+        for place, weight in models
+    ]
+    return facts | {"n_parameters": sum(member["n_parameters"] or 0 for member in members), "members": members}
 
 
 def _describe_network(folder: Path) -> dict[str, Any]:
-    path = folder / SYMBOLS
-    symbols = read_json(path)
+    path = folder / storage.SYMBOLS
+    symbols = storage.read_json(path)
     try:
         sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels")}
     except (KeyError, TypeError) as error:
         raise ConfigError(f"{path}: symbols must be words, deprels and labels, was: {error!r}") from error
-    config = asdict(read_config(ModelConfig, folder / CONFIG))
-    return {"n_parameters": count_parameters(folder / WEIGHTS), **sizes, "config": config}
+    config = asdict(storage.read_config(ModelConfig, folder / storage.CONFIG))
+    return {"n_parameters": storage.count_parameters(folder / storage.WEIGHTS), **sizes, "config": config}
 
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
@@ -230,10 +210,10 @@ def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
             models = read_models(folder)
             if is_ensemble(folder):
                 _copy_ensemble(models, copy)
-            write_config(replace(config, segmenter=None), copy / PARSER)
+            storage.write_config(replace(config, segmenter=None), copy / storage.PARSER)
             segmenter = find_segmenter(folder)
             if segmenter is not None and segmenter.parent not in [folder, *(place for place, _ in models)]:
-                shutil.copytree(segmenter, copy / SEGMENTER)
+                shutil.copytree(segmenter, copy / storage.SEGMENTER)
             copy.rename(target)
     except OSError as error:
         if isinstance(error, CorpusNotFoundError):
@@ -250,12 +230,16 @@ def _copy_ensemble(models: Sequence[tuple[Path, float]], copy: Path) -> None:
         name = f"{number}-{place.resolve().name}"
         _copy_model(place, copy / name)
         members.append(WeightedName(name, weight))
-    write_config(EnsembleConfig(tuple(members)), copy / ENSEMBLE)
+    storage.write_config(EnsembleConfig(tuple(members)), copy / storage.ENSEMBLE)
 
 
 def _copy_model(folder: Path, copy: Path) -> None:
     def others(parent: str | os.PathLike[str], names: list[str]) -> set[str]:
         """Folders inside that of the model that are none of its own, but may be other models."""
-        return {name for name in names if name not in (ENCODER, SEGMENTER) and (Path(parent) / name).is_dir()}
+        return {
+            name
+            for name in names
+            if name not in (storage.ENCODER, storage.SEGMENTER) and (Path(parent) / name).is_dir()
+        }
 
     shutil.copytree(folder, copy, ignore=others)

@@ -47,19 +47,15 @@ def load_models(folder: Path, config: ParserConfig, device: torch.device) -> lis
     models = []
     places = read_models(folder)
     for place, weight in places:
-        own = config if place == folder else _combine(read_parser_config(place), config)
-        is_faster = own.encoder_precision == "auto" and computes_bfloat16(device)
-        dtype = torch.bfloat16 if is_faster or own.encoder_precision == "bfloat16" else torch.float32
-        models.append(WeightedModel(load_model(place, device, dtype, own.encoder_overlap), weight, own.lowercase))
+        own = config if place == folder else read_parser_config(place)
+        # What an ensemble's settings say about encoders holds for all of its models.
+        precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
+        overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
+        is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
+        model = load_model(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
+        models.append(WeightedModel(model, weight, own.lowercase))
     check_labels(models, [str(place) for place, _ in places])
     return models
-
-
-def _combine(own: ParserConfig, config: ParserConfig) -> ParserConfig:
-    """A model of an ensemble reads texts as its own settings say; the ensemble's may say more about encoders."""
-    precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
-    overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
-    return replace(own, encoder_precision=precision, encoder_overlap=overlap)
 
 
 def check_labels(models: Sequence[WeightedModel], names: Sequence[str]) -> None:
@@ -86,19 +82,15 @@ class TreeSearch:
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
-        groups = in_groups(documents, lambda document: len(document.edus), MOST_EDUS)
-        return [trees for group in groups for trees in self._group(group, n)]
-
-    def _group(self, documents: list[Document], n: int) -> list[list[Document]]:
-        found = self.find(self.prepare(documents), max(n, self.config.beam))
-        pairs = list(zip(documents, found, strict=True))
-        for document, one in pairs:
-            if one.is_bounded:
-                message = (
-                    f"the best tree needs all {self.max_stack} places of the stack; with more there may be a better one"
-                )
-                warnings.warn(ParserWarning(f"{document.id}: {message}"), stacklevel=2)
-        return [[self._with_tree(document, parse) for parse in one.parses[:n]] for document, one in pairs]
+        results = []
+        for group in in_groups(documents, lambda document: len(document.edus), MOST_EDUS):
+            found = self.find(self.prepare(group), max(n, self.config.beam))
+            for document, one in zip(group, found, strict=True):
+                if one.is_bounded:
+                    fact = f"{document.id}: the best tree needs all {self.max_stack} places of the stack"
+                    warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)
+                results.append([self._with_tree(document, parse) for parse in one.parses[:n]])
+        return results
 
     def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
         """Documents as numbers, once for each model."""
@@ -109,7 +101,8 @@ class TreeSearch:
         try:
             return self._search(examples, self._options(beam))
         except (MemoryError, RuntimeError) as error:
-            if not _is_about_memory(error):
+            # On a CPU, PyTorch has no error of its own for it.
+            if not (isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)):
                 raise
         # Not in the handler: the cause would hold on to the memory of the search.
         n_edus = sum(example.n_edus for example in examples[0])
@@ -143,8 +136,3 @@ class TreeSearch:
             signals=(),
             secondary_edges=(),
         )
-
-
-def _is_about_memory(error: Exception) -> bool:
-    """On a CPU, PyTorch has no error of its own for it."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)
