@@ -147,7 +147,7 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
 
 def watch(parser: Parser, clock: Clock) -> None:
     """Let the stages of a parser be timed."""
-    search = TimedSearch(parser.search.members, parser.config, parser.search.max_stack)
+    search = TimedSearch(parser.search.models, parser.config, parser.search.max_stack)
     search.clock = clock
     parser.search = search
     for name in ("_annotate", "_segment"):

@@ -17,7 +17,7 @@ from genrst.errors import ConfigError, GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.io import write_atomically
 from genrst.model.device import choose_device
-from genrst.parser.packages import ParserConfig, read_members
+from genrst.parser.packages import ParserConfig, read_models
 from genrst.training.dev import parseval_f1
 from genrst.training.run import CONFIG, MODEL
 from genrst.training.run_config import load_config
@@ -114,7 +114,7 @@ def read_environment(device: torch.device) -> Environment:
 
 def read_seeds(folder: Path) -> list[int | None]:
     """The seed of a model, or those of the models in an ensemble; None where no run tells."""
-    return [_seed(model) for model, _ in read_members(folder)]
+    return [_seed(model) for model, _ in read_models(folder)]
 
 
 def _seed(folder: Path) -> int | None:

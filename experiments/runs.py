@@ -25,10 +25,9 @@ from genrst.model.device import choose_device
 from genrst.model.examples import Example, follow
 from genrst.model.model_config import ModelConfig
 from genrst.model.storage import Model, load_model
-from genrst.parser.ensemble import Member
 from genrst.parser.packages import ParserConfig, is_model
 from genrst.parser.packages import Search as Kind
-from genrst.parser.search import TreeSearch
+from genrst.parser.search import TreeSearch, WeightedModel
 from genrst.search.results import Found
 from genrst.training.data import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
@@ -199,7 +198,7 @@ def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, de
     # A document has a beam for every size of the stack, or one.
     n_beams = MAX_STACK if search.kind == "bag" else 1
     started = time.perf_counter()
-    found = find_trees([Member(model)], [split.examples], config, max(1, at_once // (search.beam * n_beams)))
+    found = find_trees([WeightedModel(model)], [split.examples], config, max(1, at_once // (search.beam * n_beams)))
     seconds = time.perf_counter() - started
     trees = tuple(
         FoundTree(example.id, parse.actions, Logp(parse.action_logp, parse.word_logp), gold_logp(model, example))
@@ -219,7 +218,7 @@ def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
 
 
 def find_trees(
-    models: Sequence[Member], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
+    models: Sequence[WeightedModel], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
 ) -> list[Found]:
     """Search every document, up to `at_once` of them side by side; every model has examples of its own.
 

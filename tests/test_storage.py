@@ -16,10 +16,7 @@ from genrst.errors import ConfigError
 from genrst.model.storage import Model, load_model, save_model
 from genrst.segmenter.segment import load_segmenter, save_segmenter
 from genrst.segmenter.segmenter_config import SegmenterConfig
-from genrst.storage import _SCALE as SCALE
-from genrst.storage import WEIGHTS, Precision
-from genrst.storage import _pack as pack
-from genrst.storage import _unpack as unpack
+from genrst.storage import SCALE, WEIGHTS, Precision, pack, unpack
 from genrst.training.dev import evaluate_greedily, parseval_f1
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
@@ -158,7 +155,7 @@ def change(folder: Path, **changes: Tensor | None) -> str:
 def test_a_scale_that_does_not_fit(folder: Path, scale: Tensor | None, found: str):
     name = change(folder, scale=scale)
     with pytest.raises(
-        ConfigError, match=f"{name}: a matrix of int8 must have a float32 scale for each row, was: {found}"
+        ConfigError, match=f"{name}: an int8 matrix must have a float32 scale for each row, was: {found}"
     ):
         load_model(folder)
     one_line(folder)

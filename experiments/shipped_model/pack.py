@@ -19,9 +19,9 @@ from experiments.command import run_command, start_parser
 from genrst.errors import UsageError
 from genrst.io import write_atomically
 from genrst.model.storage import Model, load_model, save_model
-from genrst.parser.packages import PARSER, SEGMENTER, read_parser_config
+from genrst.parser.packages import read_parser_config
 from genrst.segmenter.segment import load_segmenter, save_segmenter
-from genrst.storage import Precision
+from genrst.storage import PARSER, SEGMENTER, Precision
 from genrst.vocabulary import Vocabulary
 
 

@@ -19,8 +19,8 @@ from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
 from genrst.model.storage import Model
 from genrst.model.symbols import Symbols
-from genrst.parser.ensemble import Member, check_labels, load_members
 from genrst.parser.packages import ParserConfig, find_model, is_ensemble, read_parser_config
+from genrst.parser.search import WeightedModel, check_labels, load_models
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_parses
 from genrst.transitions.actions import ActionSet
@@ -95,7 +95,7 @@ def _actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
 class Teachers:
     """One or more parsers of equal weight that read documents prepared for other models."""
 
-    models: Sequence[Member]
+    models: Sequence[WeightedModel]
     translations: Sequence[Translation]
     config: ParserConfig
     at_once: int
@@ -123,11 +123,11 @@ def load_teachers(
     return Teachers(models, [make_translation(prepared, one.model) for one in models], config, at_once)
 
 
-def _load_model(name: str, device: torch.device) -> Member:
+def _load_model(name: str, device: torch.device) -> WeightedModel:
     folder = find_model(name)
     if is_ensemble(folder):
         raise UsageError(f"{name}: a teacher must have weights of its own, was: an ensemble")
-    (model,) = load_members(folder, replace(read_parser_config(folder), encoder_precision="float32"), device)
+    (model,) = load_models(folder, replace(read_parser_config(folder), encoder_precision="float32"), device)
     return model
 
 

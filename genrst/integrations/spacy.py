@@ -18,7 +18,6 @@ from spacy.tokens import Doc
 from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
-from genrst.parser.stages import Failure
 from genrst.text.layout import paragraphs
 from genrst.text.speakers import with_speakers
 
@@ -73,22 +72,19 @@ class RstComponent:
 
     def _parse(self, docs: list[Doc]) -> None:
         """Parse all texts with a word; one that cannot be parsed is a warning."""
-        self._settle()
-        wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
-        documents = [from_spacy(doc) for doc in wanted]
-        for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
-            if isinstance(outcome, Failure):
-                warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
-            else:
-                doc.user_data[USER_DATA] = write_json(outcome)
-
-    def _settle(self) -> None:
-        """In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever."""
         if self._process != os.getpid():
+            # In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever.
             import torch
 
             torch.set_num_threads(1)
             self._process = os.getpid()
+        wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
+        documents = [from_spacy(doc) for doc in wanted]
+        for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
+            if isinstance(outcome, Document):
+                doc.user_data[USER_DATA] = write_json(outcome)
+            else:
+                warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
 
 
 def document_of(doc: Doc) -> Document | None:

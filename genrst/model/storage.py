@@ -1,25 +1,23 @@
-"""A model on disk: its folder.
+"""A model on disk: from its folder to a network that is ready to use, and back.
 
-With a pretrained encoder it also has `encoder/config.json` and `encoder/tokenizer.json`, so that it can be read where
-the encoder itself is not; the encoder's weights are among those of the model.
+A model with a pretrained encoder also has the encoder's configuration and tokenizer, so that it can be read where the
+encoder itself is not installed; the encoder's weights are among those of the model. The files themselves are
+`genrst.storage`'s; what a parser needs besides a model is in `genrst.parser.packages`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from genrst.errors import CorpusNotFoundError
 from genrst.io import write_atomically
 from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, read_tokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder, merged
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.symbols import Symbols
-from genrst.storage import Precision, load_folder, save_folder
-
-ENCODER = "encoder"
+from genrst.storage import ENCODER, Precision, load_weights, read_network, save_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +31,33 @@ class Model:
 
 
 def make_network(config: ModelConfig, symbols: Symbols, pretrained: PretrainedEncoder | None = None) -> Network:
-    """An untrained network for some symbols, but for what is pretrained."""
+    """An untrained network for some symbols; only the encoder may be pretrained."""
     return Network(config, len(symbols.words), len(symbols.deprels), len(symbols.actions.labels), pretrained)
+
+
+def load_model(
+    folder: Path,
+    device: torch.device | str = "cpu",
+    encoder_dtype: torch.dtype = torch.float32,
+    encoder_overlap: float | None = None,
+) -> Model:
+    """Read a model. Its weights become float32.
+
+    A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
+    """
+    config, symbols = read_network(folder, ModelConfig, Symbols.from_dict)
+    tokenizer = pretrained = None
+    if config.encoder is not None:
+        tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
+        pretrained = PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
+    network = make_network(config, symbols, pretrained)
+    load_weights(network, folder)
+    network.to(device).eval()
+    if pretrained is not None:
+        pretrained.encoder.to(encoder_dtype)
+        if encoder_overlap is not None:
+            pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)
+    return Model(network, symbols, tokenizer)
 
 
 def save_model(model: Model, folder: Path, precision: Precision = "float32") -> None:
@@ -43,21 +66,4 @@ def save_model(model: Model, folder: Path, precision: Precision = "float32") -> 
         encoder: Any = model.network.edu_encoder.encoder
         write_atomically(folder / ENCODER / CONFIG, encoder.config.to_json_string())
         write_atomically(folder / ENCODER / TOKENIZER, model.tokenizer.json)
-    save_folder(merged(model.network), model.network.config, model.symbols.as_dict(), folder, precision)
-
-
-def load_model(folder: Path, device: torch.device | str = "cpu") -> Model:
-    """Read a model; its weights become float32."""
-    path = folder / ENCODER / TOKENIZER
-    tokenizer = read_tokenizer(path) if path.is_file() else None
-
-    def make(config: ModelConfig, symbols: Symbols) -> Network:
-        if config.encoder is None:
-            return make_network(config, symbols)
-        if tokenizer is None:
-            raise CorpusNotFoundError(f"{folder}: a model with a pretrained encoder must hold {ENCODER}/{TOKENIZER}")
-        encoder = make_encoder(folder / ENCODER, tokenizer)
-        return make_network(config, symbols, PretrainedEncoder(config, encoder, tokenizer))
-
-    network, symbols = load_folder(folder, ModelConfig, Symbols.from_dict, make)
-    return Model(network.to(device).eval(), symbols, tokenizer)
+    save_network(merged(model.network), model.network.config, model.symbols.as_dict(), folder, precision)

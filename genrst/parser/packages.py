@@ -1,18 +1,10 @@
-"""The folder of a parser: where it lies, what its settings are, and what can be said about it. No torch here.
+"""A parser as a package of files: where its folder lies, what its settings are, what it holds, how it is copied.
 
-    config.json, symbols.json, weights.safetensors   the model (`genrst.model.storage`)
-    encoder/                                         how its pretrained encoder is built and spells; most have none
-    parser.json                                      how it parses unless told otherwise; may be missing
-    segmenter/                                       finds the EDUs; without one, rules do
-    README.md                                        the model card
-
-In place of a model of its own, a folder may name several that choose together (`ensemble.json`): an *ensemble*.
-Models by name are folders in `genrst/models`.
-
-A parser's folder written again somewhere else, with all that it needs: members of an ensemble, too.
+A folder holds one model, or names several that choose together (`ensemble.json`): an *ensemble*. Models that are
+installed by name are folders in `genrst/models`. The files themselves are `genrst.storage`'s. No torch here: networks
+are loaded by `genrst.parser.search`.
 """
 
-import json
 import math
 import os
 import shutil
@@ -22,20 +14,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from genrst.config import Config, from_mapping
-from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, UsageError
-from genrst.io import decode, read_bytes, write_atomically
+from genrst import storage
+from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
+from genrst.io import decode, read_bytes
 from genrst.model.model_config import ModelConfig
+
+MODELS = Path(__file__).parents[1] / "models"
+"""Where the models lie that come with the package."""
+DEFAULT_MODEL = "en"
 
 Search: TypeAlias = Literal["bag", "word", "action", "greedy"]
 EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-
-MODELS = Path(__file__).parents[1] / "models"
-"""Where models lie that come with the package."""
-
-DEFAULT_MODEL = "en"
-PARSER, ENSEMBLE, ENCODER, SEGMENTER, CARD = "parser.json", "ensemble.json", "encoder", "segmenter", "README.md"
-_CONFIG, _SYMBOLS, _WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +38,11 @@ class ParserConfig:
     word_weight: float = 0.5
     """The weight of words in comparisons; 1 is the joint probability."""
     lowercase: bool = False
-    """As in training."""
+    """Whether words are lower-cased, as in training."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     segmenter: str | None = None
-    """A model, by its name or its folder as seen from this one, whose segmenter is used if there is none here."""
+    """A model, by name or by its folder relative to this one, whose segmenter is used if there is none here."""
     encoder_precision: EncoderPrecision = "auto"
     """Of a pretrained encoder; if `auto`, bfloat16 on a CPU that computes with it, and float32 elsewhere."""
     encoder_overlap: float | None = None
@@ -63,7 +52,7 @@ class ParserConfig:
         if self.beam < 1:
             raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
         if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
-            raise ConfigError(f"word_weight: the value must be a number from 0 on, was: {self.word_weight}")
+            raise ConfigError(f"word_weight: the value must be finite and 0 or more, was: {self.word_weight}")
         if not 0 <= (self.encoder_overlap or 0) < 1:
             raise ConfigError(
                 f"encoder_overlap: the value must be 0 or more and less than 1, was: {self.encoder_overlap}"
@@ -71,28 +60,28 @@ class ParserConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberConfig:
-    """A member of an ensemble."""
+class WeightedName:
+    """A model of an ensemble."""
 
     model: str = ""
-    """Its folder, as seen from that of the ensemble, or the name it is installed under."""
+    """Its folder, relative to that of the ensemble, or the name it is installed under."""
     weight: float = 1.0
     """Of its log-probabilities in the sum that trees are compared by."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ConfigError(f"the weight of a member must be a number over 0, was: {self.weight} ({self.model!r})")
+            raise ConfigError(f"a member's weight must be a number above 0, was: {self.weight} ({self.model!r})")
 
 
 @dataclass(frozen=True, slots=True)
 class EnsembleConfig:
     """The models that choose together; the file `ensemble.json`."""
 
-    members: tuple[MemberConfig, ...] = ()
+    members: tuple[WeightedName, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.members:
-            raise ConfigError("members: an ensemble must have a member or more, was: none")
+            raise ConfigError("members: an ensemble must have at least one member, was: none")
 
 
 def installed_models() -> list[str]:
@@ -102,12 +91,12 @@ def installed_models() -> list[str]:
 
 def is_model(folder: Path) -> bool:
     """Whether a folder holds a model."""
-    return (folder / _WEIGHTS).is_file() or is_ensemble(folder)
+    return (folder / storage.WEIGHTS).is_file() or is_ensemble(folder)
 
 
 def is_ensemble(folder: Path) -> bool:
     """Whether a folder names several models that choose together, instead of holding one."""
-    return (folder / ENSEMBLE).is_file()
+    return (folder / storage.ENSEMBLE).is_file()
 
 
 def find_model(name: str | Path | None = None) -> Path:
@@ -121,6 +110,16 @@ def find_model(name: str | Path | None = None) -> Path:
     return Path(name)
 
 
+def _find_beside(name: str, path: Path, what: str) -> Path:
+    """The folder of a model that a file names: relative to that of the file, or one that is installed."""
+    folder = path.parent / name
+    if not _is_folder(folder) and name in installed_models():
+        folder = MODELS / name
+    if not _is_folder(folder):
+        raise CorpusNotFoundError(f"{path}: {what} must be a folder or an installed model, was: {name!r}")
+    return folder
+
+
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
@@ -130,140 +129,91 @@ def _is_folder(path: Path) -> bool:
 
 def read_parser_config(folder: Path) -> ParserConfig:
     """The settings of a parser, or the defaults where its folder has none."""
-    path = folder / PARSER
-    config = _read_config(ParserConfig, path) if path.exists() else ParserConfig()
+    path = folder / storage.PARSER
+    config = storage.read_config(ParserConfig, path) if path.exists() else ParserConfig()
     return replace(config, name=config.name or folder.resolve().name)
 
 
-def _read_config(config_type: type[Config], path: Path) -> Config:
-    data = _read_json(path)
-    try:
-        return from_mapping(config_type, data)
-    except (ConfigError, OverflowError) as error:
-        raise ConfigError(f"{path}: {error}") from error
-
-
-def read_members(folder: Path) -> list[tuple[Path, float]]:
-    """The folders of the models that a parser asks, with their weights: its own, or those of an ensemble."""
+def read_models(folder: Path) -> list[tuple[Path, float]]:
+    """The folders and weights of the models that a parser asks: its own, or those of an ensemble."""
     if not is_ensemble(folder):
         return [(folder, 1.0)]
-    path = folder / ENSEMBLE
-    if (folder / _WEIGHTS).exists():
-        raise ConfigError(f"{path}: an ensemble must have no weights of its own, was: {_WEIGHTS}")
-    return [(_find_member(member.model, path), member.weight) for member in _read_config(EnsembleConfig, path).members]
-
-
-def _find_member(name: str, path: Path) -> Path:
-    """Members of members would be no help, and could go round in circles."""
-    folder = _find_beside(name, path, "a member")
-    if is_ensemble(folder):
-        raise ConfigError(f"{path}: a member must have weights of its own, was: {name!r}, which is an ensemble")
-    return folder
-
-
-def _find_beside(name: str, path: Path, what: str) -> Path:
-    """A model that a file names: a folder as seen from that of the file, or one that is installed."""
-    folder = path.parent / name
-    if not _is_folder(folder) and name in installed_models():
-        folder = MODELS / name
-    if not _is_folder(folder):
-        raise CorpusNotFoundError(f"{path}: {what} must be a folder or a model that is installed, was: {name!r}")
-    return folder
+    path = folder / storage.ENSEMBLE
+    if (folder / storage.WEIGHTS).exists():
+        raise ConfigError(f"{path}: an ensemble must have no weights of its own, was: {storage.WEIGHTS}")
+    models = []
+    for member in storage.read_config(EnsembleConfig, path).members:
+        place = _find_beside(member.model, path, "a member")
+        if is_ensemble(place):  # ensembles of ensembles would be no help, and could go round in circles
+            raise ConfigError(
+                f"{path}: a member must have weights of its own, was: {member.model!r}, which is an ensemble"
+            )
+        models.append((place, member.weight))
+    return models
 
 
 def find_segmenter(folder: Path) -> Path | None:
-    """The folder of a parser's segmenter: its own, that of a model it names, or that of its first member with one."""
-    if (folder / SEGMENTER).is_dir():
-        return folder / SEGMENTER
+    """The folder of a parser's segmenter: its own, that of a model it names, or the first in its ensemble."""
+    if (folder / storage.SEGMENTER).is_dir():
+        return folder / storage.SEGMENTER
     named = read_parser_config(folder).segmenter
     if named is not None:
-        place = _find_beside(named, folder / PARSER, "segmenter") / SEGMENTER
+        place = _find_beside(named, folder / storage.PARSER, "segmenter") / storage.SEGMENTER
         return place if place.is_dir() else None
-    members = (member for member, _ in read_members(folder) if member != folder)
-    return next((place for place in map(find_segmenter, members) if place is not None), None)
+    others = (place for place, _ in read_models(folder) if place != folder)
+    return next((place for place in map(find_segmenter, others) if place is not None), None)
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
-    """What is known about a model without loading it, ready for JSON; if it is an ensemble, of its members, too."""
-    if not is_ensemble(folder):
-        return _describe(folder, [folder]) | _describe_network(folder)
-    members = read_members(folder)
-    facts = [
-        {"model": read_parser_config(place).name, "folder": str(place), "weight": weight, **_describe_network(place)}
-        for place, weight in members
-    ]
-    n_parameters = sum(fact["n_parameters"] or 0 for fact in facts)
-    folders = [folder, *(place for place, _ in members)]
-    return _describe(folder, folders) | {"n_parameters": n_parameters, "members": facts}
-
-
-def _describe(folder: Path, folders: Sequence[Path]) -> dict[str, Any]:
-    """Of the parser; its files are in all of these folders."""
-    parser = read_parser_config(folder)
-    card = folder / CARD
-    segmenter = find_segmenter(folder)
+    """What is known about a parser without loading it, ready for JSON; of an ensemble, about each model, too."""
+    parser, models, segmenter = read_parser_config(folder), read_models(folder), find_segmenter(folder)
+    folders = {folder, *(place for place, _ in models)}
     files = {path.resolve() for place in folders for path in place.rglob("*") if path.is_file()}
-    return {
+    card = folder / storage.CARD
+    facts = {
         "model": parser.name,
         "folder": str(folder),
-        "segmenter_parameters": _count_parameters(segmenter / _WEIGHTS) if segmenter else None,
+        "segmenter_parameters": storage.count_parameters(segmenter / storage.WEIGHTS) if segmenter else None,
         "bytes": sum(path.stat().st_size for path in files),
         "parser": asdict(parser),
         "card": decode(read_bytes(card), card) if card.is_file() else None,
     }
+    if not is_ensemble(folder):
+        return facts | _describe_network(folder)
+    members = [
+        {"model": read_parser_config(place).name, "folder": str(place), "weight": weight, **_describe_network(place)}
+        for place, weight in models
+    ]
+    return facts | {"n_parameters": sum(member["n_parameters"] or 0 for member in members), "members": members}
 
 
 def _describe_network(folder: Path) -> dict[str, Any]:
-    symbols = _read_json(folder / _SYMBOLS)
+    path = folder / storage.SYMBOLS
+    symbols = storage.read_json(path)
     try:
         sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels")}
     except (KeyError, TypeError) as error:
-        raise ConfigError(f"{folder / _SYMBOLS}: symbols must be words, deprels and labels, was: {error!r}") from error
-    config = asdict(_read_config(ModelConfig, folder / _CONFIG))
-    return {"n_parameters": _count_parameters(folder / _WEIGHTS), **sizes, "config": config}
+        raise ConfigError(f"{path}: symbols must be words, deprels and labels, was: {error!r}") from error
+    config = asdict(storage.read_config(ModelConfig, folder / storage.CONFIG))
+    return {"n_parameters": storage.count_parameters(folder / storage.WEIGHTS), **sizes, "config": config}
 
 
-def _count_parameters(path: Path) -> int | None:
-    """The numbers in a safetensors file, by its header: its length in eight bytes, then JSON with all shapes."""
-    if not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(min(length, 1 << 24)))
-        is_scale = {name: name.removesuffix(".scale") in header and name.endswith(".scale") for name in header}
-        shapes = [header[name]["shape"] for name in header if name != "__metadata__" and not is_scale[name]]
-        return sum(int(math.prod(shape)) for shape in shapes)
-    except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {error!r}") from error
-
-
-def _read_json(path: Path) -> Any:  # noqa: ANN401
-    try:
-        return json.loads(decode(read_bytes(path), path))
-    except GenrstError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
-
-
-def copy_model(folder: Path, config: ParserConfig, target: Path) -> None:
-    """Write a parser with these settings into a folder that is not there yet: all of it, or nothing."""
+def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
+    """Write a parser with these settings, and all that it needs, into a new folder: the whole of it, or nothing."""
     try:
         if target.exists():
             raise UsageError(f"a parser must be saved in a new folder, was: {str(target)!r}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:50]}.") as temporary:
             copy = Path(temporary) / "model"
-            _copy_files(folder, copy)
+            _copy_model(folder, copy)
+            models = read_models(folder)
             if is_ensemble(folder):
-                _copy_members(folder, copy)
-            write_atomically(copy / PARSER, json.dumps(asdict(replace(config, segmenter=None)), indent=1) + "\n")
-            place, own = find_segmenter(folder), [folder, *(member for member, _ in read_members(folder))]
-            if place is not None and place.parent not in own:
-                shutil.copytree(place, copy / SEGMENTER)
+                _copy_ensemble(models, copy)
+            storage.write_config(replace(config, segmenter=None), copy / storage.PARSER)
+            segmenter = find_segmenter(folder)
+            if segmenter is not None and segmenter.parent not in [folder, *(place for place, _ in models)]:
+                shutil.copytree(segmenter, copy / storage.SEGMENTER)
             copy.rename(target)
     except OSError as error:
         if isinstance(error, CorpusNotFoundError):
@@ -273,20 +223,23 @@ def copy_model(folder: Path, config: ParserConfig, target: Path) -> None:
         raise CorpusNotFoundError(f"{target}: cannot be written: {reason}") from error
 
 
-def _copy_members(folder: Path, copy: Path) -> None:
-    """Each member becomes a sub-folder; a number before its name keeps it apart from all others."""
+def _copy_ensemble(models: Sequence[tuple[Path, float]], copy: Path) -> None:
+    """Each model becomes a sub-folder; a number before its name keeps it apart from all others."""
     members = []
-    for number, (place, weight) in enumerate(read_members(folder), start=1):
+    for number, (place, weight) in enumerate(models, start=1):
         name = f"{number}-{place.resolve().name}"
-        _copy_files(place, copy / name)
-        members.append(MemberConfig(name, weight))
-    write_atomically(copy / ENSEMBLE, json.dumps(asdict(EnsembleConfig(tuple(members))), indent=1) + "\n")
+        _copy_model(place, copy / name)
+        members.append(WeightedName(name, weight))
+    storage.write_config(EnsembleConfig(tuple(members)), copy / storage.ENSEMBLE)
 
 
-def _copy_files(folder: Path, copy: Path) -> None:
-    """What belongs to a model; other folders inside its own may be other models."""
-    shutil.copytree(folder, copy, ignore=_other_folders)
+def _copy_model(folder: Path, copy: Path) -> None:
+    def others(parent: str | os.PathLike[str], names: list[str]) -> set[str]:
+        """Folders inside that of the model that are none of its own, but may be other models."""
+        return {
+            name
+            for name in names
+            if name not in (storage.ENCODER, storage.SEGMENTER) and (Path(parent) / name).is_dir()
+        }
 
-
-def _other_folders(folder: str | os.PathLike[str], names: list[str]) -> set[str]:
-    return {name for name in names if name not in (ENCODER, SEGMENTER) and (Path(folder) / name).is_dir()}
+    shutil.copytree(folder, copy, ignore=others)

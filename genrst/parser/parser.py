@@ -5,42 +5,39 @@
     >>> document = parser("It rained, so we stayed in.")            # doctest: +SKIP
     >>> print(document.tree)                                        # doctest: +SKIP
 
-Documents go through the stages annotate, segment, prepare and search, several at a time. PyTorch is imported when a
-parser is loaded, spaCy when the first text is annotated.
+Documents go through the stages annotate, segment and search, several at a time. PyTorch is imported when a parser is
+loaded, spaCy when the first text is annotated.
 """
 
 import os
-import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
-from itertools import islice
+from dataclasses import asdict, dataclass, field
+from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from genrst.config import from_mapping
 from genrst.document import Document
 from genrst.errors import ConfigError, MissingDependencyError, ParserWarning, UsageError
-from genrst.parser.packages import (
-    ParserConfig,
-    Search,
-    copy_model,
-    find_model,
-    find_segmenter,
-    read_parser_config,
+from genrst.parser.packages import ParserConfig, Search, copy_parser, find_model, find_segmenter, read_parser_config
+from genrst.parser.stages import (
+    Failure,
+    Item,
+    Outcome,
+    Text,
+    annotate_texts,
+    from_edus,
+    only,
+    read_item,
+    segment_texts,
+    through,
 )
-from genrst.parser.stages import Failure, Item, Outcome, Text, from_edus, only, read_item, through
-from genrst.segmenter.rules import segment_by_rules
-from genrst.text.annotate import annotate
-from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import looks_english
 
 if TYPE_CHECKING:
-    from genrst.parser.ensemble import Member
+    from genrst.parser.search import TreeSearch
     from genrst.segmenter.segment import Segmenter
-
-# What spaCy cannot read. What replaces one is as long, so that offsets hold.
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def load(
@@ -65,17 +62,18 @@ def load(
         config = from_mapping(ParserConfig, asdict(config) | changes)
     except ConfigError as error:
         raise UsageError(str(error)) from error
+    place = find_segmenter(folder)
     _calm_threads()
     try:
         from genrst.model.device import choose_device
-        from genrst.parser.ensemble import load_members
+        from genrst.parser.search import TreeSearch, load_models
         from genrst.segmenter.segment import load_segmenter
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
     processor = choose_device(device)
-    place = find_segmenter(folder)
+    tree_search = TreeSearch(load_models(folder, config, processor), config, max_stack)
     segmenter = load_segmenter(place, processor) if place else None
-    return Parser(load_members(folder, config, processor), config, segmenter, max_stack, folder)
+    return Parser(tree_search, config, segmenter, folder)
 
 
 def _calm_threads() -> None:
@@ -89,24 +87,17 @@ def _calm_threads() -> None:
         os.environ["GOMP_SPINCOUNT"] = "1000"
 
 
+@dataclass(eq=False, repr=False)
 class Parser:
     """Makes trees of texts; see `load`."""
 
-    def __init__(
-        self,
-        members: "Sequence[Member]",
-        config: ParserConfig | None = None,
-        segmenter: "Segmenter | None" = None,
-        max_stack: int | None = 40,
-        folder: Path | None = None,
-    ) -> None:
-        from genrst.parser.search import TreeSearch
-
-        self.config = config or ParserConfig()
-        self.segmenter = segmenter
-        self.search = TreeSearch(members, self.config, max_stack)
-        self.folder = folder
-        self._warned: set[str] = set()
+    search: "TreeSearch"
+    config: ParserConfig
+    segmenter: "Segmenter | None" = None
+    """Without one, rules find EDUs."""
+    folder: Path | None = None
+    """Where it was loaded from."""
+    _warned: set[str] = field(default_factory=set, init=False)
 
     def __repr__(self) -> str:
         return f"<Parser {self.config.name!r}: {self.config.search} search, beam {self.config.beam}>"
@@ -115,7 +106,7 @@ class Parser:
         """Copy the parser's files, with its settings as they are now, into a new folder that needs no other."""
         if self.folder is None:
             raise UsageError("a parser must be loaded from a folder to be saved, was: made of models in memory")
-        copy_model(self.folder, self.config, Path(folder))
+        copy_parser(self.folder, self.config, Path(folder))
 
     def __call__(self, text: str, *, id: str = "text") -> Document:
         """Parse a raw text: annotate it, find its EDUs, find its tree."""
@@ -131,12 +122,12 @@ class Parser:
 
     def kbest(self, item: Item, n: int) -> list[Document]:
         """A text, a list of EDUs or a document with its n best trees, the best first; fewer if no more are found."""
-        (outcome,) = self._parse([read_item(item, "text")], [_is_raw(item)], n)
+        (outcome,) = self._parse([(item, "text")], n)
         return only(outcome)
 
     def segment(self, text: str, *, id: str = "text") -> Document:
         """The annotated document of a raw text, with its EDUs and without a tree."""
-        (outcome,) = self._annotate_and_segment([read_item(Text(id, text), id)], [True])
+        (outcome,) = self._find_edus([(Text(id, text), id)])
         return only(outcome)
 
     def pipe(self, items: Iterable[Item], batch_size: int = 8) -> Iterator[Outcome]:
@@ -148,59 +139,42 @@ class Parser:
             raise UsageError("a stream must be several texts or documents, was: one")
         if batch_size < 1:
             raise UsageError(f"a batch must have an item or more, was: {batch_size}")
-        return self._stream(enumerate(items, start=1), batch_size)
+        return self._stream(((item, f"text-{number}") for number, item in enumerate(items, start=1)), batch_size)
 
-    def _stream(self, items: Iterator[tuple[int, Item]], batch_size: int) -> Iterator[Outcome]:
+    def _stream(self, items: Iterator[tuple[Item, str]], batch_size: int) -> Iterator[Outcome]:
         while batch := list(islice(items, batch_size)):
-            started = [read_item(item, f"text-{number}") for number, item in batch]
-            yield from _best(self._parse(started, [_is_raw(item) for _, item in batch]))
+            yield from [one if isinstance(one, Failure) else one[0] for one in self._parse(batch)]
 
     def parse_annotated(self, documents: Sequence[Document]) -> list[Outcome]:
         """Parse documents with tokens, heads, sentences and entities, for example by spaCy, whose EDUs are unknown."""
-        return list(_best(through(through(documents, self._segment), self.search)))
+        found = through(through(documents, self._segment), self.search)
+        return [one if isinstance(one, Failure) else one[0] for one in found]
 
-    def _parse(self, outcomes: list[Outcome], is_raw: list[bool], n: int = 1) -> list[list[Document] | Failure]:
+    def _parse(self, items: Sequence[tuple[Item, str]], n: int = 1) -> list[list[Document] | Failure]:
         if n < 1 or (n > 1 and self.config.search == "greedy"):
             raise UsageError(f"the number of trees must be 1 or more, and 1 with greedy search, was: {n}")
-        segmented = self._annotate_and_segment(outcomes, is_raw)
-        return through(segmented, lambda documents: self.search(documents, n))
+        return through(self._find_edus(items), lambda documents: self.search(documents, n))
 
-    def _annotate_and_segment(self, outcomes: list[Outcome], is_raw: list[bool]) -> list[Outcome]:
-        annotated = through(outcomes, self._annotate)
-        raw = [outcome for outcome, wanted in zip(annotated, is_raw, strict=True) if wanted]
-        segmented = iter(through(raw, self._segment))
-        return [next(segmented) if wanted else outcome for outcome, wanted in zip(annotated, is_raw, strict=True)]
+    def _find_edus(self, items: Sequence[tuple[Item, str]]) -> list[Outcome]:
+        """The annotated documents of items, which have these names if none of their own; EDUs that are given stay."""
+        annotated = through([read_item(item, id) for item, id in items], self._annotate)
+        is_raw = [isinstance(item, str | Text) for item, _ in items]
+        segmented = iter(through(list(compress(annotated, is_raw)), self._segment))
+        return [next(segmented) if raw else outcome for outcome, raw in zip(annotated, is_raw, strict=True)]
 
     def _annotate(self, documents: list[Document]) -> list[Document]:
-        if not documents:
-            return []
+        annotated = annotate_texts(documents, self.config.pipeline)
         for document in documents:
             if not looks_english(document.text or ""):
                 self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
-        readable = [replace(document, text=_readable(document.text)) for document in documents]
-        annotated = annotate(readable, load_pipeline(self.config.pipeline))
-        return [replace(new, text=old.text) for new, old in zip(annotated, documents, strict=True)]
+        return annotated
 
     def _segment(self, documents: list[Document]) -> list[Document]:
-        if self.segmenter is not None:
-            return self.segmenter.segment(documents)
-        if documents:
+        if self.segmenter is None:
             self._warn_once("segmenter", f"the model {self.config.name!r} has no segmenter; EDUs are found by rules")
-        return [segment_by_rules(document) for document in documents]
+        return segment_texts(documents, self.segmenter)
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(ParserWarning(message), stacklevel=2)
-
-
-def _is_raw(item: Item) -> bool:
-    return isinstance(item, str | Text)
-
-
-def _readable(text: str | None) -> str | None:
-    return None if text is None else _SURROGATES.sub("\ufffd", text)
-
-
-def _best(outcomes: Iterable[list[Document] | Failure]) -> Iterator[Outcome]:
-    return (outcome if isinstance(outcome, Failure) else outcome[0] for outcome in outcomes)

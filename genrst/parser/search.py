@@ -1,17 +1,24 @@
-"""From documents with EDUs to documents with trees: numbers, scores, search, in groups of bounded size."""
+"""From documents with EDUs to documents with trees: the models that are asked, and the search that asks them.
+
+A parser asks for trees in one way only: `search(documents, n)`, each document with its n best trees. A kind of model
+that does not go through the transition system needs another class with that call, and `load` in `genrst.parser.parser`
+to choose it. The searches themselves are in `genrst.search`.
+"""
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 
 from genrst.document import Document
-from genrst.errors import GenrstError, ParserWarning
-from genrst.model.examples import Example
+from genrst.errors import ConfigError, GenrstError, ParserWarning
+from genrst.model.device import computes_bfloat16
+from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
-from genrst.parser.ensemble import Member
-from genrst.parser.packages import ParserConfig
+from genrst.model.storage import Model, load_model
+from genrst.parser.packages import ParserConfig, read_models, read_parser_config
 from genrst.search.beam import BeamOptions, in_groups, search_beams
 from genrst.search.ensemble import Ensemble
 from genrst.search.results import Found, Parse
@@ -22,53 +29,91 @@ MOST_EDUS = 2000
 """How many EDUs are searched at once, unless a document has more: memory grows with them."""
 
 
+@dataclass(frozen=True, slots=True)
+class WeightedModel:
+    """A model, the weight of its scores, and how documents are prepared for it."""
+
+    model: Model
+    weight: float = 1.0
+    lowercase: bool = False
+
+    def prepare(self, document: Document) -> Example:
+        """A document as numbers."""
+        return prepare(document, self.model.symbols, None, self.lowercase, self.model.tokenizer)
+
+
+def load_models(folder: Path, config: ParserConfig, device: torch.device) -> list[WeightedModel]:
+    """The model of a folder, or those of an ensemble; `config` is that of the parser."""
+    models = []
+    places = read_models(folder)
+    for place, weight in places:
+        own = config if place == folder else read_parser_config(place)
+        # What an ensemble's settings say about encoders holds for all of its models.
+        precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
+        overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
+        is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
+        model = load_model(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
+        models.append(WeightedModel(model, weight, own.lowercase))
+    check_labels(models, [str(place) for place, _ in places])
+    return models
+
+
+def check_labels(models: Sequence[WeightedModel], names: Sequence[str]) -> None:
+    """Raise an error if models, which have these names, cannot choose together."""
+    for one, name in zip(models, names, strict=True):
+        if one.model.symbols.actions != models[0].model.symbols.actions:
+            raise ConfigError(f"{names[0]} and {name}: models that choose together must have the same labels")
+
+
 class TreeSearch:
     """Finds the best trees of annotated documents under a model, or under several that choose together."""
 
-    def __init__(self, members: Sequence[Member], config: ParserConfig, max_stack: int | None = 40) -> None:
-        self.members = members
+    def __init__(self, models: Sequence[WeightedModel], config: ParserConfig, max_stack: int | None = 40) -> None:
+        self.models = models
         self.config = config
         self.max_stack = max_stack
+        # A weighted sum of log-probabilities is none, and words without a weight are not scored at all.
+        self._is_single = len(models) == 1 and models[0].weight == 1
+        scores_words = config.search != "greedy" and config.word_weight > 0
+        is_complete = scores_words or models[0].model.network.config.kind == "discriminative"
+        self._gives_logp = self._is_single and is_complete
         # Wrong options are an error before the first document.
         self._options(config.beam)
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
-        """Each document with its n best trees, the best first."""
-        groups = in_groups(documents, lambda document: len(document.edus), MOST_EDUS)
-        return [trees for group in groups for trees in self._group(group, n)]
-
-    def _group(self, documents: list[Document], n: int) -> list[list[Document]]:
-        found = self.find(self.prepare(documents), max(n, self.config.beam))
-        for document, one in zip(documents, found, strict=True):
-            if one.is_bounded:
-                _warn_of_bound(document, self.max_stack)
-        return [
-            [self._with_tree(document, parse) for parse in one.parses[:n]]
-            for document, one in zip(documents, found, strict=True)
-        ]
+        """Each document with its n best trees, the best first; fewer if no more are found."""
+        results = []
+        for group in in_groups(documents, lambda document: len(document.edus), MOST_EDUS):
+            found = self.find(self.prepare(group), max(n, self.config.beam))
+            for document, one in zip(group, found, strict=True):
+                if one.is_bounded:
+                    fact = f"{document.id}: the best tree needs all {self.max_stack} places of the stack"
+                    warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)
+                results.append([self._with_tree(document, parse) for parse in one.parses[:n]])
+        return results
 
     def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
-        """Documents as numbers, once for each member."""
-        return [[member.prepare(document) for document in documents] for member in self.members]
+        """Documents as numbers, once for each model."""
+        return [[one.prepare(document) for document in documents] for one in self.models]
 
     def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[Found]:
-        """The best computations of documents, which are given as `prepare` gives them."""
+        """The best computations of documents that `prepare` has made numbers of."""
         try:
             return self._search(examples, self._options(beam))
         except (MemoryError, RuntimeError) as error:
-            if not _is_about_memory(error):
+            # On a CPU, PyTorch has no error of its own for it.
+            if not (isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)):
                 raise
         # Not in the handler: the cause would hold on to the memory of the search.
         n_edus = sum(example.n_edus for example in examples[0])
         raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
 
     def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[Found]:
-        models = [member.model for member in self.members]
         scorers = [
-            NetworkScorer(model.network, own, model.symbols.nucleus_is_right)
-            for model, own in zip(models, examples, strict=True)
+            NetworkScorer(one.model.network, own, one.model.symbols.nucleus_is_right)
+            for one, own in zip(self.models, examples, strict=True)
         ]
-        scorer = scorers[0] if self._is_one() else Ensemble(scorers, [member.weight for member in self.members])
+        scorer = scorers[0] if self._is_single else Ensemble(scorers, [one.weight for one in self.models])
         if isinstance(options, WordOptions):
             return search_words(scorer, options)
         return search_beams(scorer, options)
@@ -82,33 +127,12 @@ class TreeSearch:
         return BeamOptions(beam, config.search, self.max_stack, config.word_weight)
 
     def _with_tree(self, document: Document, parse: Parse) -> Document:
-        actions = self.members[0].model.symbols.actions
+        actions = self.models[0].model.symbols.actions
         return replace(
             document,
+            log_probability=parse.logp if self._gives_logp else None,
             tree=tree_of(actions[action] for action in parse.actions),
-            log_probability=parse.logp if self._is_one() and self._scores_words() else None,
             model=self.config.name,
             signals=(),
             secondary_edges=(),
         )
-
-    def _is_one(self) -> bool:
-        """Whether scores are log-probabilities: a weighted sum of some is none."""
-        return len(self.members) == 1 and self.members[0].weight == 1
-
-    def _scores_words(self) -> bool:
-        """Whether log-probabilities are complete: a search that gives words no weight does not score them either."""
-        is_weighted = self.config.search != "greedy" and self.config.word_weight > 0
-        return is_weighted or self.members[0].model.network.config.kind == "discriminative"
-
-
-def _is_about_memory(error: Exception) -> bool:
-    """On a CPU, PyTorch has no error of its own for it."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)
-
-
-def _warn_of_bound(document: Document, max_stack: int | None) -> None:
-    message = (
-        f"{document.id}: the best tree needs all {max_stack} places of the stack; with more there may be a better one"
-    )
-    warnings.warn(ParserWarning(message), stacklevel=2)

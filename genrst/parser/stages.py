@@ -1,15 +1,26 @@
-"""What a parser takes and what it gives: texts, EDUs and documents in, documents and failures out.
+"""The stages of a parser: texts, EDUs and documents in, documents or failures out.
 
-Stages work on several documents at a time. One that fails stays behind and does not hold up the others.
+Each stage works on several documents at a time. A document that fails stays behind and does not hold up the others.
+The last stage, from EDUs to trees, is `genrst.parser.search`.
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, TreeError, UsageError
+from genrst.segmenter.rules import segment_by_rules
+from genrst.text.annotate import annotate
+from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import check_words, unsegmented
+
+if TYPE_CHECKING:
+    from genrst.segmenter.segment import Segmenter
+
+# What spaCy cannot read. What replaces one is as long, so that offsets hold.
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +51,18 @@ Result = TypeVar("Result")
 
 
 def read_item(item: Item, id: str) -> Outcome:
-    """The document of an item, which gets this name if it has none; a failure if it is no text."""
+    """The document of an item, which gets this name if it has none; a failure if it cannot be parsed."""
     name = item.id if isinstance(item, Text | Document) else id
     try:
-        return _document(item, name)
+        if isinstance(item, str | Text):
+            return unsegmented(name, item if isinstance(item, str) else item.text)
+        if not isinstance(item, Document):
+            return from_edus(name, item)
+        if item.text is not None and not item.text.strip():
+            raise TreeError(f"{name}: a document must have a word, was: {item.text[:30]!r}")
+        return item
     except GenrstError as error:
         return Failure(name, error)
-
-
-def _document(item: Item, id: str) -> Document:
-    if isinstance(item, Document):
-        if item.text is not None and not item.text.strip():
-            raise TreeError(f"{id}: a document must have a word, was: {item.text[:30]!r}")
-        return item
-    if isinstance(item, str | Text):
-        return unsegmented(id, item.text if isinstance(item, Text) else item)
-    return from_edus(id, item)
 
 
 def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = ()) -> Document:
@@ -67,6 +74,20 @@ def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = 
     return Document.from_edus(id, edus, paragraph_starts=paragraph_starts)
 
 
+def annotate_texts(documents: Sequence[Document], pipeline: str | None) -> list[Document]:
+    """Tokens, sentences, syntax and entities by a spaCy pipeline; the text stays as it is, readable or not."""
+    readable = [replace(one, text=one.text and _SURROGATES.sub("\ufffd", one.text)) for one in documents]
+    annotated = annotate(readable, load_pipeline(pipeline))
+    return [replace(new, text=old.text) for new, old in zip(annotated, documents, strict=True)]
+
+
+def segment_texts(documents: Sequence[Document], segmenter: "Segmenter | None") -> list[Document]:
+    """EDUs by a trained segmenter or, without one, by rules."""
+    if segmenter is None:
+        return [segment_by_rules(document) for document in documents]
+    return segmenter.segment(documents)
+
+
 def through(outcomes: Sequence[Outcome], stage: Callable[[list[Document]], Sequence[Result]]) -> list[Result | Failure]:
     """What a stage makes of all documents; failures stay where they are."""
     done = iter(_attempt([outcome for outcome in outcomes if isinstance(outcome, Document)], stage))
@@ -76,7 +97,7 @@ def through(outcomes: Sequence[Outcome], stage: Callable[[list[Document]], Seque
 def _attempt(documents: list[Document], stage: Callable[[list[Document]], Sequence[Result]]) -> list[Result | Failure]:
     """All documents at once or, where that fails, each by itself."""
     try:
-        return list(stage(documents))
+        return list(stage(documents)) if documents else []
     except MissingDependencyError:
         raise  # no document is to blame
     except GenrstError as error:

@@ -12,7 +12,7 @@ from genrst.document import Document
 from genrst.segmenter.features import Symbols, read_tokens, with_edus
 from genrst.segmenter.network import SegmenterNetwork, WindowedText
 from genrst.segmenter.segmenter_config import SegmenterConfig
-from genrst.storage import Precision, load_folder, save_folder
+from genrst.storage import Precision, load_weights, read_network, save_network
 
 BATCH_WINDOWS = 64
 """How many windows are read at once: about 8,000 tokens, so that memory does not grow with the text."""
@@ -56,10 +56,12 @@ def make_network(config: SegmenterConfig, symbols: Symbols) -> SegmenterNetwork:
 def save_segmenter(segmenter: Segmenter, folder: Path, precision: Precision = "float16") -> None:
     """Write a segmenter, by default in half precision, which costs no quality."""
     network = segmenter.network
-    save_folder(network.state_dict(), network.config, segmenter.symbols.as_dict(), folder, precision)
+    save_network(network.state_dict(), network.config, segmenter.symbols.as_dict(), folder, precision)
 
 
 def load_segmenter(folder: Path, device: torch.device | str = "cpu") -> Segmenter:
     """Read a segmenter."""
-    network, symbols = load_folder(folder, SegmenterConfig, Symbols.from_dict, make_network)
+    config, symbols = read_network(folder, SegmenterConfig, Symbols.from_dict)
+    network = make_network(config, symbols)
+    load_weights(network, folder)
     return Segmenter(network.to(device).eval(), symbols)

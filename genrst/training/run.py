@@ -24,6 +24,7 @@ from genrst.model.encoder.files import PieceTokenizer, load_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.model.network import Network
 from genrst.model.storage import Model, make_network, save_model
+from genrst.storage import PARSER
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 from genrst.training.data import Prepared
 from genrst.training.distributed import ALONE, Processes
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
-PARSER = "parser.json"
-"""Beside the weights: how texts have to be prepared for this model (`genrst.parser.packages.ParserConfig`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         (["--prepared", "A", "--students", "paper", "paper"], "--students: each must be given once, was: paper paper"),
         (["--prepared", "A", "--students", "nothing"], "nothing.toml: No such file or directory"),
         (["--prepared", "A", "--set", "model.nothing=1"], "nothing"),
-        (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be a number from 0 on, was: -1.0"),
+        (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be finite and 0 or more, was: -1.0"),
         (["--prepared", "A", "--device", "tpu"], "a device must be auto, cpu, or a GPU"),
         (["--prepared", "A"], "A: the file must hold prepared features"),
     ],

@@ -336,7 +336,7 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
         (["--min-edus", "9", "--max-edus", "2"], "a silver document of 9 to 2 EDUs, was: none of 3"),
         (["--teacher", "nowhere", "--min-edus", "1"], "or be a folder, was: 'nowhere'"),
         (["--prepared", "none.npz"], "none.npz: the file must hold prepared features"),
-        (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be a number from 0 on, was: -1.0"),
+        (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be finite and 0 or more, was: -1.0"),
     ],
 )
 def test_errors_are_one_line(

@@ -13,6 +13,7 @@ from genrst.document import Document
 from genrst.model.storage import Model, make_network, save_model
 from genrst.model.symbols import make_symbols
 from genrst.parser.parser import Parser
+from genrst.parser.search import TreeSearch
 from genrst.segmenter.segment import save_segmenter
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.trees.binarise import is_binary
@@ -73,9 +74,10 @@ def write_ensemble(folder: Path, members: Mapping[str, float], **settings: objec
     return folder
 
 
-def load_like(parser: Parser, **changes: Any) -> Parser:
-    """The same model with other settings."""
-    return Parser(parser.search.members, replace(parser.config, **changes), parser.segmenter)
+def load_like(parser: Parser, *, has_segmenter: bool = True, **changes: Any) -> Parser:
+    """The same model with other settings, and not from a folder."""
+    config = replace(parser.config, **changes)
+    return Parser(TreeSearch(parser.search.models, config), config, parser.segmenter if has_segmenter else None)
 
 
 def check(document: Document, text: str) -> None:

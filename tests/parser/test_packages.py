@@ -1,18 +1,176 @@
-"""Saving a parser: what is written reads as the same parser, wherever it is moved, or nothing is written."""
+"""Packages of models: loading them by name and folder, their settings, saving them, and those that are shipped."""
 
 import json
+import math
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import genrst
 from genrst import Parser, load
-from genrst.errors import CorpusNotFoundError, UsageError
-from tests.parser.samples import TEXT, write_ensemble, write_parser
+from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError, UsageError
+from genrst.parser.packages import MODELS, describe_model, find_segmenter, installed_models
+from tests.parser.samples import PIPELINE, TEXT, load_like, write_ensemble, write_parser
+
+EDUS = ["It rained,", "so we stayed in."]
+
+
+def test_settings_of_the_folder_and_of_the_call(tmp_path: Path):
+    write_parser(tmp_path, search="word", beam=7, word_weight=0.25, lowercase=True)
+    parser = load(tmp_path)
+    assert repr(parser) == "<Parser 'tiny': word search, beam 7>"
+    assert (parser.config.word_weight, parser.config.lowercase, parser.config.pipeline) == (0.25, True, PIPELINE)
+    parser = load(str(tmp_path), search="action", beam=2, word_weight=1, pipeline="other", max_stack=9)
+    assert repr(parser) == "<Parser 'tiny': action search, beam 2>"
+    assert (parser.config.word_weight, parser.config.pipeline, parser.search.max_stack) == (1.0, "other", 9)
+
+
+def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_parser(tmp_path / "mine", has_segmenter=False)
+    (tmp_path / "mine" / "parser.json").unlink()
+    monkeypatch.chdir(tmp_path / "mine")
+    for folder in (tmp_path / "mine", "."):
+        parser = load(folder)
+        assert repr(parser) == "<Parser 'mine': bag search, beam 10>"
+        assert (parser.config.word_weight, parser.config.lowercase, parser.config.pipeline) == (0.5, False, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            '{"colour": 1}',
+            "colour: the key must be one of name, search, beam, word_weight, lowercase, pipeline, segmenter, encoder_",
+        ),
+        ('{"beam": 0}', "beam: the value must be 1 or more, was: 0"),
+        ('{"beam": "ten"}', "beam: the value must be of type int, was: 'ten'"),
+        ('{"search": "deep"}', "search: the value must be one of 'bag', 'word', 'action', 'greedy', was: 'deep'"),
+        ('{"word_weight": -1}', "word_weight: the value must be finite and 0 or more, was: -1.0"),
+        ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
+        ('{"encoder_overlap": NaN}', "encoder_overlap: the value must be 0 or more and less than 1, was: nan"),
+        (
+            '{"encoder_precision": "int8"}',
+            "encoder_precision: the value must be one of 'auto', 'float32', 'bfloat16', ",
+        ),
+        (f'{{"word_weight": {10**400}}}', "int too large to convert to float"),
+        ('{"word_weight": NaN}', "word_weight: the value must be finite and 0 or more, was: nan"),
+        ("[]", "a configuration: the value must be a table, was: []"),
+        ("{", "a file of the model is damaged: "),
+    ],
+)
+def test_settings_that_are_wrong(tmp_path: Path, content: str, message: str):
+    write_parser(tmp_path, has_segmenter=False)
+    (tmp_path / "parser.json").write_text(content)
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path)
+    assert str(error.value).startswith(f"{tmp_path / 'parser.json'}: {message}")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"beam": 0}, {"beam": 1.5}, {"search": "deep"}, {"word_weight": -1.0}, {"word_weight": math.inf}, {"max_stack": 1},
+     {"device": "cuda:77"}, {"device": "abacus"}, {"device": "meta"}, {"device": ""}],
+)  # fmt: skip
+def test_options_that_are_wrong(tiny: Path, options: dict[str, Any]):
+    with pytest.raises(UsageError) as error:
+        load(tiny, **options)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
+    with pytest.raises(CorpusNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, was: 'en'$"):
+        genrst.load()
+    write_parser(tmp_path / "models" / "en", name="english", has_segmenter=False)
+    write_parser(tmp_path / "models" / "de", has_segmenter=False)
+    (tmp_path / "models" / "notes").mkdir()
+    assert genrst.load().config.name == "english"
+    assert genrst.load("en").config.name == "english"
+    message = r"^a model must be installed \(de, en\) or be a folder, was: 'fr'$"
+    with pytest.raises(CorpusNotFoundError, match=message):
+        genrst.load("fr")
+    (tmp_path / "en").mkdir()
+    assert genrst.load("en").config.name == "english", "a name comes before a folder"
+    with pytest.raises(CorpusNotFoundError, match="a model folder must hold"):
+        genrst.load("./en")
+
+
+def test_pytorch_that_is_not_there(tiny: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "genrst.parser.search", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
+        load(tiny)
+
+
+def test_a_pipeline_that_is_not_there(tiny: Path):
+    """No document is to blame, so it is no failure of one."""
+    parser = load(tiny, pipeline="no_such_pipeline")
+    with pytest.raises(MissingDependencyError, match="no_such_pipeline"):
+        parser(TEXT)
+    with pytest.raises(MissingDependencyError, match="no_such_pipeline"):
+        list(parser.pipe([TEXT, EDUS]))
+
+
+def test_what_is_imported_when(tiny: Path):
+    program = (
+        "import sys, genrst\n"
+        "loaded = lambda: sorted({'torch', 'spacy'} & set(sys.modules))\n"
+        "import genrst.parser; assert 'numpy' not in sys.modules\n"
+        "for name in genrst.parser.__all__: assert getattr(genrst.parser, name) is getattr(genrst, name)\n"
+        "print(loaded())\n"
+        f"parser = genrst.load({str(tiny)!r}); print(loaded())\n"
+        "parser('It rained.'); print(loaded())"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n")[:3] == ["[]", "['torch']", "['spacy', 'torch']"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)]
+)
+def test_threads_wait_calmly_unless_told_otherwise(tiny: Path, monkeypatch: pytest.MonkeyPatch, given, expected):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    load(tiny)
+    assert os.environ.get("GOMP_SPINCOUNT") == expected
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+
+
+def test_a_segmenter_of_another_model(tmp_path: Path):
+    """Named by its folder as seen from the model's, also by a member; one of its own comes first, whatever is named."""
+    other = write_parser(tmp_path / "other")
+    named = write_parser(tmp_path / "named", has_segmenter=False, segmenter="../other")
+    assert find_segmenter(named) == tmp_path / "named" / ".." / "other" / "segmenter"
+    ensemble = write_ensemble(tmp_path / "both", {"../named": 1})
+    place = find_segmenter(ensemble)
+    assert place is not None
+    assert place.resolve() == other / "segmenter"
+    assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
+    with pytest.raises(CorpusNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
+        load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
+
+
+def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
+    write_parser(tmp_path / "old" / "other")
+    named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
+    ensemble = write_ensemble(tmp_path / "old" / "both", {"../named": 1})
+    parsers = {"copy": load(named), "copy of both": load(ensemble)}
+    expected = [parser(TEXT) for parser in parsers.values()]
+    for name, parser in parsers.items():
+        parser.save(tmp_path / name)
+    shutil.rmtree(tmp_path / "old")
+    assert [load(tmp_path / name)(TEXT) for name in parsers] == expected
 
 
 def make_ensemble(folder: Path) -> Parser:
-    """Two members with the same name, and a folder inside one that is none of the model's."""
+    """Two models with the same name, and a folder inside one that is none of the model's."""
     write_parser(folder / "a" / "model", has_segmenter=False)
     write_parser(folder / "b" / "model", kind="discriminative", lowercase=True)
     (folder / "b" / "model" / "old").mkdir()
@@ -21,7 +179,7 @@ def make_ensemble(folder: Path) -> Parser:
     return load(folder / "both", beam=3)
 
 
-def test_a_model(tmp_path: Path, tiny: Path):
+def test_a_saved_model(tmp_path: Path, tiny: Path):
     parser = load(tiny, search="action")
     expected = parser(TEXT)
     parser.save(tmp_path / "new" / "copy")
@@ -30,7 +188,7 @@ def test_a_model(tmp_path: Path, tiny: Path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["copy"]
 
 
-def test_an_ensemble_needs_no_other_folder(tmp_path: Path):
+def test_a_saved_ensemble_needs_no_other_folder(tmp_path: Path):
     parser = make_ensemble(tmp_path / "old")
     expected = parser.kbest(TEXT, 2)
     parser.save(str(tmp_path / "copy"))
@@ -38,7 +196,7 @@ def test_an_ensemble_needs_no_other_folder(tmp_path: Path):
     (tmp_path / "copy").rename(tmp_path / "moved")
     saved = load(tmp_path / "moved")
     assert (saved.config, saved.kbest(TEXT, 2)) == (parser.config, expected)
-    assert [member.lowercase for member in saved.search.members] == [False, True]
+    assert [model.lowercase for model in saved.search.models] == [False, True]
     names = sorted(path.name for path in (tmp_path / "moved").iterdir())
     assert names == ["1-model", "2-model", "README.md", "ensemble.json", "parser.json"]
     assert not (tmp_path / "moved" / "2-model" / "old").exists()
@@ -64,7 +222,7 @@ def test_nothing_is_replaced(tmp_path: Path, parser: Parser, is_folder: bool):
         parser.save(target)
 
 
-def test_all_or_nothing(tmp_path: Path):
+def test_a_copy_is_whole_or_nothing(tmp_path: Path):
     parser = make_ensemble(tmp_path / "old")
     weights = tmp_path / "old" / "b" / "model" / "weights.safetensors"
     weights.unlink()
@@ -85,4 +243,34 @@ def test_a_target_that_cannot_be(tmp_path: Path, parser: Parser):
 
 def test_models_in_memory_have_no_files(parser: Parser, tmp_path: Path):
     with pytest.raises(UsageError, match="must be loaded from a folder to be saved"):
-        Parser(parser.search.members, parser.config).save(tmp_path / "copy")
+        load_like(parser).save(tmp_path / "copy")
+
+
+BRIDGE = "The bridge is closed because the river has risen. Drivers should take the ferry, which runs all night."
+
+
+def test_all_of_them_are_at_most_forty_megabytes():
+    assert installed_models() == ["en", "en-generative"]
+    assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 40e6
+
+
+@pytest.mark.parametrize("name", installed_models())
+def test_a_shipped_model_parses_raw_text(name):
+    parser = genrst.load(name, device="cpu")
+    document = parser(BRIDGE)
+    texts = [BRIDGE[edu.start : edu.end] for edu in document.edus]
+    assert texts[:2] == ["The bridge is closed", "because the river has risen."], "also its segmenter works"
+    assert document.model == name
+    if name == "en":
+        assert "(causal NS 0 1)" in str(document.tree)
+    facts = describe_model(MODELS / name)
+    is_generative = facts["config"]["kind"] == "generative"
+    assert document.log_probability is not None
+    assert document.log_probability < (-50 if is_generative else 0), "words are generated, too, or not"
+    assert facts["card"].startswith(f"# {name}\n")
+
+
+def test_the_encoder_makes_no_trouble_of_its_own(capfd):
+    """Libraries of encoders are talkative; a parse prints nothing."""
+    genrst.load("en", device="cpu")(BRIDGE)
+    assert capfd.readouterr() == ("", "")

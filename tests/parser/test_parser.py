@@ -26,7 +26,7 @@ EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
 def own_logp(parser: Parser, document: Document) -> float:
     """What the network says about a tree when it sees all of it at once, as in training."""
-    model = parser.search.members[0].model
+    model = parser.search.models[0].model
     example = prepare(document, model.symbols, document.tree)
     with torch.inference_mode():
         found = model.network(make_batch([example], [follow(example, model.symbols.nucleus_is_right)]))
@@ -65,7 +65,7 @@ def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, tiny
 @pytest.mark.parametrize("word_weight", [0.5, 1.0])
 def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
     document = load(tiny).segment(TEXT)
-    model = load(tiny).search.members[0].model
+    model = load(tiny).search.models[0].model
     examples = [prepare(document, model.symbols)]
 
     def scorer() -> NetworkScorer:
@@ -274,7 +274,7 @@ def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pyte
 def test_documents_by_spacy_are_not_annotated_again(parser: Parser, monkeypatch: pytest.MonkeyPatch):
     segmented = parser.segment(TEXT)
     expected = parser(TEXT).tree
-    monkeypatch.setattr("genrst.parser.parser.annotate", None)
+    monkeypatch.setattr("genrst.parser.stages.annotate", None)
     raw = replace(segmented, edus=(Span(0, len(TEXT)),))
     bad = replace(raw, tokens=(), id="bad")
     first, second, third = parser.parse_annotated([raw, bad, raw])

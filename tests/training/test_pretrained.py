@@ -13,8 +13,8 @@ from torch import Tensor
 from genrst.errors import ConfigError
 from genrst.model.encoder.pretrained import LowRank, PretrainedEncoder
 from genrst.model.network import Network
-from genrst.model.storage import ENCODER, load_model
-from genrst.storage import CONFIG, WEIGHTS
+from genrst.model.storage import load_model
+from genrst.storage import CONFIG, ENCODER, WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.dev import evaluate_greedily, parseval_f1
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log

@@ -1,7 +1,6 @@
-"""Several models as one: what they choose together, what they share, and what is wrong with some."""
+"""The search of a parser: with several models as one, and with a pretrained encoder."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,29 @@ import pytest
 import torch
 
 from genrst import Document, Parser, load
-from genrst.errors import CorpusNotFoundError, GenrstError
+from genrst.errors import GenrstError
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, make_network, save_model
 from genrst.model.symbols import make_symbols
-from genrst.parser.ensemble import Member, load_members
-from genrst.parser.packages import ParserConfig, find_segmenter
+from genrst.parser.packages import ParserConfig
+from genrst.parser.search import WeightedModel, load_models
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
 from genrst.transitions.actions import ActionSet
 from genrst.transitions.oracle import tree_of
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer
-from tests.parser.samples import LABELS, PIPELINE, TEXT, WORDS, check, make_model, write_ensemble, write_parser
+from tests.parser.samples import (
+    LABELS,
+    PIPELINE,
+    TEXT,
+    WORDS,
+    check,
+    load_like,
+    make_model,
+    write_ensemble,
+    write_parser,
+)
 from tests.training.samples import SMALL
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt.", "The ferry stopped", "because of a storm."]
@@ -54,18 +63,18 @@ def both(folder: Path) -> Parser:
 
 
 def test_trees_are_those_of_the_ensemble(both: Parser):
-    assert [member.weight for member in both.search.members] == [2.0, 0.5]
+    assert [one.weight for one in both.search.models] == [2.0, 0.5]
     document = both.segment(TEXT)
     scorers = [
-        NetworkScorer(member.model.network, [member.prepare(document)], member.model.symbols.nucleus_is_right)
-        for member in both.search.members
+        NetworkScorer(one.model.network, [one.prepare(document)], one.model.symbols.nucleus_is_right)
+        for one in both.search.models
     ]
     (found,) = search_beams(Ensemble(scorers, [2.0, 0.5]), BeamOptions(4, word_weight=0.5))
-    actions = both.search.members[0].model.symbols.actions
+    actions = both.search.models[0].model.symbols.actions
     assert both(TEXT).tree == tree_of(actions[action] for action in found.parses[0].actions)
 
 
-def test_members_agree_with_neither_alone(folder: Path, both: Parser):
+def test_an_ensemble_agrees_with_neither_model_alone(folder: Path, both: Parser):
     """Or nothing here would show that both are asked."""
     alone = [
         load(folder.parent / name, search="bag", beam=4).parse_edus(EDUS * 3).tree for name in ("encoded", "static")
@@ -91,7 +100,7 @@ def test_a_weighted_sum_is_no_log_probability(folder: Path, search: Any):
 
 def test_settings_are_those_of_the_ensemble_but_texts_are_read_as_in_training(both: Parser):
     assert repr(both) == "<Parser 'both': bag search, beam 4>"
-    assert [member.lowercase for member in both.search.members] == [False, True]
+    assert [one.lowercase for one in both.search.models] == [False, True]
 
 
 def test_the_segmenter_is_its_own_or_that_of_the_first_member_with_one(folder: Path, both: Parser, tmp_path: Path):
@@ -129,9 +138,9 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
     write_parser(tmp_path / "models" / "en", has_segmenter=False, lowercase=True)
     monkeypatch.chdir(write_ensemble(tmp_path / "both", {"en": 1}).parent)
-    assert [member.lowercase for member in load("both").search.members] == [True]
+    assert [one.lowercase for one in load("both").search.models] == [True]
     write_parser(tmp_path / "both" / "en", has_segmenter=False)
-    assert [member.lowercase for member in load("both").search.members] == [False]
+    assert [one.lowercase for one in load("both").search.models] == [False]
     write_ensemble(tmp_path / "models" / "pair", {"../en": 1})
     assert load("pair").config.name == "both", "ensembles have names, too"
     write_ensemble(tmp_path / "both", {"models/en": 1})
@@ -140,22 +149,28 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 MEMBER_ERRORS: list[tuple[object, str]] = [
-    ({"members": []}, "members: an ensemble must have a member or more, was: none"),
-    ({}, "members: an ensemble must have a member or more, was: none"),
+    ({"members": []}, "members: an ensemble must have at least one member, was: none"),
+    ({}, "members: an ensemble must have at least one member, was: none"),
     ({"members": 3}, "members: the value must be a list, was: 3"),
     ({"members": ["tiny"]}, "members[0]: the value must be a table, was: 'tiny'"),
     ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
     ({"members": [{"model": 3}]}, "members[0].model: the value must be of type str, was: 3"),
-    ({"members": [{"model": "nowhere"}]}, "a member must be a folder or a model that is installed, was: 'nowhere'"),
-    ({"members": [{"model": "n" * 5000}]}, "a member must be a folder or a model that is installed, was: 'nnn"),
-    ({"members": [{"model": "a\0b"}]}, "a member must be a folder or a model that is installed, was: 'a\\x00b'"),
-    ({"members": [{"model": "parser.json"}]}, "a member must be a folder or a model that is installed, was: 'parser"),
+    ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, was: 'nowhere'"),
+    ({"members": [{"model": "n" * 5000}]}, "a member must be a folder or an installed model, was: 'nnn"),
+    ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, was: 'a\\x00b'"),
+    ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, was: 'parser"),
     ({"members": [{"model": "m", "weight": "1"}]}, "members[0].weight: the value must be of type float, was: '1'"),
     ({"members": [{"model": "m", "weight": True}]}, "members[0].weight: the value must be of type float, was: True"),
-    ({"members": [{"model": "m", "weight": 0}]}, "the weight of a member must be a number over 0, was: 0.0 ('m')"),
-    ({"members": [{"model": "m", "weight": -1}]}, "the weight of a member must be a number over 0, was: -1.0 ('m')"),
-    ({"members": [{"model": "m", "weight": float("nan")}]}, "the weight of a member must be a number over 0, was: nan"),
-    ({"members": [{"model": "m", "weight": float("inf")}]}, "the weight of a member must be a number over 0, was: inf"),
+    ({"members": [{"model": "m", "weight": 0}]}, "a member's weight must be a number above 0, was: 0.0 ('m')"),
+    ({"members": [{"model": "m", "weight": -1}]}, "a member's weight must be a number above 0, was: -1.0 ('m')"),
+    (
+        {"members": [{"model": "m", "weight": float("nan")}]},
+        "a member's weight must be a number above 0, was: nan",
+    ),
+    (
+        {"members": [{"model": "m", "weight": float("inf")}]},
+        "a member's weight must be a number above 0, was: inf",
+    ),
     ({"members": [{"model": "m", "weight": 10**400}]}, "int too large to convert to float"),
     ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is an ensemble"),
     ({"members": [{}]}, "a member must have weights of its own, was: '', which is an ensemble"),
@@ -203,9 +218,9 @@ def test_labels_that_differ(tmp_path: Path, tiny: Path):
     assert str(error.value) == expected
 
 
-def encoder_of(member: Member) -> tuple[torch.dtype, torch.dtype, float]:
+def encoder_of(weighted: WeightedModel) -> tuple[torch.dtype, torch.dtype, float]:
     """The precision of the encoder, that of the rest, and the overlap of windows."""
-    network = member.model.network
+    network = weighted.model.network
     assert isinstance(network.edu_encoder, PretrainedEncoder)
     dtypes = {parameter.dtype for parameter in network.edu_encoder.encoder.parameters()}
     others = {parameter.dtype for name, parameter in network.named_parameters() if ".encoder." not in name}
@@ -218,55 +233,86 @@ def encoder_of(member: Member) -> tuple[torch.dtype, torch.dtype, float]:
 def test_precision_and_overlap_of_encoders(
     folder: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, is_native: bool
 ):
-    monkeypatch.setattr("genrst.parser.ensemble.computes_bfloat16", lambda device: is_native)
+    monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: is_native)
     config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-    (member,) = load_members(folder.parent / "encoded", config, torch.device("cpu"))
+    (weighted,) = load_models(folder.parent / "encoded", config, torch.device("cpu"))
     is_half = precision == "bfloat16" or (precision == "auto" and is_native)
-    assert encoder_of(member) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
+    assert encoder_of(weighted) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
 
 
 def test_without_a_pretrained_encoder_there_is_nothing_to_change(tiny: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.ensemble.computes_bfloat16", lambda device: True)
+    monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: True)
     for precision in ("auto", "bfloat16"):
         config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-        (member,) = load_members(tiny, config, torch.device("cpu"))
-        assert {parameter.dtype for parameter in member.model.network.parameters()} == {torch.float32}
+        (weighted,) = load_models(tiny, config, torch.device("cpu"))
+        assert {parameter.dtype for parameter in weighted.model.network.parameters()} == {torch.float32}
 
 
-def test_encoders_of_members_are_set_by_them_or_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.ensemble.computes_bfloat16", lambda device: True)
+def test_encoders_of_an_ensemble_are_set_one_by_one_or_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: True)
     write_encoded(tmp_path / "one", encoder_precision="float32", encoder_overlap=0.125)
     write_encoded(tmp_path / "two")
     ensemble = write_ensemble(tmp_path, {"one": 1, "two": 1})
     of_their_own, for_all = (
-        [encoder_of(member) for member in load_members(ensemble, config, torch.device("cpu"))]
+        [encoder_of(one) for one in load_models(ensemble, config, torch.device("cpu"))]
         for config in (ParserConfig(), ParserConfig(encoder_precision="bfloat16", encoder_overlap=0.0))
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]
     assert for_all == [(torch.bfloat16, torch.float32, 0.0)] * 2
 
 
-def test_a_segmenter_of_another_model(tmp_path: Path):
-    """Named by its folder as seen from the model's, also by a member; one of its own comes first, whatever is named."""
-    other = write_parser(tmp_path / "other")
-    named = write_parser(tmp_path / "named", has_segmenter=False, segmenter="../other")
-    assert find_segmenter(named) == tmp_path / "named" / ".." / "other" / "segmenter"
-    ensemble = write_ensemble(tmp_path / "both", {"../named": 1})
-    place = find_segmenter(ensemble)
-    assert place is not None
-    assert place.resolve() == other / "segmenter"
-    assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
-    with pytest.raises(CorpusNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
-        load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
+@pytest.fixture(scope="module", params=[("bert", "generative"), ("mpnet", "discriminative")])
+def encoded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Parser:
+    encoder, kind = request.param
+    folder: Path = tmp_path_factory.mktemp("model")
+    torch.manual_seed(3)
+    config = replace(SMALL, kind=kind, encoder="tiny", document_size=8, direct_size=4)
+    symbols = make_model().symbols
+    network = make_network(config, symbols, make_pretrained(config, encoder))
+    save_model(Model(network, symbols, make_tokenizer(encoder)), folder)
+    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": PIPELINE, "beam": 2}))
+    return load(folder)
 
 
-def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
-    write_parser(tmp_path / "old" / "other")
-    named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
-    ensemble = write_ensemble(tmp_path / "old" / "both", {"../named": 1})
-    parsers = {"copy": load(named), "copy of both": load(ensemble)}
-    expected = [parser(TEXT) for parser in parsers.values()]
-    for name, parser in parsers.items():
-        parser.save(tmp_path / name)
-    shutil.rmtree(tmp_path / "old")
-    assert [load(tmp_path / name)(TEXT) for name in parsers] == expected
+@pytest.mark.filterwarnings("ignore:.* has no segmenter")
+def test_raw_texts_with_a_pretrained_encoder(encoded: Parser):
+    check(encoded(TEXT), TEXT)
+
+
+def test_given_edus_with_a_pretrained_encoder(encoded: Parser):
+    document = encoded.parse_edus(["It rained,", "so we stayed in."])
+    assert document.tree is not None
+    assert (document.tree.start, document.tree.stop) == (0, 2)
+
+
+@pytest.mark.parametrize("edu", ["Rain.", "the rain " * 3000, "\ud800 rain", "\u200b.", "[SEP] <pad>"])
+def test_one_edu_of_any_kind(encoded: Parser, edu: str):
+    document = encoded.parse_edus([edu])
+    assert document.tree is not None
+    assert document.tree.stop == 1
+
+
+def test_the_text_of_an_edu_matters_beyond_its_words(encoded: Parser):
+    """Words the vocabulary does not have are not alike to the encoder."""
+    examples = [
+        encoded.search.models[0].prepare(encoded.parse_edus([edu, "and nobody was hurt."]))
+        for edu in ("Xylo zebu", "Quux zyzzy")
+    ]
+    assert examples[0].edu_words.tolist() == examples[1].edu_words.tolist()
+    assert examples[0].pieces.tolist() != examples[1].pieces.tolist()
+
+
+@pytest.mark.slow
+def test_long_documents(encoded: Parser):
+    document = load_like(encoded, search="greedy").parse_edus(["the ferry stopped", "because of a storm."] * 1000)
+    assert document.tree is not None
+    assert document.tree.stop == 2000
+
+
+def test_several_documents_at_once(encoded: Parser):
+    items = [["It rained,", "so we stayed in."], ["Rain."], ["The ferry stopped", "because of a storm,", "he said."]]
+    together = list(encoded.pipe(items))
+    for item, document in zip(items, together, strict=True):
+        alone = encoded.parse_edus(item)
+        assert isinstance(document, Document)
+        assert document.tree == alone.tree

@@ -78,7 +78,7 @@ ODD = {
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
 @pytest.mark.parametrize("has_segmenter", [True, False])
 def test_odd_texts(parser: Parser, text: str, has_segmenter: bool):
-    document = (parser if has_segmenter else Parser(parser.search.members, parser.config))(text)
+    document = (parser if has_segmenter else load_like(parser, has_segmenter=False))(text)
     check(document, text)
     assert document.log_probability is not None
     assert math.isfinite(document.log_probability)
@@ -141,5 +141,5 @@ def right_branching(n_edus: int) -> Any:
 @pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @pytest.mark.parametrize("text", ["a" * 1_000_000, f"{SENTENCE}\n" * (1_000_000 // len(SENTENCE))])
 def test_a_million_characters(parser: Parser, text: str):
-    greedy = Parser(parser.search.members, replace(parser.config, search="greedy"))
+    greedy = load_like(parser, has_segmenter=False, search="greedy")
     check(greedy(text), text)
