@@ -5,24 +5,24 @@
     >>> document = genrst.read("article.rs3")                     # doctest: +SKIP
     >>> genrst.write(document, "article.json")                    # doctest: +SKIP
 
-Names are loaded when they are first used, so that `import genrst` costs nothing.
+What needs more than the standard library is loaded when it is first used, so that `import genrst` costs nothing.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from genrst.document import Document, Span, Token
+from genrst.errors import CorpusFormatError, GenrstError, TreeError
+from genrst.trees.binarise import binarise, flatten
 from genrst.trees.node import Leaf, Tree, Unit
+from genrst.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
     from genrst.corpora.corpus import load_corpus
-    from genrst.errors import CorpusFormatError, GenrstError, TreeError
     from genrst.evaluation.report import evaluate
     from genrst.formats.files import read, read_documents, write, write_documents
     from genrst.parser.parser import Parser, load
     from genrst.parser.stages import Failure
-    from genrst.trees.binarise import binarise, flatten
-    from genrst.version import VERSION as __version__  # noqa: N811
 
 __all__ = [
     "CorpusFormatError",
@@ -48,24 +48,23 @@ __all__ = [
     "write_documents",
 ]
 
-_HOMES = {
-    "genrst.corpora.corpus": ("load_corpus",),
-    "genrst.formats.files": ("read", "read_documents", "write", "write_documents"),
-    "genrst.errors": ("CorpusFormatError", "GenrstError", "TreeError"),
-    "genrst.evaluation.report": ("evaluate",),
-    "genrst.parser.stages": ("Failure",),
-    "genrst.parser.parser": ("Parser", "load"),
-    "genrst.trees.binarise": ("binarise", "flatten"),
+_LAZY = {
+    "Failure": "genrst.parser.stages",
+    "Parser": "genrst.parser.parser",
+    "evaluate": "genrst.evaluation.report",
+    "load": "genrst.parser.parser",
+    "load_corpus": "genrst.corpora.corpus",
+    "read": "genrst.formats.files",
+    "read_documents": "genrst.formats.files",
+    "write": "genrst.formats.files",
+    "write_documents": "genrst.formats.files",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        return import_module("genrst.version").VERSION
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module 'genrst' has no attribute {name!r}")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'genrst' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
 
 
 def __dir__() -> list[str]:
