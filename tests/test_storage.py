@@ -14,8 +14,8 @@ from torch import Tensor
 
 from genrst.errors import ConfigError
 from genrst.model.storage import Model, load_model, save_model
+from genrst.segmenter.network import SegmenterConfig
 from genrst.segmenter.segment import load_segmenter, save_segmenter
-from genrst.segmenter.segmenter_config import SegmenterConfig
 from genrst.storage import SCALE, WEIGHTS, Precision, pack, unpack
 from genrst.training.dev import evaluate_greedily, parseval_f1
 from genrst.training.run import MODEL, Run

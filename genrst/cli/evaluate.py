@@ -21,6 +21,8 @@ from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.trees.relations import load_inventory
 
+HELP = "score predicted trees against gold ones"
+
 # What scores needs numpy, and is imported when it runs.
 if TYPE_CHECKING:
     from genrst.evaluation.report import Evaluation, TreeMetric
@@ -87,8 +89,8 @@ def _evaluate(gold: list[Document], predicted: list[Document], arguments: argpar
 
 def _segmentation_only(gold: list[Document], predicted: list[Document], arguments: argparse.Namespace) -> int:
     """No prediction has a tree, so only the EDUs can be scored."""
+    from genrst.evaluation.counts import percent
     from genrst.evaluation.report import score_segmentation
-    from genrst.evaluation.tables import percent
 
     for option in ("against", "relations", "confusion", "plot", "plot_confusion"):
         if getattr(arguments, option):
@@ -161,8 +163,9 @@ def _significance_as_dict(test: "Significance") -> dict[str, Any]:
 
 
 def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+    from genrst.evaluation.counts import percent
     from genrst.evaluation.report import count_confusions
-    from genrst.evaluation.tables import confusion_table, level_table, percent, relation_table, summary_table
+    from genrst.evaluation.tables import confusion_table, level_table, relation_table, summary_table
 
     evaluation = next(iter(evaluations.values()))
     metrics = _metrics(arguments)

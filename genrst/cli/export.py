@@ -28,6 +28,8 @@ from genrst.outputs.tables import Row, RowFormat, dependency_rows, units_table, 
 from genrst.rendering.measure import inert
 from genrst.trees.relations import load_inventory
 
+HELP = "summaries, chunks, tables, dependencies and profiles of trees"
+
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 """The names of formats by the suffixes of files."""
 

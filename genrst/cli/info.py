@@ -16,6 +16,8 @@ from genrst.corpora.statistics import Statistics, count
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
 from genrst.rendering.measure import inert
 
+HELP = "describe a corpus or a model"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst info`."""

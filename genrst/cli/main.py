@@ -1,30 +1,29 @@
 """The program `genrst`: finds the verb, runs it, and turns errors into one line.
 
-A verb is a module of this package with `add_arguments(parser)` and `run(arguments)`; its docstring is its help. Only
-the verb that is named is imported, so that `genrst --help` answers at once; and what needs PyTorch, numpy or spaCy only
-when it runs, so that `genrst VERB --help` does, too.
+A verb is a module of this package with `HELP`, `add_arguments(parser)` and `run(arguments)`; its docstring is the rest
+of its help. What needs PyTorch, numpy or spaCy is imported when a verb runs, so that `--help` answers at once.
 """
 
 import argparse
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NoReturn, TextIO
 
+from genrst.cli import convert, evaluate, export, info, parse, render, segment, train
 from genrst.console import complain
 from genrst.errors import GenrstError, UsageError
 from genrst.version import VERSION
 
 VERBS = {
-    "convert": "convert between RST file formats",
-    "evaluate": "score predicted trees against gold ones",
-    "export": "summaries, chunks, tables, dependencies and profiles of trees",
-    "info": "describe a corpus or a model",
-    "parse": "find the EDUs and the tree of a text",
-    "render": "draw trees, or the difference of two",
-    "segment": "split a text into EDUs",
-    "train": "train a parser or a segmenter",
+    "convert": convert,
+    "evaluate": evaluate,
+    "export": export,
+    "info": info,
+    "parse": parse,
+    "render": render,
+    "segment": segment,
+    "train": train,
 }
 
 EXTRAS = {"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"}
@@ -39,28 +38,26 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2)
 
 
-def make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of a command line: of all verbs, those that are named have their arguments."""
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
     description = (
         "Rhetorical structure trees: parse texts into them; read, convert, draw, compare, score and learn them."
     )
     parser = _Parser(prog="genrst", description=description)
     parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
-    for name, summary in VERBS.items():
-        subparser = verbs.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
-        if name in argv:
-            verb = import_module(f"genrst.cli.{name}")
-            subparser.description = verb.__doc__
-            verb.add_arguments(subparser)
-            subparser.set_defaults(run=verb.run)
+    for name, verb in VERBS.items():
+        subparser = verbs.add_parser(
+            name, help=verb.HELP, description=verb.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        verb.add_arguments(subparser)
+        subparser.set_defaults(run=verb.run)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit status."""
-    argv = sys.argv[1:] if argv is None else argv
-    arguments = make_parser(argv).parse_args(argv)
+    arguments = make_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

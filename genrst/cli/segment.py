@@ -20,6 +20,8 @@ from genrst.formats.json_format import write_json
 from genrst.formats.plain import write_edus
 from genrst.rendering.measure import inert
 
+HELP = "split a text into EDUs"
+
 NAMES = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
 """The names of formats by the suffixes of files."""
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from genrst.training.run import Run
     from genrst.training.trainer import Record
 
+HELP = "train a parser or a segmenter"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst train`."""

@@ -75,3 +75,12 @@ def macro(counts: Sequence[Counts]) -> Scores:
         sum(count.recall for count in counts) / n_documents,
         sum(count.f1 for count in counts) / n_documents,
     )
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage with one decimal.
+
+    >>> percent(0.4567)
+    '45.7'
+    """
+    return f"{100 * fraction:.1f}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from genrst.evaluation.counts import Counts, Scores
+from genrst.evaluation.counts import Counts, Scores, percent
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import TREE_METRICS, Confusion, Evaluation, TreeMetric
 
@@ -82,15 +82,6 @@ def confusion_table(confusion: Confusion) -> Table:
     cells = [[str(count) if count else "·" for count in row] for row in confusion.matrix.tolist()]
     rows = [[name.strip(), *row] for name, row in zip(names, cells, strict=True)]
     return Table(["gold", *numbers, confusion.columns[-1]], rows)
-
-
-def percent(fraction: float) -> str:
-    """A fraction as a percentage with one decimal.
-
-    >>> percent(0.4567)
-    '45.7'
-    """
-    return f"{100 * fraction:.1f}"
 
 
 def _f1_cells(cells: Mapping[str, Counts] | Mapping[str, Scores]) -> list[str]:

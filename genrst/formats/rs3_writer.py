@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
-from xml.sax.saxutils import escape, quoteattr
 
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning
@@ -61,6 +60,8 @@ def _section(name: str, elements: Iterable[str]) -> list[str]:
 
 
 def _element(name: str, attributes: Mapping[str, object], text: str | None = None) -> str:
+    from xml.sax.saxutils import escape, quoteattr  # loads much of the standard library, which only writers need
+
     start = name + "".join(f" {key}={quoteattr(str(value))}" for key, value in attributes.items())
     return f"\t\t<{start}/>" if text is None else f"\t\t<{start}>{escape(text)}</{name}>"
 

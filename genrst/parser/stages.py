@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, TreeError, UsageError
-from genrst.segmenter.rules import segment_by_rules
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import check_words, unsegmented
@@ -84,6 +83,8 @@ def annotate_texts(documents: Sequence[Document], pipeline: str | None) -> list[
 def segment_texts(documents: Sequence[Document], segmenter: "Segmenter | None") -> list[Document]:
     """EDUs by a trained segmenter or, without one, by rules."""
     if segmenter is None:
+        from genrst.segmenter.rules import segment_by_rules  # loads numpy
+
         return [segment_by_rules(document) for document in documents]
     return segmenter.segment(documents)
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
 from genrst.document import Document
+from genrst.evaluation.counts import percent
 from genrst.evaluation.parseval import ASPECTS, Granularity, Position
-from genrst.evaluation.tables import percent
 from genrst.rendering.difference import Difference, Pair, Status, compare
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.geometry import MARGIN, Picture, line_width, wrap_relation

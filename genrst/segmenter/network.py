@@ -4,15 +4,42 @@ Windows never cross documents and do not depend on what else is read, so a text 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from genrst.config import check_sizes
 from genrst.segmenter.features import COLUMNS, MEASURES, N_BUCKETS, POINTERS, IntArray, Tokens, structure
-from genrst.segmenter.segmenter_config import SegmenterConfig
+
+
+@dataclass(frozen=True, slots=True)
+class SegmenterConfig:
+    """A BiLSTM over the tokens of a few sentences."""
+
+    word_size: int = 64
+    """Width of word embeddings."""
+    affix_size: int = 16
+    """Width of the embeddings of the first and of the last letters of a word."""
+    shape_size: int = 8
+    """Width of the embeddings of a word's shape, the gap before it, its paragraph's kind, and of each distance."""
+    syntax_size: int = 24
+    """Width of the embeddings of tags and of dependency relations."""
+    pointer_size: int = 48
+    """Width of what is seen of a token's head, and of the subtrees that start or end with it."""
+    hidden_size: int = 224
+    """Width of each direction of the BiLSTM, and of the layer above it."""
+    layers: int = 2
+    pointed_layers: int = 2
+    """How many layers, from below, see what a token points to."""
+    dropout: float = 0.4
+    window: int = 128
+    """The most tokens that are read together: a few whole sentences, or part of a longer one."""
+
+    def __post_init__(self) -> None:
+        check_sizes(asdict(self), "segmenter")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

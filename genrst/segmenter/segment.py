@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from genrst.document import Document
 from genrst.segmenter.features import Symbols, read_tokens, with_edus
-from genrst.segmenter.network import SegmenterNetwork, WindowedText
-from genrst.segmenter.segmenter_config import SegmenterConfig
+from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
 from genrst.storage import Precision, load_weights, read_network, save_network
 
 BATCH_WINDOWS = 64

@@ -2,7 +2,8 @@ import pytest
 
 from genrst.config import from_mapping
 from genrst.errors import ConfigError
-from genrst.segmenter.segmenter_config import SegmenterConfig, SegmenterRunConfig
+from genrst.segmenter.network import SegmenterConfig
+from genrst.segmenter.segmenter_config import SegmenterRunConfig
 
 
 @pytest.mark.parametrize(
