@@ -1,8 +1,8 @@
-"""What `genrst train` reads from the TOML file of a segmenter, which has a table `[segmenter]`, the sizes of the network."""
+"""What `genrst train` reads from the TOML file of a segmenter: one with a table `[segmenter]`, the sizes of the network."""
 
 from dataclasses import asdict, dataclass, field
 
-from genrst.config import are_seeds, check_ranges
+from genrst.config import are_seeds, check_ranges, check_sizes
 from genrst.segmenter.network import SegmenterConfig
 from genrst.training.run_config import CorpusConfig
 
