@@ -1,4 +1,4 @@
-"""What `genrst train` reads from the TOML file of a segmenter: one with a table `[segmenter]`, the sizes of the network."""
+"""What `genrst train` reads from the TOML file of a segmenter: one with a table `[segmenter]`, its sizes."""
 
 from dataclasses import asdict, dataclass, field
 
