@@ -70,7 +70,10 @@ def explore(
     ]
     network.train(was_training)
     return [
-        (replace(example, actions=parse.actions), np.array(DynamicOracle(example.actions).right_actions(parse.actions)))
+        (
+            replace(example, actions=parse.actions),
+            np.array(DynamicOracle(example.actions).correct_actions(parse.actions)),
+        )
         for example, parse in zip(examples, parses, strict=True)
     ]
 

@@ -8,9 +8,10 @@ from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from genrst.model.batch import Batch, make_batch, pack_words
 from genrst.model.examples import Example, follow
-from genrst.transitions.actions import GEN, Reduce, State
+from genrst.transitions.actions import GEN, Reduce
 from genrst.vocabulary import EOS_ID
 from tests.model.random_examples import NUCLEUS_IS_RIGHT, random_example
+from tests.transitions.machine import State
 
 EXAMPLES = st.lists(st.builds(random_example, st.integers(1, 9), st.integers(0, 1000)), min_size=1, max_size=4)
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from genrst.errors import GenrstError
 from genrst.search.beam import search_greedily
-from genrst.transitions.actions import ActionSet, Reduce, State
+from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.oracle import actions_of, tree_of
 from tests.search.tables import Place, Scores, TableScorer, fixed, following, wild
 from tests.strategies import RELATIONS, binary_trees
+from tests.transitions.machine import State
 
 torch.set_num_threads(1)
 ACTIONS = ActionSet(tuple(Reduce(relation, nuclearity) for relation in RELATIONS for nuclearity in ("NN", "NS", "SN")))
