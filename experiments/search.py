@@ -10,7 +10,7 @@ from genrst.model.examples import Example
 from genrst.parser.ensemble import Member, check_labels, load_members
 from genrst.parser.packages import EncoderPrecision, ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.parser.search import TreeSearch
-from genrst.search.results import Found
+from genrst.search.results import SearchResult
 
 MAX_STACK = 40
 """The bound on the stacks of bag-level search; the others need none to be fast."""
@@ -37,14 +37,14 @@ def _load(name: str, device: torch.device, precision: EncoderPrecision) -> Membe
 
 def find_trees(
     members: Sequence[Member], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
-) -> list[Found]:
+) -> list[SearchResult]:
     """What a search finds in each document, up to `at_once` side by side; every member has examples of its own.
 
     Documents of one length are searched together, so that few have to wait.
     """
     search = TreeSearch(members, config, MAX_STACK if config.search == "bag" else None)
     order = sorted(range(len(examples[0])), key=lambda number: examples[0][number].n_edus)
-    found: dict[int, Found] = {}
+    found: dict[int, SearchResult] = {}
     for first in range(0, len(order), at_once):
         numbers = order[first : first + at_once]
         part = [[own[number] for number in numbers] for own in examples]

@@ -29,7 +29,7 @@ from genrst.model.storage import Model, load_model
 from genrst.parser.ensemble import Member as ParserMember
 from genrst.parser.packages import ParserConfig
 from genrst.parser.packages import Search as Kind
-from genrst.search.results import Found
+from genrst.search.results import SearchResult
 
 KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}
 """The searches of each model; one without words is searched action by action."""
@@ -144,7 +144,7 @@ def _check_symbols(model: Model, split: Split, member: Member) -> None:
         raise UsageError(f"{member.model_folder}: the model was trained with other features than these")
 
 
-def find_trees(model: Model, search: Search, examples: Sequence[Example], at_once: int) -> list[Found]:
+def find_trees(model: Model, search: Search, examples: Sequence[Example], at_once: int) -> list[SearchResult]:
     """What a search finds in each document, with up to `at_once` hypotheses side by side."""
     config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
     # A document has a beam for every size of the stack, or one.

@@ -14,7 +14,7 @@ from genrst.parser.ensemble import Member
 from genrst.parser.packages import ParserConfig
 from genrst.search.beam import BeamOptions, in_groups, search_beams
 from genrst.search.ensemble import Ensemble
-from genrst.search.results import Found, Parse
+from genrst.search.results import Parse, SearchResult
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.oracle import tree_of
 
@@ -51,7 +51,7 @@ class TreeSearch:
         """Documents as numbers, once for each member."""
         return [[member.prepare(document) for document in documents] for member in self.members]
 
-    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[Found]:
+    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[SearchResult]:
         """The best computations of documents, which are given as `prepare` gives them."""
         try:
             return self._search(examples, self._options(beam))
@@ -62,7 +62,7 @@ class TreeSearch:
         n_edus = sum(example.n_edus for example in examples[0])
         raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
 
-    def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[Found]:
+    def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[SearchResult]:
         models = [member.model for member in self.members]
         scorers = [
             NetworkScorer(model.network, own, model.symbols.nucleus_is_right)

@@ -20,11 +20,12 @@ from genrst.errors import ConfigError
 from genrst.model.examples import Example, Followed, follow
 from genrst.model.network import Network
 from genrst.model.schedule import IntArray
-from genrst.model.scoring.scorer import NetworkScorer, States
+from genrst.model.scoring.scorer import NetworkScorer
 from genrst.search.beam import in_groups, search_greedily
 from genrst.training.data import Prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.training.subtrees import draw_subtree
+from genrst.transitions.actions import States
 from genrst.transitions.oracle import DynamicOracle
 
 MOST_EDUS = 16_000
@@ -49,7 +50,7 @@ class DrawingScorer(NetworkScorer):
         self._temperature = temperature
         self._generator = generator
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the next action with noise, and of words."""
         actions, words = super().score(states, n_words, n_alike)
         exponential = torch.empty_like(actions).exponential_(generator=self._generator)

@@ -1,4 +1,4 @@
-"""Small random networks of few labels as scorers, and what they say themselves about a computation."""
+"""Small random networks of few labels as scorers, and what they say themselves about a derivation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class RandomModel:
         return NetworkScorer(self.network, examples, self.nucleus_is_right)
 
     def own_logp(self, document: int, actions: Sequence[int]) -> tuple[float, float]:
-        """The log-probabilities of a computation and of its words, all at once as in training."""
+        """The log-probabilities of a derivation and of its words, all at once as in training."""
         example = replace(self.examples[document], actions=tuple(actions))
         with torch.inference_mode():
             found = self.network(make_batch([example], [follow(example, self.nucleus_is_right)]))
