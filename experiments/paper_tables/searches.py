@@ -23,7 +23,7 @@ from genrst.errors import ConfigError, UsageError
 from genrst.io import write_atomically
 from genrst.model.batch import make_batch
 from genrst.model.device import choose_device
-from genrst.model.examples import Example, follow
+from genrst.model.examples import Example, derive
 from genrst.model.model_config import ModelConfig
 from genrst.model.storage import Model, load_model
 from genrst.parser.ensemble import Member as ParserMember
@@ -157,7 +157,7 @@ def gold_logp(model: Model, example: Example) -> Logp | None:
     """log p of the gold tree and its words."""
     if max(example.actions) >= len(model.symbols.actions):
         return None
-    gold = follow(example, model.symbols.nucleus_is_right, model.network.has_kinds)
+    gold = derive(example, model.symbols.nucleus_is_right, model.network.has_kinds)
     batch = make_batch([example], [gold], model.network.window_shape)
     found = model.network(batch.to(model.network.embeddings.weight.device))
     return Logp(float(found.actions.sum()), float(found.words.sum()))

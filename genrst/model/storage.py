@@ -1,7 +1,7 @@
-"""A model on disk: its folder.
+"""A model on disk: the folder of `genrst.storage`, with the encoder's files if it has a pretrained one.
 
-With a pretrained encoder it also has `encoder/config.json` and `encoder/tokenizer.json`, so that it can be read where
-the encoder itself is not; the encoder's weights are among those of the model.
+These are `encoder/config.json` and `encoder/tokenizer.json`, so that the model can be read where the encoder itself is
+not; the encoder's weights are among those of the model.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Model:
 
 
 def make_network(config: ModelConfig, symbols: Symbols, pretrained: PretrainedEncoder | None = None) -> Network:
-    """An untrained network for some symbols, but for what is pretrained."""
+    """A network for some symbols, untrained except for what is pretrained."""
     return Network(config, len(symbols.words), len(symbols.deprels), len(symbols.actions.labels), pretrained)
 
 

@@ -1,6 +1,6 @@
 """Trees that a model in training builds itself, so that it learns what to do after its own mistakes (not the paper's).
 
-Actions are drawn from the model's distribution, and a dynamic oracle says what would have been right at every step.
+Actions are drawn from the model's distribution, and a dynamic oracle says what would have been correct at every step.
 
 What an epoch trains on: gold documents, at first silver ones besides, and variations of gold ones.
 
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from genrst.errors import ConfigError
-from genrst.model.examples import Example, Followed, follow
+from genrst.model.examples import Derivation, Example, derive
 from genrst.model.network import Network
 from genrst.model.schedule import IntArray
 from genrst.model.scoring.scorer import NetworkScorer
@@ -60,7 +60,7 @@ class DrawingScorer(NetworkScorer):
 def explore(
     network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
 ) -> list[tuple[Example, IntArray]]:
-    """Each document with actions that the network draws, and the right ones at each step, of shape (steps, 2)."""
+    """Each document with actions that the network draws, and the correct ones at each step, of shape (steps, 2)."""
     was_training = network.training
     network.eval()
     generator = torch.Generator(network.embeddings.weight.device).manual_seed(seed)
@@ -80,12 +80,12 @@ def explore(
 
 
 class Lesson(NamedTuple):
-    """A document to train on, with a computation that makes its tree or another."""
+    """A document to train on, with a derivation of its tree or another."""
 
     number: int
     """Different for all lessons of an epoch: noise is drawn by it."""
     example: Example
-    followed: Followed
+    derivation: Derivation
     is_silver: bool = False
 
 
@@ -133,17 +133,17 @@ class Lessons:
         temperature = self._config.exploration_temperature
         found = explore(network, examples, self._is_right, temperature, generator.getrandbits(63))
         return [
-            Lesson(lesson.number, example, self._run(example)._replace(right_actions=right))
-            for lesson, (example, right) in zip(chosen, found, strict=True)
+            Lesson(lesson.number, example, self._run(example)._replace(correct_actions=correct))
+            for lesson, (example, correct) in zip(chosen, found, strict=True)
         ]
 
     def _subtrees(self, generator: random.Random) -> list[Lesson]:
         chosen = generator.choices(self._gold, k=self._n_subtrees)
-        parts = [draw_subtree(lesson.example, lesson.followed.computation, generator) for lesson in chosen]
+        parts = [draw_subtree(lesson.example, lesson.derivation.units, generator) for lesson in chosen]
         return self._follow(parts, len(self._gold) + len(self._silver))
 
     def _follow(self, examples: Sequence[Example], first: int) -> list[Lesson]:
         return [Lesson(number, example, self._run(example)) for number, example in enumerate(examples, first)]
 
-    def _run(self, example: Example) -> Followed:
-        return follow(example, self._is_right, self._has_kinds)
+    def _run(self, example: Example) -> Derivation:
+        return derive(example, self._is_right, self._has_kinds)

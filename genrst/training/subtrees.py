@@ -6,23 +6,23 @@ from dataclasses import replace
 import numpy as np
 
 from genrst.model.examples import Example
-from genrst.model.schedule import Computation
+from genrst.model.schedule import Units
 from genrst.transitions.features import Syntax
 
 LEAST = 4
 """The fewest EDUs of a part: in less there is nothing above a sentence to be learned."""
 
 
-def draw_subtree(example: Example, computation: Computation, generator: random.Random) -> Example:
+def draw_subtree(example: Example, units: Units, generator: random.Random) -> Example:
     """The part of a document that a random unit covers; all of it if it has no smaller unit that is large enough."""
-    sizes = computation.stop - computation.start
+    sizes = units.stop - units.start
     steps = np.flatnonzero((sizes >= LEAST) & (sizes < example.n_edus)).tolist()
-    return cut_out(example, computation, generator.choice(steps)) if steps else example
+    return cut_out(example, units, generator.choice(steps)) if steps else example
 
 
-def cut_out(example: Example, computation: Computation, step: int) -> Example:
+def cut_out(example: Example, units: Units, step: int) -> Example:
     """The part of a document that the unit made by a step covers, with its tree."""
-    start, stop = int(computation.start[step]), int(computation.stop[step])
+    start, stop = int(units.start[step]), int(units.stop[step])
     n_steps = 2 * (stop - start) - 1
     return replace(cut_edus(example, start, stop), actions=example.actions[step + 1 - n_steps : step + 1])
 

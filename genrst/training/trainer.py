@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from genrst.errors import TrainingError
 from genrst.model.batch import Batch, make_batch
 from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.examples import follow
+from genrst.model.examples import derive
 from genrst.model.network import LogProbabilities, Network
 from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
@@ -78,7 +78,7 @@ class Trainer:
         self.lessons = Lessons(prepared, config, network, seed)
         self.average = _average(network, config.averaging)
         is_right = prepared.symbols.nucleus_is_right
-        self._dev_gold = [follow(example, is_right, network.has_kinds) for example in prepared.dev]
+        self._dev_gold = [derive(example, is_right, network.has_kinds) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
         """Train until there is no more progress on dev, or the last epoch."""
@@ -136,8 +136,8 @@ class Trainer:
         return loss.detach()
 
     def _make_batch(self, lessons: list[Lesson]) -> Batch:
-        examples, followed = [one.example for one in lessons], [one.followed for one in lessons]
-        return make_batch(examples, followed, self.network.window_shape)
+        examples, derivations = [one.example for one in lessons], [one.derivation for one in lessons]
+        return make_batch(examples, derivations, self.network.window_shape)
 
     def _weighted(self, found: LogProbabilities, batch: Batch, lessons: list[Lesson]) -> Tensor:
         """The log-probability of a batch, with less weight for what automatic trees are likely to have wrong."""

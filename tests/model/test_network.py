@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.examples import Example, follow
+from genrst.model.examples import Example, derive
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.vocabulary import FIRST_OUTPUT_ID, SPECIALS
@@ -36,7 +36,7 @@ def make_network(kind: str, seed: int = 0) -> Network:
 
 
 def batch_of(examples: list[Example], has_kinds: bool = False):
-    return make_batch(examples, [follow(example, NUCLEUS_IS_RIGHT, has_kinds) for example in examples])
+    return make_batch(examples, [derive(example, NUCLEUS_IS_RIGHT, has_kinds) for example in examples])
 
 
 def random_blanks(n_documents: int, seed: int = 1) -> torch.Tensor:

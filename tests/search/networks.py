@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.examples import Example, follow
+from genrst.model.examples import Example, derive
 from genrst.model.network import Network
 from genrst.model.scoring.scorer import NetworkScorer
 from tests.model.random_examples import N_DEPRELS, N_WORDS, random_example
@@ -28,7 +28,7 @@ class RandomModel:
         """The log-probabilities of a derivation and of its words, all at once as in training."""
         example = replace(self.examples[document], actions=tuple(actions))
         with torch.inference_mode():
-            found = self.network(make_batch([example], [follow(example, self.nucleus_is_right)]))
+            found = self.network(make_batch([example], [derive(example, self.nucleus_is_right)]))
         return float(found.actions.sum()), float(found.words.sum())
 
 

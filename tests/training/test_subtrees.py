@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from genrst.model.examples import Example
 from genrst.model.network import Network
-from genrst.model.schedule import run
+from genrst.model.schedule import build_units
 from genrst.model.storage import make_network
 from genrst.training.lessons import Lessons
 from genrst.training.subtrees import LEAST, cut_out, draw_subtree
@@ -49,7 +49,7 @@ def shifted(features: Features, by: int) -> Features:
 @given(st.integers(2, 12), st.integers(0, 10**6), st.data())
 def test_a_part_is_to_its_units_what_the_whole_was(n_edus, seed, data):
     example = example_with_pieces(n_edus, seed)
-    computation = run(example.actions, NUCLEUS_IS_RIGHT)
+    computation = build_units(example.actions, NUCLEUS_IS_RIGHT)
     step = data.draw(st.integers(0, len(computation) - 1))
     start, stop = int(computation.start[step]), int(computation.stop[step])
     part = cut_out(example, computation, step)
@@ -62,7 +62,7 @@ def test_a_part_is_to_its_units_what_the_whole_was(n_edus, seed, data):
     for a, b, c in combinations(range(part.n_edus + 1), 3):
         expected = shifted(example.syntax.features(start + a, start + b, start + c), first)
         assert part.syntax.features(a, b, c) == expected
-    own = run(part.actions, NUCLEUS_IS_RIGHT)
+    own = build_units(part.actions, NUCLEUS_IS_RIGHT)
     inside = slice(step + 1 - len(part.actions), step + 1)
     assert (own.start + start).tolist() == computation.start[inside].tolist()
     assert (own.stop + start).tolist() == computation.stop[inside].tolist()
@@ -70,7 +70,7 @@ def test_a_part_is_to_its_units_what_the_whole_was(n_edus, seed, data):
 
 def test_parts_are_drawn_from_all_large_units():
     example = example_with_pieces(30, seed=5)
-    computation = run(example.actions, NUCLEUS_IS_RIGHT)
+    computation = build_units(example.actions, NUCLEUS_IS_RIGHT)
     spans = {(int(a), int(b)) for a, b in zip(computation.start, computation.stop, strict=True)}
     expected = {f"{example.id} {a}-{b}" for a, b in spans if LEAST <= b - a < 30}
     drawn = {draw_subtree(example, computation, random.Random(seed)).id for seed in range(1000)}
@@ -79,7 +79,7 @@ def test_parts_are_drawn_from_all_large_units():
 
 def test_a_document_without_a_smaller_unit_stays_whole():
     example = example_with_pieces(LEAST, seed=1)
-    assert draw_subtree(example, run(example.actions, NUCLEUS_IS_RIGHT), random.Random(1)) is example
+    assert draw_subtree(example, build_units(example.actions, NUCLEUS_IS_RIGHT), random.Random(1)) is example
 
 
 def make_lessons(subtrees: float) -> tuple[Lessons, Network]:

@@ -8,7 +8,7 @@ from genrst.model.batch import Batch, make_batch
 from genrst.model.encoder import pretrained as pretrained_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.encoder.windows import pack_windows
-from genrst.model.examples import Example, follow
+from genrst.model.examples import Example, derive
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.scoring.scorer import NetworkScorer
@@ -32,7 +32,7 @@ def make_network(config: ModelConfig, kind: str) -> Network:
 
 
 def batch_of(network: Network, examples: list[Example]) -> Batch:
-    gold = [follow(example, NUCLEUS_IS_RIGHT) for example in examples]
+    gold = [derive(example, NUCLEUS_IS_RIGHT) for example in examples]
     return make_batch(examples, gold, network.window_shape)
 
 
