@@ -28,7 +28,7 @@ from genrst.model.model_config import ModelConfig
 from genrst.model.storage import Model, make_network, save_model
 from genrst.parser.parser import Parser, load
 from genrst.parser.search import TreeSearch
-from genrst.search.results import Found
+from genrst.search.results import SearchResult
 from genrst.text.pipeline import load_pipeline
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"
@@ -110,7 +110,7 @@ class TimedSearch(TreeSearch):
         with self.clock.stage("prepare"):
             return super().prepare(documents)
 
-    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[Found]:
+    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[SearchResult]:
         """As always."""
         with self.clock.stage("search"):
             return super().find(examples, beam)

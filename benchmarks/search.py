@@ -27,13 +27,14 @@ from genrst.model.examples import Example
 from genrst.model.model_config import ModelConfig
 from genrst.model.schedule import IntArray
 from genrst.model.scoring.features import join_syntax
-from genrst.model.scoring.scorer import NetworkScorer, States
+from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, load_model, make_network
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.literal import search_bags_literally
-from genrst.search.scorer import can_wait
+from genrst.search.scorer import sync_is_free
 from genrst.search.word import WordOptions, search_words
 from genrst.training.data import load_prepared
+from genrst.transitions.actions import States
 from genrst.transitions.features import Syntax
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
@@ -50,17 +51,17 @@ class CountingScorer(NetworkScorer):
         self.counts: Counter[str] = Counter()
         super().__init__(model.network, examples, model.symbols.nucleus_is_right)
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int | Tensor:
+    def compose(self, left: Sequence[Tensor], right: Sequence[Tensor], labels: Tensor) -> Sequence[Tensor]:
         """Count and compose."""
-        self.counts["units"] += len(left)
+        self.counts["units"] += len(labels)
         return super().compose(left, right, labels)
 
-    def push(self, stacks: Tensor, units: Tensor) -> int | Tensor:
+    def push(self, stacks: Sequence[Tensor], units: Sequence[Tensor]) -> Sequence[Tensor]:
         """Count and push."""
-        self.counts["pushes"] += len(stacks)
+        self.counts["pushes"] += len(stacks[0])
         return super().push(stacks, units)
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Count and score."""
         self.counts["states"] += len(states[0])
         self.counts["generating"] += n_words
@@ -121,7 +122,7 @@ def measure(model: Model, examples: Sequence[Example], search: str, beam: int, r
         "peak_memory_mib": peak_memory(device),
     }
     # A GPU works on every slot, needed or not, and its steps are recorded: nothing to count there.
-    return row | count(model, examples, search, beam, rate, min(seconds)) if can_wait(device) else row
+    return row | count(model, examples, search, beam, rate, min(seconds)) if sync_is_free(device) else row
 
 
 def count(

@@ -22,13 +22,13 @@ from genrst.errors import ConfigError, UsageError
 from genrst.io import write_atomically
 from genrst.model.batch import make_batch
 from genrst.model.device import choose_device
-from genrst.model.examples import Example, follow
+from genrst.model.examples import Example, derive
 from genrst.model.model_config import ModelConfig
 from genrst.model.storage import Model, load_model
 from genrst.parser.packages import ParserConfig, is_model
 from genrst.parser.packages import Search as Kind
 from genrst.parser.search import TreeSearch, WeightedModel
-from genrst.search.results import Found
+from genrst.search.results import SearchResult
 from genrst.training.data import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
@@ -219,14 +219,14 @@ def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
 
 def find_trees(
     models: Sequence[WeightedModel], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
-) -> list[Found]:
+) -> list[SearchResult]:
     """Search every document, up to `at_once` of them side by side; every model has examples of its own.
 
     Documents of similar length are searched together, so that few have to wait.
     """
     search = TreeSearch(models, config, MAX_STACK if config.search == "bag" else None)
     order = sorted(range(len(examples[0])), key=lambda number: examples[0][number].n_edus)
-    found: dict[int, Found] = {}
+    found: dict[int, SearchResult] = {}
     for first in range(0, len(order), at_once):
         numbers = order[first : first + at_once]
         part = [[own[number] for number in numbers] for own in examples]
@@ -239,7 +239,7 @@ def gold_logp(model: Model, example: Example) -> Logp | None:
     """log p of the gold tree and of its words."""
     if max(example.actions) >= len(model.symbols.actions):
         return None
-    gold = follow(example, model.symbols.nucleus_is_right, model.network.has_kinds)
+    gold = derive(example, model.symbols.nucleus_is_right, model.network.has_kinds)
     batch = make_batch([example], [gold], model.network.window_shape)
     found = model.network(batch.to(model.network.embeddings.weight.device))
     return Logp(float(found.actions.sum()), float(found.words.sum()))

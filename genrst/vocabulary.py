@@ -10,7 +10,7 @@ PAD_ID, NONE_ID, UNK_ID, EOS_ID = range(4)
 """Numbers of the special symbols: a missing word of a unit, a missing unit, an unknown word, the end of an EDU."""
 
 FIRST_OUTPUT_ID = UNK_ID
-"""The language model generates every symbol from here on; the ones before stand only in features."""
+"""The language model generates the symbols from this one on; those before it occur only in features."""
 
 
 @dataclass(frozen=True, slots=True)

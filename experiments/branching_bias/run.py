@@ -18,11 +18,11 @@ from typing import Any, Literal
 import torch
 from matplotlib.figure import Figure
 
+from experiments.branching_bias.uninformed import UninformedScorer
 from experiments.command import count, run_command, start_parser
 from genrst.io import write_atomically
 from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.results import Found
-from genrst.search.uniform import UninformedScorer
+from genrst.search.results import SearchResult
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.actions import GEN, GENERATE, Reduce
 from genrst.transitions.oracle import tree_of
@@ -35,7 +35,7 @@ PAPER = dict(zip(LENGTHS, (0.33, 0.63, 0.82, 0.91, 0.95, 0.97), strict=True))
 
 Kind = Literal["uniform", "constant"]
 KINDS: tuple[Kind, ...] = ("uniform", "constant")
-Search = Callable[[UninformedScorer, torch.Generator], list[Found]]
+Search = Callable[[UninformedScorer, torch.Generator], list[SearchResult]]
 BAG_BEAM = 20
 
 SEARCHES: dict[str, Search] = {
@@ -55,7 +55,7 @@ def sample(search: Search, kind: Kind, n_edus: int, n_trees: int, batch: int) ->
     return values
 
 
-def choose_tree(found: Found, rng: random.Random) -> Tree:
+def choose_tree(found: SearchResult, rng: random.Random) -> Tree:
     """One of the best trees, at random if several are equally good."""
     best = max(parse.logp for parse in found.parses)
     chosen = rng.choice([parse for parse in found.parses if parse.logp > best - 1e-9])

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
-from genrst.model.examples import Example, Followed, is_generate, n_read
+from genrst.model.examples import Derivation, Example, n_read
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
+from genrst.transitions.actions import GENERATE
 from genrst.vocabulary import EOS_ID
 
 Part = TypeVar("Part")
@@ -50,10 +51,10 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of all computations, one document after the other."""
+    """The steps of all derivations, one document after the other."""
 
-    right_actions: Tensor
-    """Shape: (steps, 2): the actions that are right, the same one twice if there is only one."""
+    correct_actions: Tensor
+    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
     documents: Tensor
     can_generate: Tensor
     can_reduce: Tensor
@@ -83,7 +84,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents with their followed computations."""
+    """Documents with a derivation each."""
 
     n_edus: tuple[int, ...]
     words: Words
@@ -98,16 +99,18 @@ class Batch:
         return _move(self, torch.device(device))
 
 
-def make_batch(examples: Sequence[Example], followed: Sequence[Followed], shape: WindowShape | None = None) -> Batch:
-    """Join documents. The work per batch is a few sorts: everything per document was done by `follow`.
+def make_batch(
+    examples: Sequence[Example], derivations: Sequence[Derivation], shape: WindowShape | None = None
+) -> Batch:
+    """Join documents. The work per batch is a few sorts: everything per document was done by `derive`.
 
-    `shape` is that of the windows of a network with a pretrained encoder.
+    `shape` is that of the windows of a pretrained encoder, if the network has one.
     """
     n_edus = tuple(example.n_edus for example in examples)
     words = pack_words(examples)
     windows = None if shape is None else pack_windows(examples, shape)
     return Batch(
-        n_edus, words, _targets(examples, words), _steps(examples, followed), _trees(examples, followed), windows
+        n_edus, words, _targets(examples, words), _steps(examples, derivations), _trees(examples, derivations), windows
     )
 
 
@@ -139,64 +142,70 @@ def _positions(lengths: IntArray) -> IntArray:
     return positions
 
 
-def _targets(examples: Sequence[Example], words: Words) -> Targets:
+def target_words(examples: Sequence[Example], words: Words) -> tuple[IntArray, IntArray]:
+    """The words of every EDU and its end, and the row of the decoder state before each."""
     lengths = np.concatenate([example.edu_lengths for example in examples])
     text = np.concatenate([example.edu_words for example in examples])
     ends = np.cumsum(lengths)
-    n_steps = [2 * example.n_edus - 1 for example in examples]
-    first_steps = np.concatenate([[0], np.cumsum(n_steps)[:-1]])
-    steps = np.concatenate([first + is_generate(e.actions) for first, e in zip(first_steps, examples, strict=True)])
+    return np.insert(text, ends, EOS_ID), np.insert(1 + words.rows.numpy(), ends - lengths, 0)
+
+
+def _targets(examples: Sequence[Example], words: Words) -> Targets:
+    text, rows = target_words(examples, words)
+    n_words = np.concatenate([example.edu_lengths for example in examples]) + 1
     documents = np.repeat(np.arange(len(examples)), [example.n_edus for example in examples])
-    before = np.insert(1 + words.rows.numpy(), ends - lengths, 0)
+    steps = np.flatnonzero(np.concatenate([example.actions for example in examples]) == GENERATE)
     return Targets(
-        torch.from_numpy(np.insert(text, ends, EOS_ID)),
-        torch.from_numpy(np.repeat(documents, lengths + 1)),
-        torch.from_numpy(np.repeat(steps, lengths + 1)),
-        torch.from_numpy(before),
+        torch.from_numpy(text),
+        torch.from_numpy(np.repeat(documents, n_words)),
+        torch.from_numpy(np.repeat(steps, n_words)),
+        torch.from_numpy(rows),
     )
 
 
-def _steps(examples: Sequence[Example], followed: Sequence[Followed]) -> Steps:
+def _steps(examples: Sequence[Example], derivations: Sequence[Derivation]) -> Steps:
     read, generate, reduce = [], [], []
-    for first, example, states in zip(
-        accumulate((e.n_edus + 1 for e in examples), initial=0), examples, followed, strict=False
+    for first, example, derivation in zip(
+        accumulate((e.n_edus + 1 for e in examples), initial=0), examples, derivations, strict=False
     ):
         n_before = n_read(example.actions)
-        depth = np.concatenate([[0], states.computation.depth[:-1]])
+        depth = np.concatenate([[0], derivation.units.depth[:-1]])
         read.append(first + n_before)
         generate.append(n_before < example.n_edus)
         reduce.append(depth >= 2)
+    features = zip(*(derivation.features for derivation in derivations), strict=True)
+    words, comparisons, deprels, layout, boundaries = (_join(list(column)) for column in features)
     return Steps(
-        _join([states.right_actions for states in followed]),
+        _join([derivation.correct_actions for derivation in derivations]),
         torch.from_numpy(np.repeat(np.arange(len(examples)), [len(example.actions) for example in examples])),
         _join(generate),
         _join(reduce),
-        _join([states.features.words for states in followed]),
-        _join([states.features.comparisons for states in followed]),
-        _join([states.features.deprels for states in followed]),
-        _join([states.features.layout for states in followed]),
-        torch.from_numpy(_direct_edus(examples, followed)),
-        _join([states.features.boundaries for states in followed]),
+        words,
+        comparisons,
+        deprels,
+        layout,
+        torch.from_numpy(_direct_edus(examples, derivations)),
+        boundaries,
         _join(read),
     )
 
 
-def _direct_edus(examples: Sequence[Example], followed: Sequence[Followed]) -> IntArray:
+def _direct_edus(examples: Sequence[Example], derivations: Sequence[Derivation]) -> IntArray:
     n_edus = sum(example.n_edus for example in examples)
     parts = []
-    for first, states in zip(accumulate((e.n_edus for e in examples), initial=0), followed, strict=False):
-        run = states.computation
-        of_unit = first + np.stack([run.start, run.stop - 1, run.nuclear], axis=1)
+    for first, derivation in zip(accumulate((e.n_edus for e in examples), initial=0), derivations, strict=False):
+        units = derivation.units
+        of_unit = first + np.stack([units.start, units.stop - 1, units.nuclear], axis=1)
         # The last row is for no unit: below = −1 takes it, and so does the state before the first step.
         of_unit = np.append(of_unit, [[n_edus] * 3], axis=0)
-        after = np.concatenate([of_unit[:-1], of_unit[run.below]], axis=1)
+        after = np.concatenate([of_unit[:-1], of_unit[units.below]], axis=1)
         parts.append(np.concatenate([np.full((1, 6), n_edus), after[:-1]]))
     return np.concatenate(parts)
 
 
-def _trees(examples: Sequence[Example], followed: Sequence[Followed]) -> Trees:
-    runs = [states.computation for states in followed]
-    first_steps = np.concatenate([[0], np.cumsum([len(run) for run in runs])[:-1]])
+def _trees(examples: Sequence[Example], derivations: Sequence[Derivation]) -> Trees:
+    parts = [derivation.units for derivation in derivations]
+    first_steps = np.concatenate([[0], np.cumsum([len(units) for units in parts])[:-1]])
     first_edus = np.concatenate([[0], np.cumsum([example.n_edus for example in examples])[:-1]])
 
     def shifted(arrays: list[IntArray], firsts: IntArray) -> IntArray:
@@ -204,15 +213,17 @@ def _trees(examples: Sequence[Example], followed: Sequence[Followed]) -> Trees:
         return np.concatenate([np.where(array < 0, -1, array + first) for array, first in pairs])
 
     trees = schedule_trees(
-        shifted([run.left for run in runs], first_steps),
-        shifted([run.right for run in runs], first_steps),
-        np.concatenate([run.height for run in runs]),
+        shifted([units.left for units in parts], first_steps),
+        shifted([units.right for units in parts], first_steps),
+        np.concatenate([units.height for units in parts]),
     )
     stacks = schedule_stacks(
-        shifted([run.below for run in runs], first_steps), np.concatenate([run.depth for run in runs]), first_steps
+        shifted([units.below for units in parts], first_steps),
+        np.concatenate([units.depth for units in parts]),
+        first_steps,
     )
     actions = np.concatenate([np.asarray(example.actions) for example in examples])
-    nuclear = shifted([run.nuclear for run in runs], first_edus)
+    nuclear = shifted([units.nuclear for units in parts], first_edus)
     return Trees(
         torch.from_numpy(actions[trees.composed] - 1),
         torch.from_numpy(nuclear[trees.composed]),

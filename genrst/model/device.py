@@ -26,10 +26,10 @@ def choose_device(name: str) -> torch.device:
 
 
 def computes_bfloat16(device: torch.device) -> bool:
-    """Whether this is a CPU with instructions for bfloat16 (x86: AVX512-BF16 or AMX) that PyTorch makes use of.
+    """Whether this is a CPU with instructions for bfloat16 (x86: AVX512-BF16 or AMX) that PyTorch uses.
 
-    It is oneDNN (`torch.backends.mkldnn`) that does; it works without them, too, but slower than in float32. ARM has
-    such instructions as well: whether they help is not measured, so the answer is no.
+    It does so through oneDNN (`torch.backends.mkldnn`), which is slower than in float32 without them. ARM has such
+    instructions, too: whether they help has not been measured, so the answer is no.
     """
     if device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return False
@@ -37,7 +37,7 @@ def computes_bfloat16(device: torch.device) -> bool:
 
 
 def _cpu_features() -> set[str]:
-    """By PyTorch or, where it is too old to say (2.4 is), by Linux, which has the same names; nothing elsewhere."""
+    """From PyTorch or, if it is too old to say (2.4 is), from Linux, which has the same names; empty elsewhere."""
     if hasattr(torch.cpu, "get_capabilities"):
         return {name for name, is_there in torch.cpu.get_capabilities().items() if is_there}
     try:

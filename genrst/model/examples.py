@@ -1,8 +1,7 @@
-"""A document as numbers: all that the network reads, without text or spaCy.
+"""Documents as numbers: words with masked entities, syntax, gold actions (section 5.1 of the paper), and derivations.
 
-Documents to numbers: entity masking, words, syntax and gold actions (section 5.1 of the paper).
-
-Named entities become their type (`<ORG>`), one word however many tokens they have; a model never sees the names.
+An example is all that the network reads of a document, without text or spaCy. Named entities become their type
+(`<ORG>`), one word however many tokens they have; a model never sees the names.
 """
 
 from bisect import bisect_left
@@ -16,7 +15,7 @@ import numpy as np
 from genrst.document import Document
 from genrst.errors import TreeError, UnknownLabelError
 from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.schedule import Computation, IntArray, run
+from genrst.model.schedule import IntArray, Units, build_units
 from genrst.model.symbols import Symbols
 from genrst.transitions.actions import GENERATE
 from genrst.transitions.boundaries import Kind, boundaries, unit_layout
@@ -54,88 +53,6 @@ class Example:
         return len(self.edu_lengths)
 
 
-class StateFeatures(NamedTuple):
-    """The features of states as the network looks them up, a row per state."""
-
-    words: IntArray
-    """Shape: (states, 8): three head words of the top unit, three of the second, the two of the dominance relation."""
-    comparisons: IntArray
-    """Shape: (states, 2): sentences, paragraphs."""
-    deprels: IntArray
-    """Shape: (states)"""
-    layout: IntArray
-    """Shape: (states, 6): three numbers of the top unit, three of the second."""
-    boundaries: IntArray
-    """Shape: (states): what the next EDU begins; 0 when none is left."""
-
-
-class Followed(NamedTuple):
-    """A computation, the features of the state before each of its steps, and what is right to do there."""
-
-    computation: Computation
-    features: StateFeatures
-    right_actions: IntArray
-    """Shape: (steps, 2): the actions that are right, the same one twice if there is only one."""
-
-
-def follow(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Followed:
-    """Run the actions of an example, all of which are right; `has_kinds` is that of the network."""
-    computation = run(example.actions, nucleus_is_right)
-    rows = [encode_features(example, _features_before(example, computation, step)) for step in range(len(computation))]
-    words, comparisons, deprels = zip(*rows, strict=True)
-    found = boundaries(example.syntax, has_kinds)
-    following = np.array([*found, 0])[n_read(example.actions)]
-    features = StateFeatures(
-        np.array(words), np.array(comparisons), np.array(deprels), _layouts(found, computation), following
-    )
-    return Followed(computation, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
-
-
-def _layouts(found: Sequence[int], computation: Computation) -> IntArray:
-    """The layout of the top two units before each step."""
-    spans = list(zip(computation.start.tolist(), computation.stop.tolist(), strict=True))
-    of_unit = [unit_layout(found, *span) for span in spans]
-    nothing = unit_layout(found, -1, -1)
-    below = [of_unit[second] if second >= 0 else nothing for second in computation.below.tolist()]
-    after = [(*top, *second) for top, second in zip(of_unit, below, strict=True)]
-    return np.array([(*nothing, *nothing), *after[:-1]])
-
-
-def _features_before(example: Example, computation: Computation, step: int) -> Features:
-    top = step - 1
-    if top < 0:
-        return example.syntax.features_of_one(0, 0)
-    second = int(computation.below[top])
-    start, stop = int(computation.start[top]), int(computation.stop[top])
-    if second < 0:
-        return example.syntax.features_of_one(start, stop)
-    return example.syntax.features(int(computation.start[second]), start, stop)
-
-
-def encode_features(example: Example, features: Features) -> tuple[list[int], tuple[int, int], int]:
-    """Words, comparisons and dependency relation of one state as the network looks them up."""
-    missing_right = PAD_ID if features.n_units >= 1 else NONE_ID
-    missing_left = PAD_ID if features.n_units == 2 else NONE_ID
-    words = example.token_words
-    heads = [missing_right if token == NOTHING else int(words[token]) for token in features.right_heads]
-    heads += [missing_left if token == NOTHING else int(words[token]) for token in features.left_heads]
-    word, head, deprel = features.dominance
-    heads += [NONE_ID if token == NOTHING else int(words[token]) for token in (word, head)]
-    return heads, (features.sentence, features.paragraph), 0 if deprel == NOTHING else deprel
-
-
-def is_generate(actions: Sequence[int]) -> IntArray:
-    """The steps at which an EDU is generated."""
-    return np.flatnonzero(np.asarray(actions) == GENERATE)
-
-
-def n_read(actions: Sequence[int]) -> IntArray:
-    """The EDUs read before each step."""
-    is_generated = np.asarray(actions) == GENERATE
-    before: IntArray = np.cumsum(is_generated) - is_generated
-    return before
-
-
 _PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
 
 
@@ -152,12 +69,12 @@ class MaskedWords:
 
 
 def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
-    """Replace entities by their types. An entity that crosses the border of an EDU is masked on both sides."""
+    """Replace entities with their types. An entity that crosses the border of an EDU is masked on both sides."""
     if document.text is None or not document.tokens:
         raise TreeError(f"{document.id}: a document must have text and tokens to be prepared; annotate it first")
     starts = [token.start for token in document.tokens]
     entity_of = [-1] * len(starts)
-    # Outer entities are written last, so that an inner one never shows inside.
+    # Outer entities are written last, so that inner ones never show.
     entities = sorted(document.entities, key=lambda entity: (entity.start, -entity.end))
     for number, entity in reversed(list(enumerate(entities))):
         for token in range(bisect_left(starts, entity.start), bisect_left(starts, entity.end)):
@@ -216,12 +133,12 @@ def prepare(
         np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
         syntax,
         () if tree is None else _gold_actions(tree, symbols, document.id),
-        *_join(tokenizer(_edu_texts(document)) if tokenizer else []),
+        *_join(tokenizer([(document.text or "")[edu.start : edu.end] for edu in document.edus]) if tokenizer else []),
     )
 
 
 def edu_kinds(document: Document) -> list[int]:
-    """What each EDU begins, as `Kind`: by sentences and paragraphs, by what paragraphs are, and by who speaks."""
+    """What each EDU begins, as `Kind`: from sentences, paragraphs and their kinds, and speakers."""
     sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
     labels = [span.label for span in document.paragraphs] or [""]
     speakers = [span.label for span in document.sentences] or [""]
@@ -238,10 +155,6 @@ def edu_kinds(document: Document) -> list[int]:
     return [int(kind) for kind in found]
 
 
-def _edu_texts(document: Document) -> list[str]:
-    return [(document.text or "")[edu.start : edu.end] for edu in document.edus]
-
-
 def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:
     """The numbers of all EDUs, one after the other, and how many each has."""
     numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
@@ -256,3 +169,80 @@ def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:
             raise UnknownLabelError(action, id)
         numbered.append(numbers[action])
     return tuple(numbered)
+
+
+class StateFeatures(NamedTuple):
+    """The features of states as the network looks them up, a row per state."""
+
+    words: IntArray
+    """Shape: (states, 8): three head words of the top unit, three of the second, the two of the dominance relation."""
+    comparisons: IntArray
+    """Shape: (states, 2): sentences, paragraphs."""
+    deprels: IntArray
+    """Shape: (states)"""
+    layout: IntArray
+    """Shape: (states, 6): three numbers of the top unit, three of the second."""
+    boundaries: IntArray
+    """Shape: (states): what the next EDU begins; 0 when none is left."""
+
+
+class Derivation(NamedTuple):
+    """The units that actions make, the features of the state before each step, and the correct actions there."""
+
+    units: Units
+    features: StateFeatures
+    correct_actions: IntArray
+    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
+
+
+def derive(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Derivation:
+    """Replay the actions of an example, all of which are correct; `has_kinds` is that of the network."""
+    units = build_units(example.actions, nucleus_is_right)
+    rows = [encode_features(example, _features_before(example, units, step)) for step in range(len(units))]
+    words, comparisons, deprels = zip(*rows, strict=True)
+    found = boundaries(example.syntax, has_kinds)
+    following = np.array([*found, 0])[n_read(example.actions)]
+    features = StateFeatures(
+        np.array(words), np.array(comparisons), np.array(deprels), _layouts(found, units), following
+    )
+    return Derivation(units, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
+
+
+def _layouts(found: Sequence[int], units: Units) -> IntArray:
+    """The layout of the top two units before each step."""
+    spans = list(zip(units.start.tolist(), units.stop.tolist(), strict=True))
+    of_unit = [unit_layout(found, *span) for span in spans]
+    nothing = unit_layout(found, -1, -1)
+    below = [of_unit[second] if second >= 0 else nothing for second in units.below.tolist()]
+    after = [(*top, *second) for top, second in zip(of_unit, below, strict=True)]
+    return np.array([(*nothing, *nothing), *after[:-1]])
+
+
+def _features_before(example: Example, units: Units, step: int) -> Features:
+    top = step - 1
+    if top < 0:
+        return example.syntax.features_of_one(0, 0)
+    second = int(units.below[top])
+    start, stop = int(units.start[top]), int(units.stop[top])
+    if second < 0:
+        return example.syntax.features_of_one(start, stop)
+    return example.syntax.features(int(units.start[second]), start, stop)
+
+
+def encode_features(example: Example, features: Features) -> tuple[list[int], tuple[int, int], int]:
+    """Words, comparisons and dependency relation of one state as the network looks them up."""
+    missing_right = PAD_ID if features.n_units >= 1 else NONE_ID
+    missing_left = PAD_ID if features.n_units == 2 else NONE_ID
+    words = example.token_words
+    heads = [missing_right if token == NOTHING else int(words[token]) for token in features.right_heads]
+    heads += [missing_left if token == NOTHING else int(words[token]) for token in features.left_heads]
+    word, head, deprel = features.dominance
+    heads += [NONE_ID if token == NOTHING else int(words[token]) for token in (word, head)]
+    return heads, (features.sentence, features.paragraph), 0 if deprel == NOTHING else deprel
+
+
+def n_read(actions: Sequence[int]) -> IntArray:
+    """The EDUs read before each step."""
+    is_generated = np.asarray(actions) == GENERATE
+    before: IntArray = np.cumsum(is_generated) - is_generated
+    return before

@@ -1,32 +1,6 @@
-"""The pair of vectors that every recurrent part passes on.
+"""The parts of the network, in the order of the paper's equations (2 to 14), with what we add to them.
 
-EDUs to vectors: a bidirectional LSTM over the words of one EDU (equations 2 and 3 of the paper).
-
-An EDU's vector sees no other EDU, so a generative model may condition on it.
-
-What EDUs mean in their document: an LSTM over their vectors, added to them (not the paper's).
-
-It runs from left to right in a generative model, where no EDU may know of later ones, and both ways otherwise.
-
-Units to vectors: a binary TreeLSTM over the children, with the nuclear EDU and the relation (equations 4 and 5).
-
-The stack to a vector: an LSTM from its bottom to its top (equation 6), as in Dyer et al. (2015).
-
-Structural features to a vector (equation 7): words, boundaries and dependency relations are looked up and joined.
-
-The discriminative baseline's view of the EDUs to come: a backward LSTM over them (section 5.2 of the paper).
-
-The state of the stack, h_S (equation 8), from which actions and words are predicted, with what we add to it.
-
-The paper joins the stack's vector and the structural features. Ours can also see the layout of the top two units, some
-of their EDUs directly, and pass all of it through a hidden layer; without these options this is the paper's.
-
-The structural action distribution p_trans (equation 9): a softmax over the legal actions.
-
-The EDU language model p_gen (equations 10 to 14): a decoder LSTM whose output also sees the stack.
-
-The decoder reads only the words of the EDU, so its states are the same for every stack, and the scores of a word are
-a sum of a part from the stack and a part from the decoder.
+Each is a module that knows nothing of the others, of trees or of search; `genrst.model.network` puts them together.
 """
 
 from collections.abc import Sequence
@@ -43,7 +17,7 @@ from genrst.vocabulary import FIRST_OUTPUT_ID, UNK_ID
 
 
 class HiddenCell(NamedTuple):
-    """Hidden states and memory cells, a row each."""
+    """Hidden states and memory cells, a row each: what every recurrent part passes on."""
 
     hidden: Tensor
     cell: Tensor
@@ -58,8 +32,17 @@ def stack_rows(parts: Sequence[HiddenCell]) -> HiddenCell:
     return HiddenCell(torch.cat([part.hidden for part in parts]), torch.cat([part.cell for part in parts]))
 
 
+def _initial(lstm: "EduEncoder | DocumentEncoder | Lookahead | LanguageModel", count: int) -> tuple[Tensor, Tensor]:
+    """The learned initial states of an LSTM, once for each of its sequences."""
+    hidden, cell = lstm.initial_hidden.expand(-1, count, -1), lstm.initial_cell.expand(-1, count, -1)
+    return hidden.contiguous(), cell.contiguous()
+
+
 class EduEncoder(nn.Module):
-    """h_EDU(e): the last forward and backward states, side by side; initial states are learned."""
+    """h_EDU(e): the last states of a bidirectional LSTM over the words of one EDU, side by side (equations 2 and 3).
+
+    An EDU's vector sees no other EDU, so a generative model may condition on it. Initial states are learned.
+    """
 
     def __init__(self, word_size: int, edu_size: int, n_layers: int) -> None:
         super().__init__()
@@ -72,14 +55,15 @@ class EduEncoder(nn.Module):
 
         Shape: words (EDUs, length, word_size) packed → (EDUs, 2 · edu_size)
         """
-        n_edus = int(words.batch_sizes[0])
-        initial = (self.initial_hidden.expand(-1, n_edus, -1), self.initial_cell.expand(-1, n_edus, -1))
-        _, (hidden, _) = self.lstm(words, (initial[0].contiguous(), initial[1].contiguous()))
+        _, (hidden, _) = self.lstm(words, _initial(self, int(words.batch_sizes[0])))
         return torch.cat([hidden[-2], hidden[-1]], dim=1)
 
 
 class DocumentEncoder(nn.Module):
-    """What is added to the vectors of EDUs; initial states are learned."""
+    """What EDUs mean in their document: an LSTM over their vectors, which is added to them (not the paper's).
+
+    It runs from left to right in a generative model, where no EDU may know of later ones, and both ways otherwise.
+    """
 
     def __init__(self, edu_size: int, document_size: int, is_causal: bool) -> None:
         super().__init__()
@@ -95,17 +79,13 @@ class DocumentEncoder(nn.Module):
         Shape: (EDUs of all documents, edu_size) → the same
         """
         documents = pack_sequence(list(torch.split(edus, list(sizes))), enforce_sorted=False)
-        initial = (
-            self.initial_hidden.expand(-1, len(sizes), -1).contiguous(),
-            self.initial_cell.expand(-1, len(sizes), -1).contiguous(),
-        )
-        states, _ = self.lstm(documents, initial)
+        states, _ = self.lstm(documents, _initial(self, len(sizes)))
         added: Tensor = self.project(torch.cat(unpack_sequence(states)))
         return added
 
 
 class Composition(nn.Module):
-    """h_U of leaves and of units.
+    """h_U: a binary TreeLSTM over the children, with the nuclear EDU and the relation (equations 4 and 5).
 
     The paper names the TreeLSTM of Teng and Zhang (2017) without equations; the gates here are the common binary
     ones (Tai et al. 2015), with a forget gate per child. A leaf's memory cell is a linear map of its EDU, as its
@@ -149,7 +129,10 @@ class Composition(nn.Module):
 
 
 class StackLSTM(nn.Module):
-    """h_S^N: the state after the topmost unit; that of the empty stack is learned."""
+    """h_S^N: an LSTM over the stack from its bottom to its top (equation 6), as in Dyer et al. (2015).
+
+    The state of the empty stack is learned.
+    """
 
     def __init__(self, unit_size: int, stack_size: int) -> None:
         super().__init__()
@@ -187,7 +170,10 @@ N_WORDS = 2 * N_HEAD_WORDS + 2
 
 
 class FeatureEmbeddings(nn.Module):
-    """h_S^F: head words, comparisons of sentences and paragraphs, dominance. Word embeddings are the shared ones."""
+    """h_S^F: head words, comparisons of sentences and paragraphs, dominance, looked up and joined (equation 7).
+
+    Word embeddings are the shared ones.
+    """
 
     def __init__(self, word_size: int, boundary_size: int, deprel_size: int, n_deprels: int) -> None:
         super().__init__()
@@ -211,7 +197,10 @@ class FeatureEmbeddings(nn.Module):
 
 
 class Lookahead(nn.Module):
-    """The state of an LSTM that has read the document from its end back to the next EDU; learned when none is left."""
+    """The discriminative baseline's view of the EDUs to come: a backward LSTM over them (section 5.2 of the paper).
+
+    It has read the document from its end back to the next EDU; the state is learned when none is left.
+    """
 
     def __init__(self, edu_size: int, lookahead_size: int) -> None:
         super().__init__()
@@ -225,11 +214,7 @@ class Lookahead(nn.Module):
         Shape: (EDUs of all documents, edu_size) → (EDUs + documents, lookahead_size)
         """
         backward = [document.flip(0) for document in torch.split(edus, sizes)]
-        initial = (
-            self.initial_hidden.expand(-1, len(sizes), -1).contiguous(),
-            self.initial_cell.expand(-1, len(sizes), -1).contiguous(),
-        )
-        states, _ = self.lstm(pad_sequence(backward), initial)
+        states, _ = self.lstm(pad_sequence(backward), _initial(self, len(sizes)))
         end = self.initial_hidden[0].to(states.dtype)
         rows = [states[:size, document].flip(0) for document, size in enumerate(sizes)]
         return torch.cat([part for row in rows for part in (row, end)])
@@ -240,7 +225,12 @@ N_DIRECT = 6
 
 
 class StateLayer(nn.Module):
-    """Joins the parts of a state; `part_sizes` are their widths in order: stack, features, layout, EDUs, lookahead."""
+    """h_S (equation 8), from which actions and words are predicted.
+
+    The paper joins the stack's vector and the structural features. Ours can also see the layout of the top two units,
+    some of their EDUs directly, and pass all of it through a hidden layer; without these options this is the paper's.
+    `part_sizes` are the widths of the parts in order: stack, features, layout, EDUs, lookahead.
+    """
 
     def __init__(self, config: ModelConfig, features_size: int, lookahead_size: int) -> None:
         super().__init__()
@@ -285,7 +275,7 @@ class StateLayer(nn.Module):
         return self.finish(torch.cat(parts, dim=1))
 
     def direct_vectors(self, edus: Tensor) -> Tensor:
-        """What each EDU shows in each of the six places, and a row of zeros for none.
+        """What each EDU shows in each of the six roles, and a row of zeros for none.
 
         Shape: (EDUs, edu_size) → (EDUs + 1, 6, direct_size)
         """
@@ -307,12 +297,12 @@ class StateLayer(nn.Module):
 
 def _look_up(vectors: Tensor, edus: Tensor) -> Tensor:
     """Shape: (EDUs + 1, 6, direct_size), (states, 6) → (states, 6 · direct_size)"""
-    places = torch.arange(N_DIRECT, device=edus.device)
-    return vectors.flatten(0, 1).index_select(0, (edus * N_DIRECT + places).flatten()).view(len(edus), -1)
+    roles = torch.arange(N_DIRECT, device=edus.device)
+    return vectors.flatten(0, 1).index_select(0, (edus * N_DIRECT + roles).flatten()).view(len(edus), -1)
 
 
 class ActionHead(nn.Module):
-    """Scores for GEN (column 0) and every RE(r, n).
+    """p_trans: a softmax over the legal actions, GEN (column 0) and every RE(r, n) (equation 9).
 
     If GEN comes in several kinds, all but the first (with a new sentence, with a new paragraph, …) stand in columns at
     the end. The text says which kind comes, so only that one is asked for.
@@ -344,7 +334,12 @@ class ActionHead(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """W_gen is tied: [h_S; h_DEC] is projected to the width of a word and multiplied by the shared embeddings."""
+    """p_gen: a decoder LSTM over the words of an EDU, whose output also sees the stack (equations 10 to 14).
+
+    The decoder reads only the words of the EDU, so its states are the same for every stack, and the scores of a word
+    are a sum of a part from the stack and a part from the decoder. W_gen is tied: [h_S; h_DEC] is projected to the
+    width of a word and multiplied by the shared embeddings.
+    """
 
     def __init__(self, word_size: int, state_size: int, decoder_size: int, n_words: int) -> None:
         super().__init__()
@@ -369,9 +364,7 @@ class LanguageModel(nn.Module):
 
         Shape: (EDUs, length, word_size) packed → (1 + words, decoder_size)
         """
-        n_edus = int(words.batch_sizes[0])
-        initial = (self.initial_hidden.expand(-1, n_edus, -1), self.initial_cell.expand(-1, n_edus, -1))
-        states, _ = self.decoder(words, (initial[0].contiguous(), initial[1].contiguous()))
+        states, _ = self.decoder(words, _initial(self, int(words.batch_sizes[0])))
         return torch.cat([self.initial_hidden[0].to(states.data.dtype), states.data])
 
     def forward(self, queries: Tensor, embeddings: Tensor, is_blank: Tensor | None, unknown: Tensor) -> Tensor:

@@ -1,8 +1,4 @@
-"""The sizes of a model, and how configurations are built from plain data.
-
-A configuration is a frozen dataclass; a key it does not have, or a value of the wrong type, is an error that names the
-valid keys. Defaults stand only in the dataclass.
-"""
+"""The sizes of a model and its optional parts: the `[model]` table of a configuration, and a model's `config.json`."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -27,9 +23,9 @@ class ModelConfig:
     encoder: str | None = None
     """A pretrained encoder in place of the EDU encoder: a name on Hugging Face, or a folder (not the paper's)."""
     encoder_window: int = 512
-    """The most word pieces that the pretrained encoder reads at once; fewer if it has no more positions."""
+    """The most word pieces that the pretrained encoder reads at once; fewer if it has fewer positions."""
     encoder_overlap: float = 0.5
-    """The share of a window that the one before it has, too, so that every EDU is read with context."""
+    """The fraction of a window that is also in the one before it, so that every EDU is read with context."""
     document_size: int | None = None
     """Width of an LSTM over the EDU vectors of a document, which is added to them (not the paper's)."""
     unit_size: int = 512
@@ -58,11 +54,11 @@ class ModelConfig:
     output_words: int | None = None
     """How many of the most frequent words are generated; the others are generated as `<unk>`. All if not given."""
     dropout: float = 0.0
-    """Share of the EDU vectors and of the hidden layer that is dropped in training (the paper has none)."""
+    """Fraction of the EDU vectors and of the hidden layer that is dropped in training (the paper has none)."""
 
     def __post_init__(self) -> None:
         check_sizes(dataclasses.asdict(self), "model")
-        # Something around the text, and a piece of it.
+        # There must be room for what stands around the text, and for some of it.
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
         if self.layout_kinds and self.layout_size is None:
             raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), was: none")

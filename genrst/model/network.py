@@ -1,7 +1,7 @@
 """The whole network: p(actions, words) of documents with their trees, computed level by level.
 
-The parts are one file each; `docs/model.md` goes through them equation by equation. Search uses the same parts one
-action at a time.
+Its parts are in `genrst.model.layers`; `docs/model.md` goes through them equation by equation. Search uses the same
+parts one action at a time (`genrst.model.scoring`).
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from genrst.vocabulary import SPECIALS, UNK_ID
 
 
 class LogProbabilities(NamedTuple):
-    """Log-probabilities of what is right at every step, and of every generated word (none if discriminative)."""
+    """Of the correct actions at every step, and of every generated word (none if discriminative)."""
 
     actions: Tensor
     words: Tensor
@@ -82,7 +82,7 @@ class Network(nn.Module):
         return min(n_words, len(SPECIALS) + (self.config.output_words or n_words))
 
     def forward(self, batch: Batch, is_blank: Tensor | None = None) -> LogProbabilities:
-        """Score what is right at every step of the computations of a batch.
+        """Score the correct actions at every step of the derivations of a batch.
 
         `is_blank` (documents, vocabulary) marks words whose embeddings are replaced by that of `<unk>`, in and out.
         """
@@ -96,7 +96,7 @@ class Network(nn.Module):
 
     @property
     def has_kinds(self) -> bool:
-        """Whether it tells headings, list items and turns of speakers from other paragraphs."""
+        """Whether it distinguishes headings, list items and turns of speakers from other paragraphs."""
         return self.config.layout_kinds
 
     @property
@@ -169,9 +169,9 @@ class Network(nn.Module):
     def _action_logp(self, batch: Batch, states: Tensor) -> Tensor:
         steps = batch.steps
         logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce, steps.boundaries)
-        first, second = logp.gather(1, steps.right_actions).unbind(dim=1)
+        first, second = logp.gather(1, steps.correct_actions).unbind(dim=1)
         return torch.where(
-            steps.right_actions[:, 0] == steps.right_actions[:, 1], first, torch.logaddexp(first, second)
+            steps.correct_actions[:, 0] == steps.correct_actions[:, 1], first, torch.logaddexp(first, second)
         )
 
     def _word_logp(self, batch: Batch, states: Tensor, packed: PackedSequence, is_blank: Tensor | None) -> Tensor:

@@ -1,10 +1,10 @@
-"""In which order a network can compute a tree without looking at one action at a time.
+"""The order in which a network computes trees, a level at a time instead of an action at a time.
 
 A unit depends only on its two children, a stack state only on its topmost unit and the state below. So all units of
 the same height are independent, and so are all states of the same depth: the number of sequential steps is the height
 of the trees plus the depth of the stacks, whatever the number of documents.
 
-A step of a computation makes one unit and pushes it, so units and states are both numbered by their step.
+A step of a derivation makes one unit and pushes it, so units and states are both numbered by their step.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Computation:
-    """The units and stack states that a sequence of actions makes, a row per step."""
+class Units:
+    """The units that a derivation makes, one a step, and the stacks that they are pushed onto."""
 
     left: IntArray
     """The step that made the left child, −1 for a leaf."""
@@ -42,8 +42,8 @@ class Computation:
         return len(self.left)
 
 
-def run(actions: Sequence[int], nucleus_is_right: Sequence[bool]) -> Computation:
-    """Follow a completed computation; `nucleus_is_right` says for each action number whether it makes SN units."""
+def build_units(actions: Sequence[int], nucleus_is_right: Sequence[bool]) -> Units:
+    """The units of a complete derivation; `nucleus_is_right` says for each action number whether it makes SN units."""
     rows = np.full((8, len(actions)), -1, dtype=np.int64)
     left, right, height, below, depth, start, stop, nuclear = rows
     height[:] = 0
@@ -62,7 +62,7 @@ def run(actions: Sequence[int], nucleus_is_right: Sequence[bool]) -> Computation
         below[step] = stack[-1] if stack else -1
         stack.append(step)
         depth[step] = len(stack)
-    return Computation(left, right, height, below, depth, start, stop, nuclear)
+    return Units(left, right, height, below, depth, start, stop, nuclear)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ def schedule_trees(left: IntArray, right: IntArray, height: IntArray) -> TreeSch
     composed = np.flatnonzero(height > 0)
     composed = composed[np.argsort(height[composed], kind="stable")]
     waiting = leaves
-    place = np.full(len(left), -1, dtype=np.int64)
+    row = np.full(len(left), -1, dtype=np.int64)
     levels = []
     for group in np.split(composed, np.cumsum(np.bincount(height[composed]))[1:-1] if len(composed) else []):
         if not len(group):
             continue
-        place[waiting] = np.arange(len(waiting))
-        left_rows, right_rows = place[left[group]], place[right[group]]
+        row[waiting] = np.arange(len(waiting))
+        left_rows, right_rows = row[left[group]], row[right[group]]
         is_kept = np.ones(len(waiting), dtype=bool)
         is_kept[left_rows] = is_kept[right_rows] = False
         keep = np.flatnonzero(is_kept)
@@ -135,12 +135,12 @@ def schedule_stacks(below: IntArray, depth: IntArray, first_steps: IntArray) -> 
     """
     order = np.argsort(depth, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(depth))[1:-1])
-    place = np.empty(len(depth), dtype=np.int64)
+    row = np.empty(len(depth), dtype=np.int64)
     levels = []
     for group in groups:
-        below_rows = np.where(below[group] < 0, 0, place[below[group]])
+        below_rows = np.where(below[group] < 0, 0, row[below[group]])
         levels.append(StackLevel(group, below_rows))
-        place[group] = np.arange(len(group))
+        row[group] = np.arange(len(group))
     after = np.empty(len(depth), dtype=np.int64)
     after[order] = 1 + np.arange(len(depth))
     before = np.concatenate([[0], after[:-1]])

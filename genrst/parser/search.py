@@ -21,7 +21,7 @@ from genrst.model.storage import Model, load_model
 from genrst.parser.packages import ParserConfig, read_models, read_parser_config
 from genrst.search.beam import BeamOptions, in_groups, search_beams
 from genrst.search.ensemble import Ensemble
-from genrst.search.results import Found, Parse
+from genrst.search.results import Parse, SearchResult
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.oracle import tree_of
 
@@ -96,7 +96,7 @@ class TreeSearch:
         """Documents as numbers, once for each model."""
         return [[one.prepare(document) for document in documents] for one in self.models]
 
-    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[Found]:
+    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[SearchResult]:
         """The best computations of documents that `prepare` has made numbers of."""
         try:
             return self._search(examples, self._options(beam))
@@ -108,7 +108,7 @@ class TreeSearch:
         n_edus = sum(example.n_edus for example in examples[0])
         raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
 
-    def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[Found]:
+    def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[SearchResult]:
         scorers = [
             NetworkScorer(one.model.network, own, one.model.symbols.nucleus_is_right)
             for one, own in zip(self.models, examples, strict=True)

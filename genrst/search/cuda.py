@@ -1,12 +1,9 @@
-"""Recording what a function starts on a GPU, to start it again all at once (a CUDA graph).
+"""Bag-level search on a GPU: two steps are recorded, then replayed (CUDA graphs).
 
-Bag-level search on a GPU: two steps are recorded, then replayed.
-
-A step is hundreds of small operations, and a GPU has done each of them before the program has started the next. As a
-recording (a CUDA graph) they are started together. A recording always works on the same memory, so here all steps have
-the same shape: a beam for every document and size of stack, also for sizes that the document cannot have yet or any
-more, whose places stay empty. After an even number of actions stacks are of even size, after an odd number of odd size:
-hence two steps.
+A step is hundreds of small operations, and a GPU finishes each of them before the program has started the next. As a
+recording they are started together. A recording always works on the same memory, so here all steps have the same shape:
+a beam for every document and size of stack, also for sizes that the document cannot have yet or any more, whose slots
+stay empty. After an even number of actions stacks are of even size, after an odd number of odd size: hence two steps.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,24 +11,24 @@ from contextlib import suppress
 from dataclasses import fields
 from typing import TypeVar
 
+import numpy as np
 import torch
 
-from genrst.search.diagonals import Sources, level_sources
-from genrst.search.hypotheses import Beams, Forest, stacks_between_collections
+from genrst.search.hypotheses import EMPTY_STACK, Beams, Forest, stacks_between_collections
 from genrst.search.results import Completed
-from genrst.search.scorer import EMPTY_STACK
+from genrst.search.successors import NOWHERE, Sources
 
 Result = TypeVar("Result")
 
 FEWEST_REPLAYS = 6
-"""How often a recording must be needed to be worth it."""
+"""How often a step must be repeated for its recording to pay off."""
 
 
 class Recorder:
     """Repeats functions that always work on the same memory. On a CPU they are just called.
 
-    The program goes on while the GPU is still at work on earlier recordings, so these are kept; they share their
-    memory, for they are done one after the other.
+    The program runs ahead while the GPU still works on earlier recordings, so these are kept; they share their memory,
+    as they run one after the other.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -42,11 +39,11 @@ class Recorder:
             self._pool = torch.cuda.graph_pool_handle()
 
     def repeat(self, function: Callable[[], Result], times: int) -> Iterator[Result]:
-        """What the function returns, each time; on a GPU it is overwritten by the next."""
+        """What each call returns; on a GPU the next call overwrites it."""
         if self._device.type != "cuda" or times < FEWEST_REPLAYS:
             yield from (function() for _ in range(times))
             return
-        # Once without recording: libraries get ready when they are first used, which cannot be recorded.
+        # Once without recording: libraries initialise themselves on first use, which cannot be recorded.
         yield function()
         graph, result = self._record(function)
         for _ in range(times - 1):
@@ -60,7 +57,7 @@ class Recorder:
             try:
                 result = function()
             except Exception:
-                # A recording that was broken off has an error of its own, which must not hide the first one.
+                # An aborted recording raises an error of its own, which must not hide the first one.
                 with suppress(RuntimeError):
                     graph.capture_end()
                 raise
@@ -73,7 +70,7 @@ Step = Callable[[Beams, Sources], Beams]
 """From beams to the beams after one more action."""
 
 
-def replay_search(forest: Forest, completed: Completed, n_places: int, max_stack: int, step: Step) -> None:
+def replay_search(forest: Forest, completed: Completed, n_slots: int, max_stack: int, step: Step) -> None:
     """Follow all documents to their end.
 
     After 2m − 1 actions, which is in the middle of its m-th pair of steps, a document is complete.
@@ -81,32 +78,32 @@ def replay_search(forest: Forest, completed: Completed, n_places: int, max_stack
     n_edus = forest.scorer.n_edus
     sizes = range(0, min(max(n_edus), max_stack) + 1, 2), range(1, min(max(n_edus), max_stack) + 1, 2)
     documents = list(range(len(n_edus)))
-    beams = _start(documents, len(sizes[0]), n_places, forest.device)
+    beams = _start(documents, len(sizes[0]), n_slots, forest.device)
     n_pairs = 0
     recorder = Recorder(forest.device)
     while documents:
-        rows_per_pair = len(documents) * (len(sizes[0]) + len(sizes[1])) * n_places
+        rows_per_pair = len(documents) * (len(sizes[0]) + len(sizes[1])) * n_slots
         most = stacks_between_collections(forest.device) // rows_per_pair + 1
         n_more = min(most, _pairs_with_half([n_edus[document] - n_pairs for document in documents]))
         forest.hold(n_more * rows_per_pair)
         pair = _Pair(forest, documents, sizes, beams, step)
         for odd in recorder.repeat(pair.run, n_more):
             n_pairs += 1
-            done = [place for place, document in enumerate(documents) if n_edus[document] == n_pairs]
+            done = [number for number, document in enumerate(documents) if n_edus[document] == n_pairs]
             if done:
                 completed.add(odd.rows(torch.tensor(done, device=forest.device) * len(sizes[1])))
         forest.release(n_more * rows_per_pair)
-        left = [place for place, document in enumerate(documents) if n_edus[document] > n_pairs]
-        documents = [documents[place] for place in left]
+        left = [number for number, document in enumerate(documents) if n_edus[document] > n_pairs]
+        documents = [documents[number] for number in left]
         beams = _rows_of(beams, left, len(sizes[0]))
         if documents and forest.is_full:
             forest.collect(beams.stacks.flatten(), max_stack)
 
 
-def _start(documents: Sequence[int], n_sizes: int, n_places: int, device: torch.device) -> Beams:
-    """Nothing generated, an empty stack, in the first place of the beam of stacks of no units."""
+def _start(documents: Sequence[int], n_sizes: int, n_slots: int, device: torch.device) -> Beams:
+    """Nothing generated, an empty stack, in the first slot of the beam of stacks of no units."""
     of_beams = torch.tensor(documents, device=device).repeat_interleave(n_sizes)
-    zeros = torch.zeros(len(of_beams), n_places, dtype=torch.long, device=device)
+    zeros = torch.zeros(len(of_beams), n_slots, dtype=torch.long, device=device)
     logp = torch.full(zeros.shape, -torch.inf, dtype=torch.double, device=device)
     logp[::n_sizes, 0] = 0
     columns = (zeros + EMPTY_STACK, zeros.clone(), zeros.clone(), logp, torch.zeros_like(logp))
@@ -114,13 +111,24 @@ def _start(documents: Sequence[int], n_sizes: int, n_places: int, device: torch.
 
 
 def _pairs_with_half(n_left: Sequence[int]) -> int:
-    """For how many pairs of steps half of the documents go on; then the others are left out."""
+    """The number of pairs of steps until half of the documents are complete; then those are left out."""
     return sorted(n_left)[len(n_left) // 2]
 
 
 def _rows_of(beams: Beams, documents: Sequence[int], n_sizes: int) -> Beams:
-    places = torch.tensor(documents, dtype=torch.long, device=beams.documents.device)
-    return beams.rows((places[:, None] * n_sizes + torch.arange(n_sizes, device=places.device)).flatten())
+    first = n_sizes * torch.tensor(documents, dtype=torch.long, device=beams.documents.device)
+    return beams.rows((first[:, None] + torch.arange(n_sizes, device=first.device)).flatten())
+
+
+def level_sources(documents: Sequence[int], sizes: range, sizes_before: range, device: torch.device) -> Sources:
+    """A beam for each of these documents and sizes of stacks, whether there are such stacks or not."""
+    numbers = np.full((len(documents), max(sizes.stop, sizes_before.stop) + 1), NOWHERE)
+    numbers[:, sizes_before] = np.arange(len(documents) * len(sizes_before)).reshape(len(documents), -1)
+    below, above = np.array(sizes) - 1, np.array(sizes) + 1
+    # There is no stack of −1 units; its number would be that of the last size.
+    from_below = np.where(below < 0, NOWHERE, numbers[:, below])
+    parts = (np.repeat(documents, len(sizes)), from_below.ravel(), numbers[:, above].ravel())
+    return Sources(*torch.from_numpy(np.stack(parts)).to(device, non_blocking=True))
 
 
 class _Pair:

@@ -1,23 +1,25 @@
 """The searches as the pseudo-code has them, one state at a time, for one document: the judges of the fast ones.
 
-Also the enumeration of all trees, which every search must agree with when nothing falls off its beams.
+Also the enumeration of all trees, which every search must agree with if nothing is pruned.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from genrst.search.results import Parse
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, States
+from genrst.search.scorer import Columns, Scorer
+from genrst.transitions.actions import GENERATE, NO_UNIT, States
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A computation: the units on the stack with their first EDUs, and the stacks up to each of them."""
+    """A derivation: the units on the stack with their first EDUs, and the stacks up to each of them."""
 
-    units: tuple[tuple[int, int], ...] = ()
-    stacks: tuple[int, ...] = (EMPTY_STACK,)
+    stacks: tuple[Columns, ...]
+    units: tuple[tuple[Columns, int], ...] = ()
     n_generated: int = 0
     actions: tuple[int, ...] = ()
     action_logp: float = 0.0
@@ -25,12 +27,12 @@ class State:
 
     @property
     def logp(self) -> float:
-        """The probability of the computation, as a logarithm."""
+        """The log-probability of the derivation."""
         return self.action_logp + self.word_logp
 
     @property
     def parse(self) -> Parse:
-        """The computation as a result."""
+        """The derivation as a result."""
         return Parse(self.actions, self.action_logp, self.word_logp)
 
 
@@ -39,7 +41,13 @@ class Machine:
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
+        self._leaves = scorer.leaves()
         (self.n_edus,) = scorer.n_edus
+
+    @property
+    def start(self) -> State:
+        """Nothing generated, an empty stack."""
+        return State((self._scorer.empty_stack(),))
 
     def is_complete(self, state: State) -> bool:
         """Whether all EDUs are generated and one tree is left."""
@@ -49,43 +57,42 @@ class Machine:
         """The states after each legal action."""
         starts = [NO_UNIT, NO_UNIT, *(start for _, start in state.units)][-2:]
         can_generate = state.n_generated < self.n_edus
-        where = (0, state.stacks[-1], *starts, state.n_generated)
-        states = States(*torch.tensor(where, device=self._scorer.device)[:, None])
+        document, second, top, n_generated = (self._row(value) for value in (0, *starts, state.n_generated))
+        states = States(document, state.stacks[-1], second, top, n_generated)
         logp, words = self._scorer.score(states, n_words=int(can_generate))
         scores = logp[0].double().tolist()
         if can_generate:
-            yield self._generate(state, scores[0], float(words[0]))
+            yield self._generate(state, scores[GENERATE], float(words[0]))
         if len(state.units) >= 2:
             for label, score in enumerate(scores[1:]):
                 yield self._reduce(state, label, score)
 
     def _generate(self, state: State, action_logp: float, word_logp: float) -> State:
         edu = state.n_generated
+        unit = [column[edu : edu + 1] for column in self._leaves]
         return State(
-            (*state.units, (edu, edu)),
-            (*state.stacks, self._push(state.stacks[-1], edu)),
+            (*state.stacks, self._scorer.push(state.stacks[-1], unit)),
+            (*state.units, (unit, edu)),
             state.n_generated + 1,
-            (*state.actions, 0),
+            (*state.actions, GENERATE),
             state.action_logp + action_logp,
             state.word_logp + word_logp,
         )
 
     def _reduce(self, state: State, label: int, action_logp: float) -> State:
         (left, start), (right, _) = state.units[-2:]
-        triple = (torch.tensor([value], device=self._scorer.device) for value in (left, right, label))
-        unit = int(self._scorer.compose(*triple))
+        unit = self._scorer.compose(left, right, self._row(label))
         return State(
+            (*state.stacks[:-2], self._scorer.push(state.stacks[-3], unit)),
             (*state.units[:-2], (unit, start)),
-            (*state.stacks[:-2], self._push(state.stacks[-3], unit)),
             state.n_generated,
             (*state.actions, label + 1),
             state.action_logp + action_logp,
             state.word_logp,
         )
 
-    def _push(self, stack: int, unit: int) -> int:
-        device = self._scorer.device
-        return int(self._scorer.push(torch.tensor([stack], device=device), torch.tensor([unit], device=device)))
+    def _row(self, value: int) -> Tensor:
+        return torch.tensor([value], device=self._scorer.device)
 
 
 def _best(states: list[State], k: int) -> list[State]:
@@ -95,7 +102,7 @@ def _best(states: list[State], k: int) -> list[State]:
 def enumerate_all(scorer: Scorer) -> list[Parse]:
     """Every tree of a document, the likeliest first. There are Catalan(m − 1)·labels^(m − 1) of them."""
     machine = Machine(scorer)
-    pending, complete = [State()], []
+    pending, complete = [machine.start], []
     while pending:
         state = pending.pop()
         if machine.is_complete(state):
@@ -109,7 +116,7 @@ def search_bags_literally(scorer: Scorer, k: int) -> dict[tuple[int, int], list[
     """Algorithm 2; returns all beams, by the numbers of GEN and RE actions. The answer is in the last one."""
     machine = Machine(scorer)
     m = machine.n_edus
-    beams: dict[tuple[int, int], list[State]] = {(0, 0): [State()]}
+    beams: dict[tuple[int, int], list[State]] = {(0, 0): [machine.start]}
     for i in range(m + 1):
         for j in range(max(i, 1)):
             beams[i, j] = _best(beams.get((i, j), []), k)
@@ -121,9 +128,9 @@ def search_bags_literally(scorer: Scorer, k: int) -> dict[tuple[int, int], list[
 
 
 def search_actions_literally(scorer: Scorer, k: int) -> list[Parse]:
-    """One beam of the k best computations of each length."""
+    """One beam of the k best derivations of each length."""
     machine = Machine(scorer)
-    beam = [State()]
+    beam = [machine.start]
     for _ in range(2 * machine.n_edus - 1):
         beam = _best([after for state in beam for after in machine.successors(state)], k)
     return [state.parse for state in beam]
@@ -132,7 +139,7 @@ def search_actions_literally(scorer: Scorer, k: int) -> list[Parse]:
 def search_words_literally(scorer: Scorer, k: int, k_w: int, k_s: int) -> list[Parse]:
     """Word-level search with fast-tracking (see `genrst.search.word`)."""
     machine = Machine(scorer)
-    current, complete = [State()], list[State]()
+    current, complete = [machine.start], list[State]()
     while current:
         waiting: list[State] = []
         while current and len(waiting) < k_w and len(complete) < k:

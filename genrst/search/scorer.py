@@ -1,37 +1,25 @@
 """The only door between search and a model.
 
-A scorer holds some documents. Units and stacks are numbers; what is behind them (vectors, tables, nothing at all) only
-the scorer knows. They are numbered as they are made: units begin with all EDUs of all documents, in order, stacks with
-the empty one. Every call takes tensors with an entry per hypothesis, so that a search is a few large calls a step,
-whatever the number of hypotheses and documents, and none of them has to wait for a GPU.
+A scorer holds some documents and knows what units and stacks are to its model: rows of columns of its own (vectors,
+numbers, anything). It keeps none of those it makes: search does (`genrst.search.hypotheses.Forest`), and shows them
+again. Every call takes a row per hypothesis, so that a step of a search is a few large calls, whatever the number of
+hypotheses and documents, and none of them has to wait for a GPU.
 """
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-EMPTY_STACK = 0
-"""The number of the empty stack, the same for all documents."""
+from genrst.transitions.actions import States
 
-NO_UNIT = -1
-"""The first EDU of a unit that is not there."""
-
-
-class States(NamedTuple):
-    """What is scored, an entry per hypothesis."""
-
-    documents: Tensor
-    stacks: Tensor
-    second: Tensor
-    """The first EDU of the second unit on the stack, `NO_UNIT` where there is none."""
-    top: Tensor
-    """The first EDU of the topmost unit, which ends with the last generated EDU."""
-    n_generated: Tensor
+Columns = Sequence[Tensor]
+"""What a scorer knows about units or about stacks, a row each."""
 
 
 class Scorer(Protocol):
-    """Scores computations of some documents."""
+    """Scores derivations of some documents."""
 
     @property
     def n_edus(self) -> tuple[int, ...]:
@@ -45,34 +33,30 @@ class Scorer(Protocol):
     def device(self) -> torch.device:
         """Where its tensors are."""
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int | Tensor:
-        """Make the units that join pairs of units; returns the number of the first, the others follow it."""
+    def leaves(self) -> Columns:
+        """The EDUs of all documents, in order, as units."""
 
-    def push(self, stacks: Tensor, units: Tensor) -> int | Tensor:
-        """Make the stacks with a unit more on top; returns the number of the first, the others follow it."""
+    def empty_stack(self) -> Columns:
+        """The empty stack, one row."""
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def compose(self, left: Columns, right: Columns, labels: Tensor) -> Columns:
+        """The units that join pairs of units."""
+
+    def push(self, stacks: Columns, units: Columns) -> Columns:
+        """The stacks with one more unit on top."""
+
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of GEN and all labels (−∞ where illegal), and of the words of the next EDU.
 
-        Words are wanted of the first `n_words` states; they are zero for a model without any, and mean nothing where
-        no EDU is left. `n_alike` states at a time have the same document and number of EDUs, which a GPU makes use of.
+        Words are scored for the first `n_words` states; their scores are zero for a model without words, and mean
+        nothing where no EDU is left. Each run of `n_alike` states has one document and number of EDUs, which a GPU
+        makes use of.
 
         Shape: (hypotheses, 1 + n_labels), (n_words)
         """
 
-    def hold(self, n_new: int) -> None:
-        """Make room for so many units and stacks. Until `release` nothing moves in memory, and the device counts them:
-        so steps can be recorded and replayed (`genrst.search.cuda`).
-        """
 
-    def release(self, n_new: int) -> None:
-        """Count as before; so many units and stacks were made. Nobody else knows: asking the device would take time."""
-
-    def forget(self, units: Tensor, stacks: Tensor) -> None:
-        """Of what was made, nothing but this will be asked about any more: the rest of the memory may be used again."""
-
-
-def can_wait(device: torch.device) -> bool:
+def sync_is_free(device: torch.device) -> bool:
     """Whether results may be looked at in the middle of a search.
 
     On a CPU that is free, so that only what is needed is computed. A GPU works behind the program, which would have to

@@ -1,6 +1,6 @@
 """Word-level beam search with candidate fast-tracking (Fried et al. 2017; Stern et al. 2017; Algorithm 1 of the paper).
 
-A document has a beam for the EDU it has come to and one for the next. At each step all successors of the current beam
+A document has a beam for its current EDU and one for the next. At each step all successors of the current beam
 compete: the k_s best that generate the next EDU go straight to the next beam; of the rest the k best are kept, those
 that generate in the next beam, those that reduce in the current one. When the next beam has k_w hypotheses, or nothing
 is left to reduce, it is cut to k_w and becomes the current one.
@@ -15,19 +15,19 @@ import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.search.hypotheses import Beams, Forest, join_places, start, where
-from genrst.search.results import Completed, Found
-from genrst.search.scorer import Scorer, can_wait
-from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
-from genrst.search.trace import trace_places, trace_successors
+from genrst.search.hypotheses import Beams, Forest, join_slots, start, where
+from genrst.search.results import Completed, SearchResult
+from genrst.search.scorer import Scorer, sync_is_free
+from genrst.search.successors import Chosen, Sources, build, choose, chosen_from, expand
+from genrst.transitions.actions import GENERATE
 
 LOOK_STEPS = 16
-"""Steps between two looks at a GPU whether a search is over."""
+"""Steps between two checks on a GPU whether a search is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordOptions:
-    """The three sizes; the paper found k_w = k and k_s = k/10 best."""
+    """The options of a word-level search; the paper found k_w = k and k_s = k/10 best."""
 
     beam: int = 10
     """k, of the successors at each step."""
@@ -36,13 +36,11 @@ class WordOptions:
     fast_beam: int | None = None
     """k_s, fast-tracked; a tenth of `beam`, at least 1, if None."""
     word_weight: float = 1.0
-    with_trace: bool = False
-    """Whether to report what fell off the beams."""
 
     def __post_init__(self) -> None:
         beam, word_beam, fast_beam = self.sizes
         if min(beam, word_beam) < 1 or fast_beam < 0:
-            raise UsageError(f"a beam must have a place or more, was: {beam}, {word_beam} and {fast_beam}")
+            raise UsageError(f"a beam must have a slot or more, was: {beam}, {word_beam} and {fast_beam}")
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -52,38 +50,35 @@ class WordOptions:
 
 
 @torch.inference_mode()
-def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generator | None = None) -> list[Found]:
+def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generator | None = None) -> list[SearchResult]:
     """Parse all documents of a scorer, each at its own pace."""
-    found = [Found([]) for _ in scorer.n_edus]
-    if not found:
-        return found
-    search = _Search(scorer, options, generator, found)
+    if not scorer.n_edus:
+        return []
+    search = _Search(scorer, options, generator)
     while search.goes_on():
         search.step()
     search.forest.check()
-    search.completed.record(search.forest, found, options.word_weight, None)
-    for one in found:
-        del one.parses[options.beam :]
-    return found
+    results = search.completed.results(search.forest, options.word_weight, None)
+    for result in results:
+        del result.parses[options.beam :]
+    return results
 
 
 class _Search:
     """The beams of a search: of each document the current one and the next."""
 
-    def __init__(
-        self, scorer: Scorer, options: WordOptions, generator: torch.Generator | None, found: list[Found]
-    ) -> None:
+    def __init__(self, scorer: Scorer, options: WordOptions, generator: torch.Generator | None) -> None:
         self.forest = Forest(scorer)
         self.completed = Completed()
-        self._options, self._generator, self._found = options, generator, found
+        self._options, self._generator = options, generator
         self._current = start(scorer)
         self._next = self._current.only(torch.zeros_like(self._current.is_alive))
         self._n_complete = torch.zeros_like(self._current.documents)
         self._step = 0
 
     def goes_on(self) -> bool:
-        """Whether a document has hypotheses left; on a GPU, whether one had at the last look."""
-        if can_wait(self.forest.device) or self._step % LOOK_STEPS == 0:
+        """Whether a document has hypotheses left; on a GPU, whether one had at the last check."""
+        if sync_is_free(self.forest.device) or self._step % LOOK_STEPS == 0:
             return bool(self._current.is_alive.any())
         return True
 
@@ -114,33 +109,24 @@ class _Search:
         fast = choose(successors.generate_scores, fast_beam, self._generator)[:, :fast_beam]
         without_fast = scores.scatter(1, fast, -torch.inf)
         others = choose(without_fast, beam, self._generator)
-        if self._options.with_trace:
-            every = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
-            offered = _chosen(scores, every, successors)
-            trace_successors(self._found, beams.documents, scores, torch.cat([fast, others], dim=1), beams, offered)
-        fast_chosen = _chosen(successors.generate_scores, fast, successors)
-        chosen = _side_by_side(fast_chosen, _chosen(without_fast, others, successors))
-        return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == 0
+        # Each document's beam goes on from itself.
+        rows = torch.arange(len(scores), device=scores.device)
+        sources = Sources(beams.documents, rows, rows)
+        chosen = _side_by_side(
+            chosen_from(successors.generate_scores, fast, sources, successors),
+            chosen_from(without_fast, others, sources, successors),
+        )
+        return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == GENERATE
 
     def _swap(self, reduced: Beams, generated: Beams) -> None:
         """Documents whose next beam is full, or that have nothing left to reduce, go on to the next EDU."""
         _, word_beam, _ = self._options.sizes
-        waiting = join_places(self._next, generated)
+        waiting = join_slots(self._next, generated)
         is_full = waiting.is_alive.sum(dim=1, keepdim=True) >= word_beam
         goes_on = is_full | ~reduced.is_alive.any(dim=1, keepdim=True)
-        scores = waiting.scores(self._options.word_weight)
-        best = choose(scores, word_beam, self._generator)
-        if self._options.with_trace:
-            trace_places(self._found, waiting.documents, scores, best, waiting.n_generated, waiting.sizes)
-        waiting = waiting.places(best)
+        waiting = waiting.slots(choose(waiting.scores(self._options.word_weight), word_beam, self._generator))
         self._current = where(goes_on, waiting, reduced)
         self._next = waiting.only(~goes_on)
-
-
-def _chosen(scores: Tensor, columns: Tensor, successors: Successors) -> Chosen:
-    """What columns of the scores stand for: each document's beam goes on from itself."""
-    sources = torch.arange(len(columns), device=columns.device)
-    return chosen_from(scores, columns, sources, sources, successors)
 
 
 def _side_by_side(left: Chosen, right: Chosen) -> Chosen:

@@ -11,7 +11,7 @@ from genrst.document import Document, Span
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import Evaluation, evaluate
 from genrst.model.batch import make_batch
-from genrst.model.examples import Example, Followed
+from genrst.model.examples import Derivation, Example
 from genrst.model.network import Network
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.symbols import Symbols
@@ -54,7 +54,7 @@ class Likelihood:
 
 
 def gold_likelihood(
-    network: Network, examples: Sequence[Example], gold: Sequence[Followed], batch_documents: int
+    network: Network, examples: Sequence[Example], gold: Sequence[Derivation], batch_documents: int
 ) -> Likelihood:
     """The likelihood of gold trees and their words."""
     device = network.embeddings.weight.device

@@ -14,13 +14,14 @@ import torch
 from torch import Tensor
 
 from genrst.errors import ConfigError
-from genrst.model.examples import Example, Followed, follow
+from genrst.model.examples import Derivation, Example, derive
 from genrst.model.network import Network
 from genrst.model.schedule import IntArray
-from genrst.model.scoring.scorer import NetworkScorer, States
+from genrst.model.scoring.scorer import NetworkScorer
 from genrst.search.beam import in_groups, search_greedily
 from genrst.training.data import Prepared
 from genrst.training.run_config import TrainingConfig
+from genrst.transitions.actions import States
 from genrst.transitions.oracle import DynamicOracle
 
 MOST_EDUS = 16_000
@@ -28,12 +29,12 @@ MOST_EDUS = 16_000
 
 
 class Lesson(NamedTuple):
-    """A document to train on, with a computation that makes its tree or another."""
+    """A document to train on, with a derivation of its tree or another."""
 
     number: int
     """Different for all lessons of an epoch: noise is drawn by it."""
     example: Example
-    followed: Followed
+    derivation: Derivation
 
 
 class Lessons:
@@ -46,7 +47,7 @@ class Lessons:
         self._is_right = prepared.symbols.nucleus_is_right
         self._has_kinds = network.has_kinds
         examples = prepared.train + prepared.silver if config.silver_epochs else prepared.train
-        lessons = [Lesson(number, example, self._follow(example)) for number, example in enumerate(examples)]
+        lessons = [Lesson(number, example, self._derive(example)) for number, example in enumerate(examples)]
         self._gold, self._silver = lessons[: len(prepared.train)], lessons[len(prepared.train) :]
 
     def count(self, epoch: int) -> int:
@@ -74,12 +75,12 @@ class Lessons:
         temperature = self._config.exploration_temperature
         found = explore(network, examples, self._is_right, temperature, generator.getrandbits(63))
         return [
-            Lesson(lesson.number, example, self._follow(example)._replace(right_actions=right))
-            for lesson, (example, right) in zip(chosen, found, strict=True)
+            Lesson(lesson.number, example, self._derive(example)._replace(correct_actions=correct))
+            for lesson, (example, correct) in zip(chosen, found, strict=True)
         ]
 
-    def _follow(self, example: Example) -> Followed:
-        return follow(example, self._is_right, self._has_kinds)
+    def _derive(self, example: Example) -> Derivation:
+        return derive(example, self._is_right, self._has_kinds)
 
 
 def explore(
@@ -99,7 +100,10 @@ def explore(
     ]
     network.train(was_training)
     return [
-        (replace(example, actions=parse.actions), np.array(DynamicOracle(example.actions).right_actions(parse.actions)))
+        (
+            replace(example, actions=parse.actions),
+            np.array(DynamicOracle(example.actions).correct_actions(parse.actions)),
+        )
         for example, parse in zip(examples, parses, strict=True)
     ]
 
@@ -119,7 +123,7 @@ class DrawingScorer(NetworkScorer):
         self._temperature = temperature
         self._generator = generator
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the next action with noise, and of words."""
         actions, words = super().score(states, n_words, n_alike)
         exponential = torch.empty_like(actions).exponential_(generator=self._generator)

@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from genrst.errors import TrainingError
 from genrst.model.batch import make_batch
 from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.examples import follow
+from genrst.model.examples import derive
 from genrst.model.network import Network
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
@@ -79,7 +79,7 @@ class Trainer:
         self._n_steps = sum(math.ceil(count / config.batch_documents) for count in counts)
         self.average = _average(network, config.averaging)
         is_right = prepared.symbols.nucleus_is_right
-        self._dev_gold = [follow(example, is_right, network.has_kinds) for example in prepared.dev]
+        self._dev_gold = [derive(example, is_right, network.has_kinds) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
         """Train to the last epoch, or until dev scores stop improving."""
@@ -123,8 +123,8 @@ class Trainer:
         loss = torch.zeros((), device=device)
         torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
         if mine := self.processes.share(lessons):
-            examples, followed = [one.example for one in mine], [one.followed for one in mine]
-            batch = make_batch(examples, followed, self.network.window_shape).to(device)
+            examples, derivations = [one.example for one in mine], [one.derivation for one in mine]
+            batch = make_batch(examples, derivations, self.network.window_shape).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
                 found = self.network(batch, self._blanks(mine, device))
             loss = -(found.actions.sum() + found.words.sum())

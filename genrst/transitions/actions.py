@@ -1,20 +1,14 @@
-"""The two kinds of action, and the numbers that a model gives them (Table 1 of the paper).
+"""The two kinds of action, the numbers a model gives them, and the states between them (Table 1 of the paper).
 
-GEN generates the next EDU and pushes it. RE(r, n) pops the top two units and pushes one that joins them by the
-relation r with nuclearity n.
-
-The state of the machine: a stack of units and how many EDUs have been generated.
-
-States are persistent: an action gives a new state that shares the stack below with the old one, so that the beams of
-a search can hold thousands of them.
+GEN generates the next EDU and pushes it onto the stack. RE(r, n) pops the top two units and pushes one that joins them
+by the relation r with nuclearity n. A derivation is a sequence of actions; a complete one leaves one tree on the stack.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from genrst.errors import TreeError
-from genrst.trees.node import Leaf, Tree, Unit, units
+from genrst.trees.node import Tree, units
 
 NUCLEARITIES = ("NS", "SN", "NN")
 
@@ -67,68 +61,20 @@ class ActionSet:
         return {self[number]: number for number in range(len(self))}
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """The topmost unit and the stack below it."""
+NO_UNIT = -1
+"""The first EDU of a unit that is not there."""
 
-    top: Tree
-    below: "Stack | None"
-    size: int
+Column = TypeVar("Column")
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A configuration ⟨S, B⟩ for a document of `n_edus`; the buffer B is the first `n_generated` EDUs."""
+class States(NamedTuple, Generic[Column]):
+    """Many states at once, in columns of any kind of array: all that the next action depends on."""
 
-    n_edus: int
-    n_generated: int = 0
-    stack: Stack | None = None
-
-    @property
-    def size(self) -> int:
-        """|S|, the number of units on the stack."""
-        return self.stack.size if self.stack else 0
-
-    @property
-    def can_generate(self) -> bool:
-        """Whether GEN is legal: |B| < m."""
-        return self.n_generated < self.n_edus
-
-    @property
-    def can_reduce(self) -> bool:
-        """Whether RE is legal: |S| ≥ 2."""
-        return self.size >= 2
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all EDUs are generated and one tree is left."""
-        return not self.can_generate and self.size == 1
-
-    @property
-    def tree(self) -> Tree:
-        """The finished tree."""
-        if self.stack is None or not self.is_complete:
-            raise TreeError(f"a computation must end with one tree, was: {self.size} units on the stack")
-        return self.stack.top
-
-    def units(self) -> Iterator[Tree]:
-        """The units on the stack, from the top down."""
-        stack = self.stack
-        while stack is not None:
-            yield stack.top
-            stack = stack.below
-
-    def apply(self, action: Action) -> "State":
-        """The state after an action, which must be legal."""
-        match action:
-            case Generate():
-                if not self.can_generate:
-                    raise TreeError(f"GEN must have an EDU left to generate, was: all {self.n_edus} generated")
-                pushed = Stack(Leaf(self.n_generated), self.stack, self.size + 1)
-                return State(self.n_edus, self.n_generated + 1, pushed)
-            case Reduce(relation, nuclearity):
-                if self.stack is None or self.stack.below is None:
-                    raise TreeError(f"{action} must have two units on the stack, was: {self.size}")
-                right, below = self.stack.top, self.stack.below
-                unit = Unit(relation, nuclearity, (below.top, right))
-                return State(self.n_edus, self.n_generated, Stack(unit, below.below, self.size - 1))
+    documents: Column
+    stacks: Sequence[Column]
+    """What a scorer knows about each stack, in columns of its own."""
+    second: Column
+    """The first EDU of the second unit on the stack, `NO_UNIT` where there is none."""
+    top: Column
+    """The first EDU of the topmost unit, which ends with the last generated EDU."""
+    n_generated: Column

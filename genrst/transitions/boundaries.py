@@ -1,6 +1,6 @@
-"""How a text is laid out, as integers: what lies between two EDUs, and what that says about a unit.
+"""The layout of a text as integers: what each EDU begins, and what that says about a unit.
 
-Not in the paper: it only compares the sentences and paragraphs of two units.
+Not in the paper, which only compares the sentences and paragraphs of two units.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ class Boundary(IntEnum):
 
 
 class Kind(IntEnum):
-    """The same in more detail, for models that want it, from the weakest to the strongest."""
+    """The same in more detail, for models with `layout_kinds`, from the weakest to the strongest."""
 
     NOTHING = 0
     SENTENCE = 1
@@ -28,7 +28,7 @@ class Kind(IntEnum):
     """An item of a list."""
     PARAGRAPH = 3
     TURN = 4
-    """What another speaker says: a paragraph, or only a sentence."""
+    """Another speaker's turn: a paragraph, or only a sentence."""
     HEADING = 5
 
 
@@ -37,17 +37,17 @@ SIZES = (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
 
 
 def n_boundaries(has_kinds: bool) -> int:
-    """In how many ways an EDU can begin."""
+    """The number of different boundaries an EDU can begin with."""
     return len(Kind) if has_kinds else len(Boundary)
 
 
 def n_classes(has_kinds: bool) -> tuple[int, int, int]:
-    """How many values each number of a unit's layout has; 0 stands for no unit."""
+    """The number of values of each part of a unit's layout; 0 stands for no unit."""
     return 1 + n_boundaries(has_kinds), 1 + n_boundaries(has_kinds), 2 + len(SIZES)
 
 
 def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
-    """What each EDU begins: a `Boundary`, or a `Kind` if those are wanted."""
+    """What each EDU begins, as `Boundary` or, with `has_kinds`, as `Kind`."""
     if has_kinds:
         return _kinds(syntax)
     found = [Boundary.PARAGRAPH]
@@ -63,9 +63,9 @@ def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
 
 def _kinds(syntax: Syntax) -> list[int]:
     if not syntax.kinds:
-        raise ConfigError("model.layout_kinds: the features must be prepared again, for they were without kinds")
+        raise ConfigError("model.layout_kinds: the features must be prepared again, with kinds of layout")
     first, *others = map(int, syntax.kinds)
-    # A part of a document that is a document of its own begins a paragraph, as documents do.
+    # A part of a document that stands alone begins a paragraph, as documents do.
     return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]
 
 

@@ -1,10 +1,10 @@
-"""The structural features of every pair of units of a document as tables, so that a search looks thousands up at once.
+"""The structural features of every pair of units of a document as tables, so that a search looks up thousands at once.
 
 `Syntax.features` is the definition; these tables give the same integers without a loop over tokens. They rest on two
-facts. Dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule): of a unit over
-several blocks the words with outside heads are some of its first block, which depend only on where the unit starts, the
-roots of the blocks between, and some of its last block, which depend only on where it ends. And a dependency between
-two units crosses the border between them, which only few do.
+facts. First, dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule). So the
+words of a unit with heads outside it are some of its first block, which depend only on where the unit starts, the roots
+of the blocks between, and some of its last block, which depend only on where it ends. Second, a dependency between two
+units crosses the border between them, and few dependencies cross any one border.
 """
 
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ class HeadWordTables:
     blocks: IntArray
     """The block of each EDU, and one past the last."""
     first: IntArray
-    """Shape: (EDUs, 3): those of the first block of a unit that starts here and goes past it."""
+    """Shape: (EDUs, 3): those in the first block of a unit that starts here and extends past the block."""
     n_first: IntArray
     last: IntArray
-    """Shape: (EDUs + 1, 3): those of the last block of a unit that ends here and began before it."""
+    """Shape: (EDUs + 1, 3): those in the last block of a unit that ends here and starts before the block."""
     roots: IntArray
     """All roots, in text order."""
     first_root: IntArray
-    """For each block, and one past the last, its first root."""
+    """The first root of each block, and of one past the last."""
     block_start: IntArray
-    """For each EDU the first EDU of its block."""
+    """The first EDU of each EDU's block."""
     inside_offset: IntArray
-    """For each block where its table begins in `inside`."""
+    """Where each block's table begins in `inside`."""
     block_size: IntArray
     inside: IntArray
     """Shape: (entries, 3): those of units inside one block, by their first and last EDU in it."""
@@ -82,7 +82,7 @@ def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
 
 
 def _still_outside(syntax: Syntax, begin: int, end: int, outside: list[int]) -> list[int]:
-    """The words of the unit [begin, end] with outside heads, by those of [begin, end); no further than matters.
+    """The words of the unit [begin, end] with outside heads, from those of [begin, end); only as many as matter.
 
     Whatever comes to the right of a unit, roots and words with heads to its left keep their heads outside.
     """

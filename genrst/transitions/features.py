@@ -64,7 +64,7 @@ class Syntax:
 
     `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
     token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
-    `kinds` says what every EDU begins (`genrst.transitions.boundaries.Kind`), and is empty where nobody knows.
+    `kinds` says what every EDU begins (`genrst.transitions.boundaries.Kind`); it is empty if that is not known.
     """
 
     heads: Sequence[int]
@@ -86,7 +86,7 @@ class Syntax:
         )
 
     def features_of_one(self, start: int, stop: int) -> Features:
-        """The features of a stack that holds only the unit [start, stop), or nothing if that is empty."""
+        """The features of a stack that holds only the unit [start, stop), or nothing if start = stop."""
         n_units = int(start < stop)
         heads = self.head_words(start, stop) if n_units else _NO_HEADS
         return Features(n_units, heads, _NO_HEADS, Comparison.NO_PAIR, Comparison.NO_PAIR, NO_DOMINANCE)

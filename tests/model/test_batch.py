@@ -7,16 +7,17 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from genrst.model.batch import Batch, make_batch, pack_words
-from genrst.model.examples import Example, follow
-from genrst.transitions.actions import GEN, Reduce, State
+from genrst.model.examples import Example, derive
+from genrst.transitions.actions import GEN, Reduce
 from genrst.vocabulary import EOS_ID
 from tests.model.random_examples import NUCLEUS_IS_RIGHT, random_example
+from tests.transitions.machine import State
 
 EXAMPLES = st.lists(st.builds(random_example, st.integers(1, 9), st.integers(0, 1000)), min_size=1, max_size=4)
 
 
 def join(examples: list[Example]) -> Batch:
-    return make_batch(examples, [follow(example, NUCLEUS_IS_RIGHT) for example in examples])
+    return make_batch(examples, [derive(example, NUCLEUS_IS_RIGHT) for example in examples])
 
 
 def edus(examples: list[Example]) -> list[list[int]]:
@@ -47,7 +48,7 @@ def test_targets_follow_one_another(examples):
     assert targets.words.tolist() == [word for words in expected for word in words]
     before = [None if row == 0 else batch.words.words[row - 1].item() for row in targets.decoder_rows.tolist()]
     assert before == [word for words in expected for word in [None, *words[:-1]]]
-    assert (batch.steps.right_actions[targets.steps] == 0).all()
+    assert (batch.steps.correct_actions[targets.steps] == 0).all()
     assert batch.steps.documents[targets.steps].tolist() == targets.documents.tolist()
     assert len(set(targets.steps.tolist())) == sum(batch.n_edus), "every GEN generates one EDU"
 

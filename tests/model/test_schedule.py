@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.model.schedule import Computation, IntArray, run, schedule_stacks, schedule_trees
+from genrst.model.schedule import IntArray, Units, build_units, schedule_stacks, schedule_trees
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.oracle import actions_of
 from genrst.trees.dependency import head_edu
@@ -21,8 +21,8 @@ NUCLEUS_IS_RIGHT = (False, *(label.nuclearity == "SN" for label in ACTIONS.label
 NAMED_TREES = st.lists(binary_trees(), min_size=1, max_size=4).map(lambda trees: list(zip("abcd", trees, strict=False)))
 
 
-def follow(tree: Tree) -> Computation:
-    return run([NUMBERS[action] for action in actions_of(tree)], NUCLEUS_IS_RIGHT)
+def units_of(tree: Tree) -> Units:
+    return build_units([NUMBERS[action] for action in actions_of(tree)], NUCLEUS_IS_RIGHT)
 
 
 def spell(tree: Tree, name: str) -> str:
@@ -41,21 +41,21 @@ def stacks_before(tree: Tree, name: str) -> list[list[str]]:
     return found
 
 
-def join(runs: list[Computation], name: str) -> IntArray:
+def join(parts: list[Units], name: str) -> IntArray:
     """The steps of several documents, numbered through."""
-    arrays = zip((getattr(one, name) for one in runs), first_steps(runs).tolist(), strict=True)
+    arrays = zip((getattr(one, name) for one in parts), first_steps(parts).tolist(), strict=True)
     return np.concatenate([np.where(array < 0, -1, array + first) for array, first in arrays])
 
 
-def first_steps(runs: list[Computation]) -> IntArray:
-    return np.cumsum([0, *map(len, runs)])[:-1]
+def first_steps(parts: list[Units]) -> IntArray:
+    return np.cumsum([0, *map(len, parts)])[:-1]
 
 
 @given(NAMED_TREES)
 def test_levels_compose_what_recursion_does(trees):
-    runs = [follow(tree) for _, tree in trees]
-    heights = np.concatenate([one.height for one in runs])
-    schedule = schedule_trees(join(runs, "left"), join(runs, "right"), heights)
+    parts = [units_of(tree) for _, tree in trees]
+    heights = np.concatenate([one.height for one in parts])
+    schedule = schedule_trees(join(parts, "left"), join(parts, "right"), heights)
 
     leaves = [f"{name}{edu}" for name, tree in trees for edu in range(tree.stop)]
     waiting, composed = leaves, []
@@ -73,9 +73,9 @@ def test_levels_compose_what_recursion_does(trees):
 
 @given(NAMED_TREES)
 def test_levels_push_what_single_steps_do(trees):
-    runs = [follow(tree) for _, tree in trees]
-    depths = np.concatenate([one.depth for one in runs])
-    schedule = schedule_stacks(join(runs, "below"), depths, first_steps(runs))
+    parts = [units_of(tree) for _, tree in trees]
+    depths = np.concatenate([one.depth for one in parts])
+    schedule = schedule_stacks(join(parts, "below"), depths, first_steps(parts))
 
     units = [spell(node, name) for name, tree in trees for node in postorder(tree)]
     level: list[list[str]] = [[]]
@@ -91,32 +91,32 @@ def test_levels_push_what_single_steps_do(trees):
 
 @given(binary_trees())
 def test_spans_heights_and_nuclear_edus_are_those_of_the_tree(tree):
-    computation = follow(tree)
+    units = units_of(tree)
     nodes = list(postorder(tree))
-    assert len(computation) == len(nodes)
-    assert computation.start.tolist() == [node.start for node in nodes]
-    assert computation.stop.tolist() == [node.stop for node in nodes]
-    assert computation.nuclear.tolist() == [head_edu(node) for node in nodes]
-    assert computation.height.tolist() == [depth(node) for node in nodes]
+    assert len(units) == len(nodes)
+    assert units.start.tolist() == [node.start for node in nodes]
+    assert units.stop.tolist() == [node.stop for node in nodes]
+    assert units.nuclear.tolist() == [head_edu(node) for node in nodes]
+    assert units.height.tolist() == [depth(node) for node in nodes]
 
 
 @given(binary_trees())
 def test_what_is_below_ends_where_the_unit_starts(tree):
-    computation = follow(tree)
-    for step, below in enumerate(computation.below.tolist()):
+    units = units_of(tree)
+    for step, below in enumerate(units.below.tolist()):
         if below < 0:
-            assert computation.depth[step] == 1
-            assert computation.start[step] == 0
+            assert units.depth[step] == 1
+            assert units.start[step] == 0
         else:
-            assert computation.stop[below] == computation.start[step]
-            assert computation.depth[below] == computation.depth[step] - 1
+            assert units.stop[below] == units.start[step]
+            assert units.depth[below] == units.depth[step] - 1
 
 
 def test_deep_trees():
     """A chain of 3,000 EDUs to either side: as many levels as it must have, and no recursion."""
     n_edus = 3000
-    right = run([0] * n_edus + [1] * (n_edus - 1), (False, True))
-    left = run([0, *[0, 1] * (n_edus - 1)], (False, False))
+    right = build_units([0] * n_edus + [1] * (n_edus - 1), (False, True))
+    left = build_units([0, *[0, 1] * (n_edus - 1)], (False, False))
     assert right.depth.max() == n_edus
     assert right.nuclear[-1] == n_edus - 1
     assert left.depth.max() == 2

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
-from genrst.model.examples import follow
+from genrst.model.examples import derive
 from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.storage import CONFIG, ENCODER, SYMBOLS, WEIGHTS
 from genrst.training.dev import gold_likelihood
@@ -44,7 +44,7 @@ def test_a_model_comes_back_bit_for_bit(kind: str, tmp_path: Path):
     for name, tensor in loaded.network.state_dict().items():
         assert tensor.dtype == torch.float32
         assert torch.equal(tensor, weights[name]), name
-    gold = [follow(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
+    gold = [derive(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
     scores = [gold_likelihood(one.network, PREPARED.dev, gold, 2) for one in (model, loaded)]
     assert scores[0] == scores[1]
 

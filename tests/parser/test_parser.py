@@ -12,7 +12,7 @@ from genrst import Document, Failure, Leaf, Parser, Unit
 from genrst.document import SecondaryEdge, Signal, Span, Token
 from genrst.errors import GenrstError, TreeError, UsageError
 from genrst.model.batch import make_batch
-from genrst.model.examples import follow, prepare
+from genrst.model.examples import derive, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.parser.parser import load
 from genrst.parser.stages import Text
@@ -29,7 +29,7 @@ def own_logp(parser: Parser, document: Document) -> float:
     model = parser.search.models[0].model
     example = prepare(document, model.symbols, document.tree)
     with torch.inference_mode():
-        found = model.network(make_batch([example], [follow(example, model.symbols.nucleus_is_right)]))
+        found = model.network(make_batch([example], [derive(example, model.symbols.nucleus_is_right)]))
     return float(found.actions.sum() + found.words.sum())
 
 

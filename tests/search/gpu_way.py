@@ -1,4 +1,4 @@
-"""The way of searches on a GPU, taken on a CPU: every place is worked on, whether it has a hypothesis or not."""
+"""The way of searches on a GPU, taken on a CPU: every slot is worked on, whether it has a hypothesis or not."""
 
 import math
 import sys
@@ -12,27 +12,36 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from genrst.model.scoring.words import WordScores
 from genrst.search import hypotheses, successors, word
-from genrst.search.scorer import States
+from genrst.search.hypotheses import Table
+from genrst.transitions.actions import States
 from tests.search.tables import TableScorer
 
 
 def take_gpu_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing may wait any more, and words are scored in padded products."""
+    """Nothing may wait any more, words are scored in padded products, and as many rows are made as is said."""
     modules = [module for name, module in sys.modules.items() if name.startswith("genrst.")]
-    asking = [module for module in modules if hasattr(module, "can_wait")]
+    asking = [module for module in modules if hasattr(module, "sync_is_free")]
     assert {hypotheses, successors, word} <= {*asking}
     for module in asking:
-        monkeypatch.setattr(module, "can_wait", lambda device: False)
+        monkeypatch.setattr(module, "sync_is_free", lambda device: False)
     monkeypatch.setattr(WordScores, "logp", WordScores._padded)
+    release = Table.release
+
+    def checked_release(table: Table, n_new: int) -> None:
+        assert table._counter is not None
+        assert int(table._counter) == table.n_rows + n_new <= len(table[0])
+        release(table, n_new)
+
+    monkeypatch.setattr(Table, "release", checked_release)
 
 
 class DenseScorer(TableScorer):
-    """Is asked about places without a hypothesis too. What it says about them must not matter: so it says nan.
+    """Is asked about slots without a hypothesis, too. What it says about them must not matter: so it says nan.
 
     It can tell most of them by their number of EDUs, which is not that of their stack.
     """
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         assert len(states.documents) % n_alike == n_words % n_alike == 0
         for column in (states.documents, states.n_generated):
             rows = column.view(-1, n_alike)
@@ -78,7 +87,7 @@ class Waits(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> object:
         del types
         self.count += any(name in str(operation) for name in self.OPERATIONS)
-        # Taking the places where a mask is true needs their number.
+        # Taking the entries where a mask is true needs their number.
         self.count += any(isinstance(one, Tensor) and one.dtype == torch.bool for one in _indices(operation, args))
         return operation(*args, **(kwargs or {}))
 

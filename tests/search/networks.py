@@ -1,4 +1,4 @@
-"""Small random networks of few labels as scorers, and what they say themselves about a computation."""
+"""Small random networks of few labels as scorers, and what they say themselves about a derivation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.examples import Example, follow
+from genrst.model.examples import Example, derive
 from genrst.model.network import Network
 from genrst.model.scoring.scorer import NetworkScorer
 from tests.model.random_examples import N_DEPRELS, N_WORDS, random_example
@@ -25,10 +25,10 @@ class RandomModel:
         return NetworkScorer(self.network, examples, self.nucleus_is_right)
 
     def own_logp(self, document: int, actions: Sequence[int]) -> tuple[float, float]:
-        """The log-probabilities of a computation and of its words, all at once as in training."""
+        """The log-probabilities of a derivation and of its words, all at once as in training."""
         example = replace(self.examples[document], actions=tuple(actions))
         with torch.inference_mode():
-            found = self.network(make_batch([example], [follow(example, self.nucleus_is_right)]))
+            found = self.network(make_batch([example], [derive(example, self.nucleus_is_right)]))
         return float(found.actions.sum()), float(found.words.sum())
 
 

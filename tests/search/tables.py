@@ -1,6 +1,6 @@
 """Scorers by table, with which the answer of a search can be worked out by hand or by brute force.
 
-The units on a stack, written out as the actions that build them, are the whole computation so far: so tables are
+The units on a stack, written out as the actions that build them, are the whole derivation so far: so tables are
 functions of the actions done.
 """
 
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, States
+from genrst.search.scorer import Columns
+from genrst.transitions.actions import NO_UNIT, States
 
 
 class Place(NamedTuple):
@@ -44,7 +45,7 @@ class Stack(NamedTuple):
 
 
 class TableScorer:
-    """Checks on the way that search says the truth about spans, and never asks about what it gave up."""
+    """Knows units and stacks by numbers of its own, and checks on the way that search says the truth about spans."""
 
     device = torch.device("cpu")
 
@@ -52,30 +53,34 @@ class TableScorer:
         self.n_edus = tuple(n_edus)
         self.n_labels = n_labels
         self.table = table
-        self.units: dict[int, tuple[int, ...]] = dict.fromkeys(range(sum(self.n_edus)), (0,))
-        self.stacks = {EMPTY_STACK: Stack((), ())}
-        self.n_forgotten = 0
-        self._n_units, self._n_stacks = sum(self.n_edus), 1
+        self.units: list[tuple[int, ...]] = [(0,)] * sum(self.n_edus)
+        self.stacks = [Stack((), ())]
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
-        first = self._n_units
-        for a, b, label in zip(left.tolist(), right.tolist(), labels.tolist(), strict=True):
-            self.units[self._n_units] = (*self.units[a], *self.units[b], label + 1)
-            self._n_units += 1
-        return first
+    def leaves(self) -> Columns:
+        return [torch.arange(sum(self.n_edus))]
 
-    def push(self, stacks: Tensor, units: Tensor) -> int:
-        first = self._n_stacks
-        for stack, unit in zip(stacks.tolist(), units.tolist(), strict=True):
+    def empty_stack(self) -> Columns:
+        return [torch.tensor([0])]
+
+    def compose(self, left: Columns, right: Columns, labels: Tensor) -> Columns:
+        first = len(self.units)
+        for a, b, label in zip(left[0].tolist(), right[0].tolist(), labels.tolist(), strict=True):
+            self.units.append((*self.units[a], *self.units[b], label + 1))
+        return [torch.arange(first, len(self.units))]
+
+    def push(self, stacks: Columns, units: Columns) -> Columns:
+        first = len(self.stacks)
+        for stack, unit in zip(stacks[0].tolist(), units[0].tolist(), strict=True):
             below = self.stacks[stack]
             actions = (*below.actions, *self.units[unit])
-            self.stacks[self._n_stacks] = Stack(actions, (*below.starts, below.actions.count(0)))
-            self._n_stacks += 1
-        return first
+            self.stacks.append(Stack(actions, (*below.starts, below.actions.count(0))))
+        return [torch.arange(first, len(self.stacks))]
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         del n_alike
-        rows = [self._row(*row) for row in zip(*(column.tolist() for column in states), strict=True)]
+        documents, (stacks,), second, top, n_generated = states
+        columns = (column.tolist() for column in (documents, stacks, second, top, n_generated))
+        rows = [self._row(*row) for row in zip(*columns, strict=True)]
         actions, words = zip(*rows, strict=True) if rows else ((), ())
         shape = (len(rows), 1 + self.n_labels)
         return (
@@ -92,22 +97,6 @@ class TableScorer:
         masked = [score if legal else -math.inf for score, legal in zip(actions, is_legal, strict=True)]
         return masked, words
 
-    def hold(self, n_new: int) -> None:
-        self._held = self._n_units, self._n_stacks
-        self._room = n_new
-
-    def release(self, n_new: int) -> None:
-        assert n_new <= self._room
-        assert (self._n_units - n_new, self._n_stacks - n_new) == self._held, "as many as is said"
-
-    def forget(self, units: Tensor, stacks: Tensor) -> None:
-        n_before = len(self.units) + len(self.stacks)
-        leaves = dict.fromkeys(range(sum(self.n_edus)), (0,))
-        self.units = leaves | {number: self.units[number] for number in units.tolist()}
-        self.stacks = {number: self.stacks[number] for number in stacks.tolist()}
-        assert EMPTY_STACK in self.stacks
-        self.n_forgotten += n_before - len(self.units) - len(self.stacks)
-
 
 def log_softmax(scores: Sequence[float], is_legal: Sequence[bool]) -> list[float]:
     """Normalise over the legal actions; the others have −∞."""
@@ -116,7 +105,7 @@ def log_softmax(scores: Sequence[float], is_legal: Sequence[bool]) -> list[float
 
 
 def wild(seed: int = 0, word_weight: float = 1.0) -> Table:
-    """Random actions and words for every state, the same ones in the same state."""
+    """Random actions and words for every state, the same ones in the same place."""
 
     def table(place: Place) -> Scores:
         rng = random.Random(hash((seed, place.document, place.actions)))
@@ -141,11 +130,11 @@ def constant(action_logp: float = -1.0) -> Table:
     return lambda place: Scores([action_logp] * len(place.is_legal))
 
 
-def following(*computations: Sequence[int], margin: float = 0.1) -> Table:
-    """In each document the actions of one computation are a little likelier than all others."""
+def following(*derivations: Sequence[int], margin: float = 0.1) -> Table:
+    """In each document the actions of one derivation are a little likelier than all others."""
 
     def table(place: Place) -> Scores:
-        gold = computations[place.document]
+        gold = derivations[place.document]
         n_done = len(place.actions)
         best = gold[n_done] if place.actions == tuple(gold[:n_done]) and n_done < len(gold) else -1
         scores = [margin if action == best else 0.0 for action in range(len(place.is_legal))]

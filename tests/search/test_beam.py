@@ -1,28 +1,46 @@
-"""Bag-level and action-level search against the literal ones, and the options that only they have."""
+"""Bag-level, action-level and greedy search against the literal ones, and the diagonals that they go through."""
 
 import math
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from genrst.errors import GenrstError, UsageError
-from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.literal import Machine, State, enumerate_all, search_actions_literally, search_bags_literally
-from genrst.search.results import Fallen, Found
+from genrst.search.beam import (
+    BeamOptions,
+    Diagonal,
+    action_diagonals,
+    bag_diagonals,
+    in_groups,
+    search_beams,
+    search_greedily,
+)
+from genrst.search.literal import enumerate_all, search_actions_literally, search_bags_literally
+from genrst.search.results import SearchResult
 from genrst.search.scorer import Scorer
+from genrst.search.successors import NOWHERE
+from genrst.transitions.actions import ActionSet, Reduce
+from genrst.transitions.oracle import actions_of, tree_of
 from tests.model.test_network import KINDS
 from tests.search.networks import random_model
 from tests.search.tables import Place, Scores, Table, TableScorer, constant, fixed, following, uniform, wild
 from tests.search.test_searches import assert_same
+from tests.strategies import RELATIONS, binary_trees
+from tests.transitions.machine import State
 
 torch.set_num_threads(1)
+CPU = torch.device("cpu")
 
 LEVELS = ("bag", "action")
 every_level = pytest.mark.parametrize("level", LEVELS)
 
 
-def search(scorer: Scorer, k: int, level: str = "bag", **options: object) -> Found:
+def search(scorer: Scorer, k: int, level: str = "bag", **options: object) -> SearchResult:
     """Parse one document."""
     (found,) = search_beams(scorer, BeamOptions(k, level, **options))  # type: ignore[arg-type]
     return found
@@ -64,72 +82,6 @@ def test_action_beams_are_the_literal_ones_with_tables(n_edus, k, n_labels):
 def test_action_beams_are_the_literal_ones_with_networks(kind, k):
     model = random_model(kind, [20], seed=k, n_labels=3)
     assert_same(search(model.scorer(), k, "action").parses, search_actions_literally(model.scorer(), k))
-
-
-def fallen_from(states: list[State], k: int) -> list[Fallen]:
-    """What does not fit into one beam."""
-    ranked = sorted(states, key=lambda state: -state.logp)
-    return [
-        Fallen(state.n_generated, state.actions.count(1) + state.actions.count(2), state.logp, ranked[k - 1].logp)
-        for state in ranked[k:]
-    ]
-
-
-def assert_same_trace(found: list[Fallen], expected: list[Fallen]) -> None:
-    found, expected = (sorted(trace, key=lambda fallen: fallen.logp) for trace in (found, expected))
-    assert [(f.n_generated, f.n_reduced) for f in found] == [(f.n_generated, f.n_reduced) for f in expected]
-    for part in ("logp", "kept_logp"):
-        assert [getattr(f, part) for f in found] == pytest.approx([getattr(f, part) for f in expected], abs=1e-9)
-
-
-@pytest.mark.parametrize(("n_edus", "k"), [(4, 1), (7, 3), (12, 6)])
-def test_the_trace_of_bags_is_what_the_literal_beams_leave_out(n_edus, k):
-    """So all beams on the way are the same, not only the last one."""
-    scorer = TableScorer([n_edus], wild())
-    beams, machine = search_bags_literally(scorer, k), Machine(scorer)
-    offered: dict[tuple[int, int], list[State]] = {}
-    for cell, beam in beams.items():
-        assert len(beam) <= k
-        for state in beam:
-            for after in () if cell == (n_edus, n_edus - 1) else machine.successors(state):
-                n_reduced = len(after.actions) - after.n_generated
-                offered.setdefault((after.n_generated, n_reduced), []).append(after)
-    expected = [fallen for states in offered.values() for fallen in fallen_from(states, k)]
-    assert len(expected) > n_edus
-    assert_same_trace(search(TableScorer([n_edus], wild()), k, with_trace=True).trace, expected)
-
-
-@pytest.mark.parametrize("k", [1, 5])
-def test_the_trace_of_an_action_beam_is_what_the_literal_one_leaves_out(k):
-    machine = Machine(TableScorer([8], wild()))
-    beam, expected = [State()], list[Fallen]()
-    for _ in range(15):
-        offered = [after for state in beam for after in machine.successors(state)]
-        expected += fallen_from(offered, k)
-        beam = sorted(offered, key=lambda state: -state.logp)[:k]
-    found = search(TableScorer([8], wild()), k, "action", with_trace=True)
-    assert_same_trace(found.trace, expected)
-    assert all(fallen.logp < fallen.kept_logp for fallen in found.trace)
-
-
-@every_level
-def test_traces_stay_with_their_documents(level):
-    sizes, options = [9, 1, 5], BeamOptions(2, level, with_trace=True)
-    together = search_beams(TableScorer(sizes, wild()), options)
-    assert [len(found.trace) > 0 for found in together] == [True, False, True]
-    for document in (0, 2):
-
-        def table(place: Place, document: int = document) -> Scores:
-            return wild()(place._replace(document=document))
-
-        (alone,) = search_beams(TableScorer([sizes[document]], table), options)
-        assert_same_trace(together[document].trace, alone.trace)
-        assert not search_beams(TableScorer([sizes[document]], table), BeamOptions(2, level))[0].trace, "if not asked"
-
-
-@every_level
-def test_nothing_falls_off_an_unlimited_beam(level):
-    assert search(TableScorer([5], wild()), 10**6, level, with_trace=True).trace == []
 
 
 @every_level
@@ -237,8 +189,8 @@ def test_scores_that_are_no_numbers_are_an_error(level, scores):
         search(TableScorer([3], lambda place: scores), 4, level)
 
 
-def test_options_without_a_place_are_errors():
-    with pytest.raises(UsageError, match="a beam must have a place or more, was: 0"):
+def test_options_without_a_slot_are_errors():
+    with pytest.raises(UsageError, match="a beam must have a slot or more, was: 0"):
         BeamOptions(beam=0)
     with pytest.raises(UsageError, match="a stack must have room for two units or more, was: 1"):
         BeamOptions(max_stack=1)
@@ -246,3 +198,186 @@ def test_options_without_a_place_are_errors():
 
 def test_no_documents():
     assert search_beams(TableScorer([], wild()), BeamOptions()) == []
+
+
+ACTIONS = ActionSet(tuple(Reduce(relation, nuclearity) for relation in RELATIONS for nuclearity in ("NN", "NS", "SN")))
+NUMBERS = ACTIONS.numbers()
+N_LABELS = len(ACTIONS.labels)
+
+
+@settings(deadline=None)
+@given(st.lists(binary_trees(), min_size=1, max_size=4))
+def test_greedy_search_finds_the_one_likely_tree(trees):
+    """Each document has its own tree, whose actions are a little likelier than all others."""
+    table = following(*([NUMBERS[action] for action in actions_of(tree)] for tree in trees))
+    parses = search_greedily(TableScorer([tree.stop for tree in trees], table, N_LABELS))
+    assert [tree_of(ACTIONS[number] for number in parse.actions) for parse in parses] == trees
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_every_greedy_step_takes_the_best_legal_action(n_edus):
+    """Against a machine that does one document after the other, one action at a time."""
+    parses = search_greedily(TableScorer(n_edus, wild(), N_LABELS))
+    for document, (size, parse) in enumerate(zip(n_edus, parses, strict=True)):
+        state, actions, total = State(size), list[int](), 0.0
+        while not state.is_complete:
+            is_legal = (state.can_generate, *([state.can_reduce] * N_LABELS))
+            logp = list(wild()(Place(document, tuple(actions), is_legal)).actions)
+            actions.append(logp.index(max(logp)))
+            total += max(logp)
+            state = state.apply(ACTIONS[actions[-1]])
+        assert parse.actions == tuple(actions)
+        assert parse.action_logp == pytest.approx(total, abs=1e-9)
+        assert parse.word_logp == 0, "words are not scored"
+        assert parse.logp == parse.action_logp
+        assert tree_of(ACTIONS[number] for number in parse.actions) == state.tree
+        assert len(parse.actions) == 2 * size - 1
+
+
+def test_generating_first_or_reducing_first():
+    """The first of the labels, which are all equally likely here."""
+    first, last = (search_greedily(TableScorer([4], fixed(gen, 0.0, 0.0, 0.0), 3))[0] for gen in (9.0, -9.0))
+    assert first.actions == (0, 0, 0, 0, 1, 1, 1)
+    assert last.actions == (0, 0, 1, 0, 1, 0, 1)
+
+
+def test_unlikely_words_do_not_keep_edus_from_being_generated():
+    likes_to_generate = fixed(1.0, 0.0, 0.0)
+    (parse,) = search_greedily(TableScorer([5], lambda place: Scores(likes_to_generate(place).actions, -99.0)))
+    assert parse.actions[:5] == (0,) * 5
+
+
+def test_a_forced_derivation_is_certain():
+    """One EDU leaves nothing to choose."""
+    (parse,) = search_greedily(TableScorer([1], wild()))
+    assert parse.actions == (0,)
+    assert parse.action_logp == pytest.approx(0, abs=1e-12)
+
+
+def test_long_documents():
+    """No bound on the stack: all EDUs are on it before the first reduction."""
+    (parse,) = search_greedily(TableScorer([1000], fixed(1.0, 0.0, 0.0)))
+    assert len(parse.actions) == 1999
+    assert largest_stack(parse.actions) == 1000
+
+
+def test_greedy_scores_that_are_not_numbers_are_an_error_and_no_endless_loop():
+    with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan"):
+        search_greedily(TableScorer([3], lambda place: Scores([math.nan] * 3)))
+
+
+class Cell(NamedTuple):
+    """The hypotheses of a document with i EDUs and j reductions."""
+
+    document: int
+    i: int
+    j: int
+
+
+def successors(cell: Cell, n_edus: int, max_stack: int | None) -> Iterator[Cell]:
+    document, i, j = cell
+    if i < n_edus and (max_stack is None or i - j < max_stack):
+        yield Cell(document, i + 1, j)
+    if i - j >= 2:
+        yield Cell(document, i, j + 1)
+
+
+def reachable(n_edus: list[int], max_stack: int | None) -> list[set[Cell]]:
+    """The cells after each number of actions."""
+    found = [{Cell(document, 0, 0) for document in range(len(n_edus))}]
+    while found[-1]:
+        found.append({after for cell in found[-1] for after in successors(cell, n_edus[cell.document], max_stack)})
+    return found[1:-1]
+
+
+def cell_of(diagonal: Diagonal, row: int, before: list[Cell]) -> Cell:
+    """The cell that a beam is, by the cells that its hypotheses come from."""
+    document = int(diagonal.documents[row])
+    generates, reduces = int(diagonal.generates_from[row]), int(diagonal.reduces_from[row])
+    cells = set()
+    if generates != NOWHERE:
+        source = before[generates]
+        cells.add(Cell(source.document, source.i + 1, source.j))
+    if reduces != NOWHERE:
+        source = before[reduces]
+        cells.add(Cell(source.document, source.i, source.j + 1))
+    (cell,) = cells
+    assert cell.document == document
+    return cell
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.one_of(st.none(), st.integers(2, 11)))
+def test_bags_are_the_reachable_cells(n_edus, max_stack):
+    """Each once, after as many actions as it stands for, with all cells from which it is reached as its sources."""
+    before = [Cell(document, 0, 0) for document in range(len(n_edus))]
+    diagonals = list(bag_diagonals(n_edus, max_stack, CPU))
+    expected = reachable(n_edus, max_stack)
+    assert len(diagonals) == len(expected) == 2 * max(n_edus) - 1
+    for diagonal, cells in zip(diagonals, expected, strict=True):
+        found = [cell_of(diagonal, row, before) for row in range(len(diagonal.documents))]
+        assert len(found) == len({*found})
+        assert {*found} == cells
+        arrivals = {
+            (source, after) for source in before for after in successors(source, n_edus[source.document], max_stack)
+        }
+        sources = {
+            (before[number], cell)
+            for column in (diagonal.generates_from, diagonal.reduces_from)
+            for number, cell in zip(column.tolist(), found, strict=True)
+            if number != NOWHERE
+        }
+        assert sources == arrivals, "so nothing that is legal is lost"
+        assert_divided(diagonal, found, n_edus)
+        before = [found[row] for row in diagonal.going_on.tolist()]
+        may_generate = [
+            any(after.i > cell.i for after in successors(cell, n_edus[cell.document], max_stack)) for cell in before
+        ]
+        assert may_generate == [number < diagonal.n_generating for number in range(len(before))]
+    assert not before
+
+
+def assert_divided(diagonal: Diagonal, cells: list[Cell], n_edus: list[int]) -> None:
+    """Every beam is complete or goes on."""
+    is_complete = [(cell.i, cell.j) == (n_edus[cell.document], n_edus[cell.document] - 1) for cell in cells]
+    assert diagonal.complete.tolist() == [row for row, complete in enumerate(is_complete) if complete]
+    assert sorted(diagonal.going_on.tolist()) == [row for row, complete in enumerate(is_complete) if not complete]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_an_action_beam_follows_itself_until_its_document_is_complete(n_edus):
+    before = list(range(len(n_edus)))
+    diagonals = list(action_diagonals(n_edus, CPU))
+    assert len(diagonals) == 2 * max(n_edus) - 1
+    for t, diagonal in enumerate(diagonals, start=1):
+        documents = diagonal.documents.tolist()
+        assert documents == [document for document, size in enumerate(n_edus) if t <= 2 * size - 1]
+        for column in (diagonal.generates_from, diagonal.reduces_from):
+            assert [before[number] for number in column.tolist()] == documents
+        complete = [row for row, document in enumerate(documents) if t == 2 * n_edus[document] - 1]
+        assert diagonal.complete.tolist() == complete
+        assert diagonal.going_on.tolist() == [row for row in range(len(documents)) if row not in complete]
+        assert diagonal.n_generating == len(diagonal.going_on), "any of them may have a hypothesis that generates"
+        before = [documents[row] for row in diagonal.going_on.tolist()]
+    assert not before
+
+
+@pytest.mark.parametrize("n_edus", [50, 400])
+def test_a_bound_keeps_the_number_of_beams_linear(n_edus):
+    free, bounded = (
+        sum(len(diagonal.documents) for diagonal in bag_diagonals([n_edus], max_stack, CPU)) for max_stack in (None, 10)
+    )
+    assert free == n_edus * (n_edus + 1) // 2
+    assert bounded <= 10 * n_edus
+
+
+@given(st.lists(st.integers(1, 9)), st.integers(1, 12))
+def test_groups_are_as_large_as_they_may_be(sizes: list[int], most: int):
+    items = list(enumerate(sizes))
+    groups = list(in_groups(items, lambda item: item[1], most))
+    assert [item for group in groups for item in group] == items
+    totals = [sum(size for _, size in group) for group in groups]
+    assert all(len(group) == 1 or total <= most for group, total in zip(groups, totals, strict=True))
+    assert all(total + after[0][1] > most for total, (_, after) in zip(totals, pairwise(groups), strict=False))

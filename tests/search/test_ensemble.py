@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.ensemble import Ensemble
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, States
+from genrst.search.scorer import Scorer
 from genrst.search.word import WordOptions, search_words
+from genrst.transitions.actions import NO_UNIT, States
 from tests.search.gpu_way import take_gpu_way
 from tests.search.networks import RandomModel, random_model
 
@@ -20,11 +22,13 @@ def models() -> list[RandomModel]:
 def test_scores_are_weighted_sums():
     scorers = [model.scorer() for model in models()]
     ensemble = Ensemble(scorers, [0.7, 0.0])
-    assert ensemble.push(torch.tensor([EMPTY_STACK]), torch.tensor([0])) == 1
     one = torch.tensor([0])
-    states = States(one, one + 1, one + NO_UNIT, one, one + 1)
-    actions, words = ensemble.score(states, n_words=1)
-    expected, expected_words = scorers[0].score(states, n_words=1)
+
+    def score(scorer: Scorer) -> tuple[Tensor, Tensor]:
+        stacks = scorer.push(scorer.empty_stack(), [column[:1] for column in scorer.leaves()])
+        return scorer.score(States(one, stacks, one + NO_UNIT, one, one + 1), n_words=1)
+
+    (actions, words), (expected, expected_words) = score(ensemble), score(scorers[0])
     assert torch.isneginf(actions[0, 1:]).all(), "what is impossible stays so, whatever its weight"
     assert torch.allclose(actions[:, 0], 0.7 * expected[:, 0])
     assert torch.allclose(words, 0.7 * expected_words)
@@ -33,7 +37,7 @@ def test_scores_are_weighted_sums():
 @pytest.mark.parametrize("is_gpu_way", [False, True])
 @pytest.mark.parametrize("search", ["bag", "word"])
 def test_a_model_twice_with_half_weight_is_the_model(is_gpu_way, search, monkeypatch):
-    """Also when units and stacks are forgotten on the way."""
+    """Also when units and stacks are dropped on the way."""
     if is_gpu_way:
         take_gpu_way(monkeypatch)
     model = models()[0]

@@ -1,3 +1,5 @@
+"""Tables against dictionaries, beams against lists, and the stacks of random derivations."""
+
 import math
 import random
 from dataclasses import fields
@@ -9,26 +11,103 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from genrst.errors import GenrstError
-from genrst.search.hypotheses import COLLECT_STACKS, Beams, Columns, Forest, join_places, start, where
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT
+from genrst.search.hypotheses import (
+    COLLECT_STACKS,
+    EMPTY_STACK,
+    STACK_ROW,
+    TOP,
+    UNIT_ROW,
+    Beams,
+    Forest,
+    Table,
+    join_slots,
+    start,
+    where,
+)
+from genrst.transitions.actions import NO_UNIT
 from tests.search.gpu_way import take_gpu_way
 from tests.search.tables import TableScorer, wild
 
 torch.set_num_threads(1)
-CPU = torch.device("cpu")
+
+
+def rows_of(values: list[int]) -> list[Tensor]:
+    """Two columns, the second of vectors, from which a row can be told."""
+    numbers = torch.tensor(values, dtype=torch.double)
+    return [numbers, torch.stack([numbers, -numbers], dim=1).reshape(-1, 2)]
+
+
+class TableModel:
+    """A table, and the same as a list."""
+
+    def __init__(self) -> None:
+        self.table = Table(rows_of([0, 1]))
+        self.rows = [0, 1]
+        self._n_made = 2
+
+    def append(self, count: int) -> None:
+        values = [7 * (self._n_made + number) for number in range(count)]
+        assert self.table.append(rows_of(values)).tolist() == list(range(len(self.rows), len(self.rows) + count))
+        self.rows += values
+        self._n_made += count
+
+    def append_held(self, count: int) -> None:
+        """Rows that the device counts, in two parts; nothing may move in memory."""
+        self.table.hold(2 * count)
+        places = [column.data_ptr() for column in self.table._columns]
+        for _ in range(2):
+            self.append(count)
+        assert [column.data_ptr() for column in self.table._columns] == places
+        self.table.release(2 * count)
+
+    def retain(self, every: int) -> None:
+        kept = [number for number in range(len(self.rows)) if number % every == 0 or number == len(self.rows) - 1]
+        self.table.retain(torch.tensor(kept, dtype=torch.long))
+        self.rows = [self.rows[number] for number in kept]
+
+    def check(self) -> None:
+        assert self.table.n_rows == len(self.rows)
+        index = torch.arange(len(self.rows)).flip(0)
+        expected = rows_of(self.rows[::-1])
+        rows = self.table.rows(index)
+        for found in (rows, [rows[0], rows[1]], [*rows[:1], *rows[1:]], [self.table[0][index], self.table[1][index]]):
+            assert len(found) == 2
+            assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
 @settings(deadline=None)
-@given(st.lists(st.one_of(st.integers(0, 5), st.integers(900, 2100)), max_size=6))
-def test_columns_keep_what_was_appended_however_they_grow(counts):
-    columns, expected = Columns(2, CPU), list[tuple[int, int]]()
-    for number, count in enumerate(counts):
-        values = torch.arange(count)
-        columns.append(values + 7 * number, -values)
-        expected += [(value + 7 * number, -value) for value in range(count)]
-        assert columns.n_rows == len(expected)
-        assert list(zip(*(columns[place][: len(expected)].tolist() for place in (0, 1)), strict=True)) == expected
-    assert all((columns[place][len(expected) :] == -1).all() for place in (0, 1))
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from(["append", "append_held"]), st.integers(0, 40)),
+            st.tuples(st.just("retain"), st.integers(1, 5)),
+        )
+    )
+)
+def test_a_table_is_a_list_of_rows(operations):
+    model = TableModel()
+    for name, argument in operations:
+        getattr(model, name)(argument)
+        model.check()
+
+
+def test_the_room_of_dropped_rows_is_used_again():
+    table = Table(rows_of([0]))
+    table.append(rows_of(list(range(1, 1000))))
+    for _ in range(20):
+        table.retain(torch.arange(0, 1000, 10))
+        assert table.append(rows_of(list(range(900)))).tolist() == list(range(100, 1000))
+    assert [len(column) for column in table._columns] == [1000, 1000]
+
+
+def test_the_first_rows_are_never_written_to():
+    """They may be the parameters of a network."""
+    first = torch.nn.Parameter(torch.tensor([3.0, 5.0]))
+    table = Table([first])
+    for _ in range(4):
+        table.retain(torch.tensor([1]))
+        table.append([torch.tensor([4.0])])
+    assert first.tolist() == [3.0, 5.0]
 
 
 def test_the_start_has_nothing_on_its_stacks():
@@ -45,21 +124,21 @@ def test_the_start_has_nothing_on_its_stacks():
 Row = tuple[float, ...]
 
 
-def random_beams(n_beams: int, n_places: int, seed: int) -> Beams:
+def random_beams(n_beams: int, n_slots: int, seed: int) -> Beams:
     """Beams whose hypotheses can be told from each other, some of them dead."""
     rng = random.Random(seed)
 
     def column() -> Tensor:
-        return torch.tensor([[rng.random() for _ in range(n_places)] for _ in range(n_beams)]).view(n_beams, n_places)
+        return torch.tensor([[rng.random() for _ in range(n_slots)] for _ in range(n_beams)]).view(n_beams, n_slots)
 
     action_logp = column().masked_fill(column() < 0.3, -torch.inf)
     return Beams(10 * torch.arange(n_beams), column(), column(), column(), action_logp, column())
 
 
 def plain(beams: Beams) -> list[tuple[int, list[Row]]]:
-    """The same as lists: of each beam its document and the rows of its places."""
+    """The same as lists: of each beam its document and the rows of its slots."""
     columns = [getattr(beams, field.name).tolist() for field in fields(Beams)[1:]]
-    rows = [list(zip(*places, strict=True)) for places in zip(*columns, strict=True)]
+    rows = [list(zip(*slots, strict=True)) for slots in zip(*columns, strict=True)]
     return list(zip(beams.documents.tolist(), rows, strict=True))
 
 
@@ -72,28 +151,28 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 5), st.i
 
 @settings(deadline=None)
 @given(SHAPES, st.data())
-def test_rows_and_places_keep_columns_in_step(shape, data):
-    n_beams, n_places, n_chosen, seed = shape
-    beams = random_beams(n_beams, n_places, seed)
-    assert beams.shape == (n_beams, n_places)
+def test_rows_and_slots_keep_columns_in_step(shape, data):
+    n_beams, n_slots, n_chosen, seed = shape
+    beams = random_beams(n_beams, n_slots, seed)
+    assert beams.shape == (n_beams, n_slots)
     rows = data.draw(st.lists(st.integers(0, n_beams - 1), max_size=4))
     expected = [plain(beams)[row] for row in rows]
     assert plain(beams.rows(torch.tensor(rows, dtype=torch.long))) == expected
-    chosen = st.lists(st.integers(0, n_places - 1), min_size=n_chosen, max_size=n_chosen)
+    chosen = st.lists(st.integers(0, n_slots - 1), min_size=n_chosen, max_size=n_chosen)
     index = data.draw(st.lists(chosen, min_size=n_beams, max_size=n_beams))
     expected = [
-        (document, [places[place] for place in columns])
-        for (document, places), columns in zip(plain(beams), index, strict=True)
+        (document, [slots[slot] for slot in columns])
+        for (document, slots), columns in zip(plain(beams), index, strict=True)
     ]
-    assert plain(beams.places(torch.tensor(index))) == expected
+    assert plain(beams.slots(torch.tensor(index))) == expected
 
 
 @settings(deadline=None)
 @given(SHAPES, st.data())
 def test_hypotheses_are_dropped_without_moving_the_others(shape, data):
-    n_beams, n_places, _, seed = shape
-    beams = random_beams(n_beams, n_places, seed)
-    of_beam = st.lists(st.booleans(), min_size=n_places, max_size=n_places)
+    n_beams, n_slots, _, seed = shape
+    beams = random_beams(n_beams, n_slots, seed)
+    of_beam = st.lists(st.booleans(), min_size=n_slots, max_size=n_slots)
     is_kept = data.draw(st.lists(of_beam, min_size=n_beams, max_size=n_beams))
     for one, before, kept in zip(plain(beams.only(torch.tensor(is_kept))), plain(beams), is_kept, strict=True):
         assert one[0] == before[0]
@@ -106,7 +185,7 @@ def test_hypotheses_are_dropped_without_moving_the_others(shape, data):
 def test_joined_beams_hold_the_hypotheses_of_both(shape, data):
     n_beams, n_left, n_right, seed = shape
     left, right = random_beams(n_beams, n_left, seed), random_beams(n_beams, n_right, seed + 1)
-    joined = plain(join_places(left, right))
+    joined = plain(join_slots(left, right))
     assert joined == [
         (document, [*first, *second])
         for (document, first), (_, second) in zip(plain(left), plain(right), strict=True)
@@ -121,12 +200,12 @@ def test_joined_beams_hold_the_hypotheses_of_both(shape, data):
 
 def test_scores_weigh_words():
     beams = random_beams(3, 4, 0)
-    for (_, places), scores in zip(plain(beams), beams.scores(0.25).tolist(), strict=True):
-        assert scores == pytest.approx([actions + 0.25 * words for _, _, _, actions, words in places])
+    for (_, slots), scores in zip(plain(beams), beams.scores(0.25).tolist(), strict=True):
+        assert scores == pytest.approx([actions + 0.25 * words for _, _, _, actions, words in slots])
 
 
 class Walk:
-    """Random computations of some documents, side by side in one forest, with the plain record of each."""
+    """Random derivations of some documents, side by side in one forest, with the plain record of each."""
 
     def __init__(self, sizes: list[int], seed: int, has_dead: bool) -> None:
         self.scorer = TableScorer(sizes, wild())
@@ -137,7 +216,7 @@ class Walk:
         self._rng, self._has_dead = random.Random(seed), has_dead
 
     def step(self) -> None:
-        """One action of each document that is not complete, and where nothing waits of places without a hypothesis."""
+        """One action of each document that is not complete, and in the way of a GPU of slots without a hypothesis."""
         rows = []
         for document, units in enumerate(self.units):
             is_left = self.n_generated[document] < self.scorer.n_edus[document]
@@ -169,8 +248,8 @@ class Walk:
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=4), st.integers(0, 10**6), st.booleans(), st.booleans())
-def test_a_forest_remembers_computations(sizes, seed, collects, waits):
-    """Also after the scorer was told to forget what is no longer reached."""
+def test_a_forest_remembers_derivations(sizes, seed, collects, waits):
+    """Also after what is no longer reached was dropped."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         if not waits:
             take_gpu_way(monkeypatch)
@@ -190,13 +269,19 @@ def assert_nothing_else_is_held(walk: Walk) -> None:
     alive = {walk.scorer.stacks[stack].actions for stack in walk.stacks}
     assert alive == {tuple(action for _, unit in units for action in unit) for units in walk.units}
     composed = [unit for units in walk.units for _, unit in units if unit != (0,)]
-    assert len(walk.scorer.units) == sum(walk.scorer.n_edus) + len(composed), "leaves stay"
-    assert len(walk.scorer.stacks) == 1 + sum(len(units) for units in walk.units)
+    assert walk.forest._known_units.n_rows == sum(walk.scorer.n_edus) + len(composed), "leaves stay"
+    assert walk.forest._known_stacks.n_rows == 1 + sum(len(units) for units in walk.units)
 
 
 def columns(*rows: tuple[int, int, int, int]) -> tuple[Tensor, ...]:
     """Document, stack, generated EDUs and action of some hypotheses."""
     return tuple(torch.tensor(rows).T)
+
+
+def known(forest: Forest, column: int) -> set[int]:
+    """The numbers of the stacks or units that the scorer could be asked about."""
+    table = forest._stacks if column == STACK_ROW else forest._units
+    return {*(table[column][: table.n_rows] >= 0).nonzero()[:, 0].tolist()}
 
 
 def test_stacks_that_are_shared_are_kept_once():
@@ -205,7 +290,7 @@ def test_stacks_that_are_shared_are_kept_once():
     (first,) = forest.advance(*columns((0, EMPTY_STACK, 0, 0))).tolist()
     above = [*forest.advance(*columns((0, first, 1, 0), (0, first, 1, 0))).tolist()]
     forest.collect(torch.tensor(above), 2)
-    assert scorer.stacks.keys() == {EMPTY_STACK, first, *above}
+    assert known(forest, STACK_ROW) == {EMPTY_STACK, first, *above}
 
 
 class Pairs:
@@ -222,7 +307,7 @@ class Pairs:
         rows = [(1, self.stacks[number % 2], 2, label + 1) for number, label in enumerate(labels)]
         after = self.forest.advance(*columns(*rows))
         assert self.forest.actions(after) == [(0, 0, label + 1) for label in labels]
-        return self.forest._stacks[0][after].tolist()
+        return self.forest._stacks[TOP][after].tolist()
 
 
 def test_a_unit_is_composed_once():
@@ -235,12 +320,14 @@ def test_a_unit_is_composed_once():
     assert len(pairs.scorer.units) == 4 + 2
 
 
-def test_a_unit_that_was_forgotten_is_composed_again():
-    """The scorer would raise an error if it were asked about the old one."""
+def test_a_unit_that_was_dropped_is_composed_again():
+    """A look at the old one would be an error."""
     pairs = Pairs()
     (before,) = pairs.reduce(1)
     pairs.forest.collect(torch.tensor(pairs.stacks), 2)
-    assert before not in pairs.scorer.units
+    assert before not in known(pairs.forest, UNIT_ROW)
+    with pytest.raises((IndexError, RuntimeError)):
+        pairs.forest._push(torch.tensor([EMPTY_STACK]), torch.tensor([before]))
     (after,) = pairs.reduce(1)
     assert after > before, "numbers are not used again"
     assert pairs.scorer.units[after] == (0, 0, 2)

@@ -1,4 +1,4 @@
-"""The judges themselves, against counting and a computation by hand."""
+"""The judges themselves, against counting and a calculation by hand."""
 
 import math
 
@@ -61,13 +61,13 @@ def test_three_edus_by_hand():
     assert [parse.actions for parse in search_actions_literally(TableScorer([3], by_hand, n_labels=1), 1)] == [
         left.actions
     ]
-    # With a place for what generates first, the reduction never comes to the third EDU.
+    # With a slot for what generates first, the reduction never comes to the third EDU.
     fast = search_words_literally(TableScorer([3], by_hand, n_labels=1), 1, 1, 1)
     assert [parse.actions for parse in fast] == [right.actions]
 
 
 @pytest.mark.parametrize("k", [1, 4])
-def test_every_bag_holds_computations_of_its_own_counts(k):
+def test_every_bag_holds_derivations_of_its_own_counts(k):
     n_edus = 7
     beams = search_bags_literally(TableScorer([n_edus], wild()), k)
     cells = {(0, 0)} | {(i, j) for i in range(1, n_edus + 1) for j in range(i)}

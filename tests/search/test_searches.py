@@ -10,9 +10,10 @@ import torch
 from genrst.errors import GenrstError
 from genrst.search import word
 from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.hypotheses import COLLECT_STACKS
+from genrst.search.hypotheses import COLLECT_STACKS, Forest
+from genrst.search.hypotheses import Table as GrowingTable
 from genrst.search.literal import enumerate_all
-from genrst.search.results import Found, Parse
+from genrst.search.results import Parse, SearchResult
 from genrst.search.scorer import Scorer
 from genrst.search.word import WordOptions, search_words
 from tests.model.test_network import KINDS
@@ -23,7 +24,7 @@ from tests.search.tables import Place, Scores, Table, TableScorer, wild
 torch.set_num_threads(1)
 
 UNLIMITED = 10**6
-Search = Callable[[Scorer, int], list[Found]]
+Search = Callable[[Scorer, int], list[SearchResult]]
 SEARCHES: dict[str, Search] = {
     "bag": lambda scorer, k: search_beams(scorer, BeamOptions(k, "bag")),
     "action": lambda scorer, k: search_beams(scorer, BeamOptions(k, "action")),
@@ -126,29 +127,49 @@ def test_one_edu_has_one_tree(search):
     assert parse.word_logp < 0
 
 
+def count_dropped(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """How many rows are dropped and kept whenever a table is told to."""
+    counts, retain = list[tuple[int, int]](), GrowingTable.retain
+
+    def counted(table: GrowingTable, index: torch.Tensor) -> None:
+        counts.append((table.n_rows - len(index), len(index)))
+        retain(table, index)
+
+    monkeypatch.setattr(GrowingTable, "retain", counted)
+    return counts
+
+
 @every_search
-def test_nothing_that_is_still_needed_is_given_up(search, monkeypatch):
-    """The table scorer raises an error when it is asked about what it was told to forget."""
+def test_nothing_that_is_still_needed_is_dropped(search, monkeypatch):
+    """To look at what was dropped is an error."""
     sizes = [30, 3, 17]
     expected = search(TableScorer(sizes, wild(seed=1)), 6)
     for n_stacks in (0, 60):
         monkeypatch.setitem(COLLECT_STACKS, "cpu", n_stacks)
-        scorer = TableScorer(sizes, wild(seed=1))
-        for found, before in zip(search(scorer, 6), expected, strict=True):
-            assert found.parses == before.parses
-        assert scorer.n_forgotten > 10 * len(scorer.stacks)
+        with monkeypatch.context() as patch:
+            counts = count_dropped(patch)
+            for found, before in zip(search(TableScorer(sizes, wild(seed=1)), 6), expected, strict=True):
+                assert found.parses == before.parses
+        n_stacks_kept = counts[-2][1]
+        assert sum(n_dropped for n_dropped, _ in counts) > 10 * n_stacks_kept
 
 
 @every_search
 def test_a_network_s_memory_is_used_again_when_collected(search, monkeypatch):
     model = random_model("generative", [25, 9], seed=2, n_labels=3)
-    scorers = [model.scorer(), model.scorer()]
-    expected = search(scorers[0], 5)
+    forests, check = list[Forest](), Forest.check
+
+    def remembered_check(forest: Forest) -> None:
+        forests.append(forest)
+        check(forest)
+
+    monkeypatch.setattr(Forest, "check", remembered_check)
+    expected, without = search(model.scorer(), 5), forests[-1]
     monkeypatch.setitem(COLLECT_STACKS, "cpu", 20)
-    for found, before in zip(search(scorers[1], 5), expected, strict=True):
+    for found, before in zip(search(model.scorer(), 5), expected, strict=True):
         assert_same(found.parses, before.parses)
-    for name in ("_units", "_stacks"):
-        before, after = (len(getattr(scorer, name)._columns[0]) for scorer in scorers)
+    for name in ("_known_units", "_known_stacks"):
+        before, after = (len(getattr(forest, name)[0]) for forest in (without, forests[-1]))
         assert after < before / 3, name
 
 
@@ -174,7 +195,7 @@ VARIANTS: dict[str, Search] = SEARCHES | {
 every_variant = pytest.mark.parametrize("search", VARIANTS.values(), ids=VARIANTS.keys())
 
 
-def assert_same_everywhere(found: list[Found], expected: list[Found]) -> None:
+def assert_same_everywhere(found: list[SearchResult], expected: list[SearchResult]) -> None:
     for one, before in zip(found, expected, strict=True):
         assert_same(one.parses, before.parses)
         assert one.is_bounded == before.is_bounded
@@ -184,14 +205,14 @@ def assert_same_everywhere(found: list[Found], expected: list[Found]) -> None:
 @pytest.mark.parametrize(("k", "collect_stacks"), [(1, 9), (1, 10**6), (2, 0), (7, 99), (7, 10**6), (40, 0)])
 @pytest.mark.parametrize("n_labels", [1, 3])
 def test_the_way_of_a_gpu_finds_the_same_with_tables(search, k, n_labels, collect_stacks, monkeypatch):
-    """Documents that are over before others, and beams with places that nothing fills."""
+    """Documents that are over before others, and beams with slots that nothing fills."""
     sizes = [4, 1, 13, 2, 7]
     expected = search(TableScorer(sizes, wild(seed=k), n_labels), k)
     take_gpu_way(monkeypatch)
     monkeypatch.setitem(COLLECT_STACKS, "cpu", collect_stacks)
-    scorer = DenseScorer(sizes, wild(seed=k), n_labels)
-    assert_same_everywhere(search(scorer, k), expected)
-    assert (scorer.n_forgotten > 0) == (collect_stacks < 10**6)
+    counts = count_dropped(monkeypatch)
+    assert_same_everywhere(search(DenseScorer(sizes, wild(seed=k), n_labels), k), expected)
+    assert any(n_dropped for n_dropped, _ in counts) == (collect_stacks < 10**6)
 
 
 @every_variant

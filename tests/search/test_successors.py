@@ -9,7 +9,7 @@ from torch import Tensor
 
 from genrst.errors import GenrstError
 from genrst.search.hypotheses import Beams, Forest, start
-from genrst.search.successors import Chosen, Successors, build, choose, chosen_from, expand
+from genrst.search.successors import Chosen, Sources, Successors, build, choose, chosen_from, expand
 from tests.search.gpu_way import DenseScorer, take_gpu_way
 from tests.search.tables import Place, Scores, TableScorer, wild
 
@@ -26,7 +26,7 @@ def tensor(rows: list[list[float]]) -> Tensor:
 @settings(deadline=None)
 @given(ROWS, st.integers(1, 12), st.booleans())
 def test_the_best_are_chosen_in_order(rows, k, waits):
-    """Equal scores keep their order. Where nothing waits, places stay although nothing could fill them."""
+    """Equal scores keep their order. In the way of a GPU, slots stay although nothing could fill them."""
     n_alive = max(sum(score > -math.inf for score in row) for row in rows)
     n_chosen = min(k, len(rows[0]), max(1, n_alive) if waits else k)
     expected = [sorted(range(len(row)), key=lambda column: -row[column])[:n_chosen] for row in rows]
@@ -65,7 +65,7 @@ def test_of_nothing_nothing_is_chosen():
 
 
 class Expansion:
-    """Beams of documents, grown by random choices, and what the table says about each of their computations."""
+    """Beams of documents, grown by random choices, and what the table says about each of their derivations."""
 
     def __init__(self, scorer: TableScorer, table_seed: int) -> None:
         self.scorer, self.forest = scorer, Forest(scorer)
@@ -76,7 +76,7 @@ class Expansion:
         return self.scorer.stacks[int(self.beams.stacks[beam, place])].actions
 
     def logp(self, document: int, actions: tuple[int, ...]) -> tuple[float, float]:
-        """Of a computation, action by action."""
+        """Of a derivation, action by action."""
         of_actions = of_words = 0.0
         for step, action in enumerate(actions):
             scores = self._table(Place(document, actions[:step], self.is_legal(document, actions[:step])))
@@ -90,7 +90,7 @@ class Expansion:
         return (n_generated < self.scorer.n_edus[document], *([can_reduce] * self.scorer.n_labels))
 
     def check(self, successors: Successors, word_weight: float, max_stack: int | None) -> None:
-        """All successors have the log-probabilities of their computations, and there are no others."""
+        """All successors have the log-probabilities of their derivations, and there are no others."""
         for beam, document in enumerate(self.beams.documents.tolist()):
             for place in range(self.beams.shape[1]):
                 found = [successors.generate_logp[beam, place], *successors.reduce_logp[beam, place]]
@@ -112,7 +112,7 @@ class Expansion:
         """Build what columns stand for, each document's beam from itself, and check it against the actions done."""
         scores = torch.cat([successors.generate_scores, successors.reduce_scores.flatten(1)], dim=1)
         sources = torch.arange(len(columns))
-        chosen = chosen_from(scores, columns, sources, sources, successors)
+        chosen = chosen_from(scores, columns, Sources(sources, sources, sources), successors)
         before, expected = self.beams, dict[tuple[int, int], tuple[int, ...]]()
         for beam, place in (scores.gather(1, columns) > -math.inf).nonzero().tolist():
             expected[beam, place] = self._after(beam, int(columns[beam, place]))
@@ -127,10 +127,10 @@ class Expansion:
 
     def _after(self, beam: int, column: int) -> tuple[int, ...]:
         """What was done before the successor in a column, and its action."""
-        n_places, n_labels = self.beams.shape[1], self.scorer.n_labels
-        if column < n_places:
+        n_slots, n_labels = self.beams.shape[1], self.scorer.n_labels
+        if column < n_slots:
             return (*self.actions(beam, column), 0)
-        parent, label = divmod(column - n_places, n_labels)
+        parent, label = divmod(column - n_slots, n_labels)
         return (*self.actions(beam, parent), label + 1)
 
 
@@ -144,7 +144,7 @@ class Expansion:
     st.integers(0, 10**6),
 )
 def test_successors_are_all_legal_actions_with_their_scores(sizes, n_labels, word_weight, max_stack, waits, seed):
-    """Whatever random successors are kept, and whatever places stay empty."""
+    """Whatever random successors are kept, and whatever slots stay empty."""
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as monkeypatch:
         if not waits:
@@ -179,15 +179,15 @@ def test_words_are_asked_for_where_an_edu_can_come(waits, monkeypatch):
         chosen = Chosen(torch.arange(3)[:, None], torch.zeros(3, 1, dtype=torch.long), torch.ones(3, 1).bool())
         beams = build(forest, beams, expand(forest, beams), beams.documents, chosen)
     dead = beams.only(torch.tensor([[True], [True], [False]]))
-    both = beams.places(torch.tensor([[0, 0]] * 3))
+    both = beams.slots(torch.tensor([[0, 0]] * 3))
     asked.clear()
     for one, word_weight in ((beams, 1.0), (beams, 0.0), (dead, 1.0), (both, 1.0)):
         expand(forest, one, word_weight, n_generating=1)
     assert asked == [(3, 1, 1), (3, 0, 1), (2 if waits else 3, 1, 1), (6, 2, 1 if waits else 2)]
 
 
-def offered(n_beams: int, n_places: int, n_labels: int) -> Successors:
-    generates, reduces = torch.zeros(n_beams, n_places), torch.zeros(n_beams, n_places, n_labels)
+def offered(n_beams: int, n_slots: int, n_labels: int) -> Successors:
+    generates, reduces = torch.zeros(n_beams, n_slots), torch.zeros(n_beams, n_slots, n_labels)
     return Successors(generates, generates, reduces, generates, reduces)
 
 
@@ -196,8 +196,8 @@ def test_what_columns_stand_for():
     scores = torch.arange(8.0)[None].repeat(3, 1)
     scores[1, 2:] = scores[2, :2] = -math.inf
     every = torch.arange(8)[None].repeat(3, 1)
-    sources = torch.tensor([1, 3, -1]), torch.tensor([2, -1, 0])
-    chosen = chosen_from(scores, every, *sources, offered(4, 2, 3))
+    sources = Sources(torch.arange(3), torch.tensor([1, 3, -1]), torch.tensor([2, -1, 0]))
+    chosen = chosen_from(scores, every, sources, offered(4, 2, 3))
     assert chosen.actions.tolist() == [[0, 0, 1, 2, 3, 1, 2, 3]] * 3
     assert chosen.parents[0].tolist() == [2, 3, 4, 4, 4, 5, 5, 5]
     assert chosen.parents[1, :2].tolist() == [6, 7]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from genrst.evaluation.report import evaluate
-from genrst.model.examples import follow
+from genrst.model.examples import derive
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import make_network
 from genrst.search.beam import search_greedily
@@ -19,7 +19,7 @@ from tests.training.samples import SMALL, make_document, prepare_samples
 torch.set_num_threads(1)
 PREPARED = prepare_samples()
 SYMBOLS = PREPARED.symbols
-GOLD = [follow(example, SYMBOLS.nucleus_is_right) for example in PREPARED.dev]
+GOLD = [derive(example, SYMBOLS.nucleus_is_right) for example in PREPARED.dev]
 
 
 def random_network(kind: str, seed: int = 1):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from genrst.model.batch import make_batch
-from genrst.model.examples import follow
+from genrst.model.examples import derive
 from genrst.model.storage import make_network
 from genrst.training.lessons import Lessons, explore
 from genrst.transitions.oracle import tree_of
@@ -31,7 +31,7 @@ def test_actions_are_drawn_from_the_network():
     for actions, count in found.most_common(5):
         tree = replace(example, actions=actions)
         with torch.no_grad():
-            logp = float(network(make_batch([tree], [follow(tree, IS_RIGHT)])).actions.sum())
+            logp = float(network(make_batch([tree], [derive(tree, IS_RIGHT)])).actions.sum())
         expected = 4000 * float(np.exp(logp))
         assert abs(count - expected) < 5 * expected**0.5
 

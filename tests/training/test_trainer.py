@@ -146,7 +146,7 @@ def test_the_loss_of_a_step_is_that_of_its_documents():
     lessons = first_lessons(trainer)
     for lesson in lessons:
         with torch.no_grad():
-            found = trainer.network(make_batch([lesson.example], [lesson.followed]))
+            found = trainer.network(make_batch([lesson.example], [lesson.derivation]))
         expected -= float(found.actions.sum() + found.words.sum())
     assert float(trainer._train_on(lessons)) == pytest.approx(expected, rel=1e-5)
 

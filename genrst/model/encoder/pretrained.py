@@ -1,11 +1,8 @@
 """EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
 
 In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
-on; in a discriminative one it sees the whole window.
-
-Low-rank changes of a pretrained encoder (LoRA, Hu et al. 2021): its weights stay, small factors learn.
-
-A model on disk knows nothing of them: there the factors are multiplied and added to the weights.
+on; in a discriminative one it sees the whole window. The encoder learns as a whole or, with low-rank factors beside its
+weights, in part. Its files are read by `genrst.model.encoder.files`.
 """
 
 import math
@@ -21,7 +18,7 @@ from genrst.model.encoder.windows import PieceWindows, WindowShape
 from genrst.model.model_config import ModelConfig
 
 N_AT_ONCE = 8
-"""Windows that are read at once where no gradients are needed: memory for attention grows with them."""
+"""Windows read at once when no gradients are needed: the memory of attention grows with them."""
 
 
 class PretrainedEncoder(nn.Module):
@@ -29,9 +26,9 @@ class PretrainedEncoder(nn.Module):
 
     def __init__(self, config: ModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
         super().__init__()
-        # transformers gives encoders that are not in training.
+        # transformers returns encoders in evaluation mode.
         self.encoder = encoder.train()
-        # It is not used, and parameters without gradients are only a burden.
+        # The pooler is not used, and parameters without gradients are only a burden.
         self.encoder.register_module("pooler", None)
         settings: Any = encoder.config
         self.shape = WindowShape(
@@ -84,15 +81,15 @@ def _n_positions(encoder: nn.Module) -> int:
     return n_positions
 
 
-# With alpha / rank in its place, alpha = 2 · rank is usual.
 SCALE = 2.0
-"""What the product of the factors is multiplied by."""
+"""What the product of the factors is multiplied by: alpha / rank, with the usual alpha = 2 · rank."""
 
 
 class LowRank(nn.Module):
-    """A linear map that stays as it is, plus a product of two factors that learn: W x + b + s · B A x.
+    """A frozen linear map plus a product of two small factors that learn (LoRA, Hu et al. 2021): W x + b + s · B A x.
 
-    A, r × in, is `narrow`; B, out × r, is `widen`. W and b have the names they had: nothing but the factors is new.
+    A, r × in, is `narrow`; B, out × r, is `widen`. W and b keep their names. A model on disk knows nothing of the
+    factors: they are multiplied and added to the weights when it is saved.
     """
 
     def __init__(self, linear: nn.Linear, rank: int) -> None:
@@ -110,14 +107,14 @@ class LowRank(nn.Module):
 
     @torch.no_grad()
     def merged_weight(self) -> Tensor:
-        """W + s · B A, the matrix that alone does the same."""
+        """W + s · B A, the one matrix that does the same."""
         return self.weight + SCALE * self.widen @ self.narrow
 
 
 def add_low_rank(encoder: nn.Module, rank: int) -> None:
-    """Let nothing of an encoder learn but factors of this rank, which every linear map in its layers gets."""
+    """Freeze an encoder, and add factors of this rank to every linear map in its layers."""
     encoder.requires_grad_(False)
-    # transformers keeps layers in lists, and nothing else: embeddings, too, may have linear maps.
+    # transformers keeps layers, and only layers, in lists; embeddings may have linear maps, too.
     layers = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
     parents = dict.fromkeys(module for one in layers for module in one.modules())
     linears = [(p, name, child) for p in parents for name, child in p.named_children() if isinstance(child, nn.Linear)]
@@ -130,7 +127,7 @@ def add_low_rank(encoder: nn.Module, rank: int) -> None:
 
 
 def merged(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network by their names, all factors multiplied and added; the network itself stays as it is."""
+    """The weights of a network by name, with all factors multiplied and added; the network itself does not change."""
     weights: dict[str, Tensor] = network.state_dict()
     for name, module in network.named_modules():
         if isinstance(module, LowRank):

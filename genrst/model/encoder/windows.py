@@ -1,9 +1,7 @@
-"""How a document is cut into windows for a pretrained encoder, and which EDUs take their vectors from which window.
+"""Windows of word pieces for a pretrained encoder, and which EDUs take their vectors from which window.
 
-Windows hold whole EDUs and overlap, so that every EDU can be read where it has the most context. Arithmetic only: no
-torch, no word pieces.
-
-The word pieces of several documents as one padded set of windows, ready for a pretrained encoder.
+Windows hold whole EDUs and overlap, so that every EDU is read where it has the most context. How documents are cut
+(`cut`) depends on lengths alone; `pack_windows` makes one padded set of windows of the pieces of several documents.
 """
 
 from bisect import bisect_left, bisect_right
@@ -33,9 +31,9 @@ class Window:
 def cut(lengths: Sequence[int], limit: int, overlap: float, is_causal: bool) -> list[Window]:
     """The windows of a document whose EDUs have these lengths, none of them over the limit.
 
-    A window shares at most this part of the limit with the one before. An EDU belongs to the window where the shorter
-    of its two contexts is longest; if causal, where its left context is longest. What a causal window has up to some
-    EDU does not depend on later ones.
+    A window shares at most this fraction of the limit with the one before. An EDU belongs to the window where the
+    shorter of its two contexts is longest; if causal, where its left context is longest. What a causal window has up to
+    some EDU does not depend on later ones.
     """
     ends = [0, *accumulate(lengths)]
     spans = _spans(ends, limit, int(overlap * limit))
@@ -45,7 +43,7 @@ def cut(lengths: Sequence[int], limit: int, overlap: float, is_causal: bool) -> 
 
 
 def _spans(ends: Sequence[int], limit: int, overlap: int) -> list[tuple[int, int]]:
-    """Windows from left to right, each as long as it can be; `ends` are the places where EDUs start, and the end."""
+    """Windows from left to right, each as long as it can be; `ends` are the positions where EDUs start, and the end."""
     spans = [(0, _stop(ends, 0, limit))]
     while (stop := spans[-1][1]) < len(ends) - 1:
         # Less overlap where the next EDU would not fit beside it.
@@ -77,9 +75,9 @@ class WindowShape:
     """How windows are made for some encoder."""
 
     size: int
-    """The most pieces in a window, those around it counted in."""
+    """The most pieces in a window, including those around the text."""
     overlap: float
-    """The share of a window that the one before has already."""
+    """The fraction of a window that is also in the one before."""
     is_causal: bool
     """Whether an EDU must not see later ones."""
     prefix: tuple[int, ...]
@@ -130,7 +128,7 @@ def pack_windows(examples: Sequence[Example], shape: WindowShape) -> PieceWindow
 
 
 def _windows(example: Example, shape: WindowShape, first_edu: int) -> list[tuple[IntArray, IntArray, IntArray]]:
-    """Pieces, their order, and the EDUs whose vectors they count for (−1 for none), a triple per window."""
+    """Pieces, their order, and the EDUs whose vectors they contribute to (−1 for none), a triple per window."""
     if len(example.piece_lengths) != example.n_edus:
         raise ConfigError(f"{example.id}: a document must be prepared with the encoder's tokenizer")
     limit = shape.size - len(shape.prefix) - len(shape.suffix)
@@ -145,7 +143,7 @@ def _windows(example: Example, shape: WindowShape, first_edu: int) -> list[tuple
 
 
 def _truncate(example: Example, limit: int) -> tuple[IntArray, IntArray]:
-    """The pieces of EDUs, no EDU longer than a window, and their numbers."""
+    """The pieces of EDUs, none of which is longer than a window, and their lengths."""
     lengths = example.piece_lengths
     if lengths.max() <= limit:
         return example.pieces, lengths
@@ -160,11 +158,11 @@ def _window(
     n_before, n_after = len(shape.prefix), len(shape.suffix)
     # If causal, what stands before the text sees nothing of it, and nothing sees what stands after it.
     order = np.pad(edus - window.start + 1, (n_before, n_after), constant_values=(0, len(edus) + 1))
-    is_mine = (edus >= window.first) & (edus < window.last)
+    is_own = (edus >= window.first) & (edus < window.last)
     return (
         np.concatenate([shape.prefix, pieces, shape.suffix]).astype(np.int64),
         order if shape.is_causal else np.zeros_like(order),
-        np.pad(np.where(is_mine, edus + first_edu, -1), (n_before, n_after), constant_values=-1),
+        np.pad(np.where(is_own, edus + first_edu, -1), (n_before, n_after), constant_values=-1),
     )
 
 

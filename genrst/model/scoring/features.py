@@ -1,6 +1,6 @@
-"""Features of many states at once, by table, for several documents (see `genrst.transitions.feature_tables`).
+"""Features of many states of several documents at once, by table (see `genrst.transitions.feature_tables`).
 
-No dependency, sentence or unit goes from one document into another, so documents one after the other are one long
+No dependency, sentence or unit crosses from one document into another, so documents one after the other are one long
 document: EDUs are numbered over all of them.
 """
 
@@ -52,7 +52,7 @@ def join_syntax(parts: Sequence[Syntax]) -> Syntax:
 
 
 class FeatureLookup:
-    """The tables of some documents, packed: what is known about where units start and stop is one look-up each."""
+    """The tables of some documents, packed: one look-up for where a unit starts, one for where it stops."""
 
     def __init__(self, examples: Sequence[Example], device: torch.device, has_kinds: bool = False) -> None:
         syntax = join_syntax([example.syntax for example in examples])
@@ -78,7 +78,7 @@ class FeatureLookup:
 
         A unit that is not there starts at −1.
         """
-        # Both units in one look-up: a step of a search is many small operations, and they cost more than their size.
+        # Both units in one look-up: a search takes many small steps, where the number of operations is what costs.
         start = torch.stack([top, second])
         is_there = (start >= 0)[..., None]
         start = start.clamp_min(0)
@@ -101,7 +101,7 @@ class FeatureLookup:
 
         Shape: (2, states, 7), (2, states) → (2, states, 3)
         """
-        block_stop, place, n_first, next_root, first = torch.split(of_start, [1, 1, 1, 1, 3], dim=2)
+        block_stop, offset, n_first, next_root, first = torch.split(of_start, [1, 1, 1, 1, 3], dim=2)
         last_root, last = torch.split(self._stops[stop], [1, 3], dim=2)
         stop = stop[..., None]
         is_inside = stop <= block_stop
@@ -111,7 +111,7 @@ class FeatureLookup:
         last = last.gather(2, past_middle.clamp_min(0))
         across = torch.where(past_first < 0, first, torch.where(past_middle < 0, roots, last))
         # An index that is only right inside one block is kept in range elsewhere.
-        inside = self._inside[torch.where(is_inside, place + stop, 0)[..., 0]]
+        inside = self._inside[torch.where(is_inside, offset + stop, 0)[..., 0]]
         return torch.where(is_inside, inside, across)
 
     def _dominant(self, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> tuple[Tensor, Tensor]:
@@ -122,11 +122,9 @@ class FeatureLookup:
         crossings = self._dominance[top]
         is_between = (crossings[:, :, 0] >= second[:, None]) & (crossings[:, :, 1] < stop[:, None])
         is_known = is_two & is_between.any(dim=1)
-        entry = crossings[self._rows(len(top)), is_between.to(torch.uint8).argmax(dim=1)]
+        rows = torch.arange(len(top), device=top.device)
+        entry = crossings[rows, is_between.to(torch.uint8).argmax(dim=1)]
         return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
-
-    def _rows(self, count: int) -> Tensor:
-        return torch.arange(count, device=self._three.device)
 
     def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
         """As `genrst.transitions.boundaries.unit_layout` has it.
@@ -139,18 +137,18 @@ class FeatureLookup:
 
 
 def _of_starts(heads: HeadWordTables, words: IntArray) -> IntArray:
-    """Where a unit's first block ends; what plus its end is its place inside that block; of its first block the number
-    of words, the next block's first root, and the three words.
+    """Where a unit's first block ends; what to add to its stop to get its row in that block's table; the number of
+    words of its first block, the next block's first root, and the three words.
     """
     block = heads.blocks[:-1]
     block_stop = heads.block_start + heads.block_size[block]
     edus = np.arange(len(block))
-    place = heads.inside_offset[block] + (edus - heads.block_start) * heads.block_size[block] - heads.block_start - 1
-    return np.column_stack([block_stop, place, heads.n_first, heads.first_root[block + 1], words[heads.first]])
+    offset = heads.inside_offset[block] + (edus - heads.block_start) * heads.block_size[block] - heads.block_start - 1
+    return np.column_stack([block_stop, offset, heads.n_first, heads.first_root[block + 1], words[heads.first]])
 
 
 def _of_stops(heads: HeadWordTables, words: IntArray) -> IntArray:
-    """The first root of a unit's last block, and the three words of that block. A unit that ends at 0 is none."""
+    """The first root of a unit's last block, and the three words of that block. No unit stops at 0."""
     return np.column_stack([heads.first_root[np.append(0, heads.blocks[:-1])], words[heads.last]])
 
 
@@ -165,8 +163,8 @@ def _layout(found: IntArray, n_boundaries: int) -> IntArray:
     """What each EDU begins; then, for each boundary but the weakest, the next EDU with it or a stronger one."""
     columns = [found]
     for boundary in range(1, n_boundaries):
-        places = np.append(np.flatnonzero(found >= boundary), len(found))
-        columns.append(places[np.searchsorted(places, np.arange(len(found)), side="right")])
+        edus = np.append(np.flatnonzero(found >= boundary), len(found))
+        columns.append(edus[np.searchsorted(edus, np.arange(len(found)), side="right")])
     return np.column_stack(columns)
 
 

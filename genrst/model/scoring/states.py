@@ -1,8 +1,8 @@
 """From a state to action scores and to the language model's query, in parts (see `genrst.model.layers`).
 
-All of a state but the stack's vector is looked up: embeddings of features, vectors of EDUs, the lookahead. So its part
-of a linear map is a sum of rows of tables, made once for the documents at hand; only the stack's part is a product per
-state. The map is the hidden layer or, without one, that of both predictions at once.
+All of a state but the stack's vector is looked up: embeddings of features, vectors of EDUs, the lookahead. So their
+part of a linear map is a sum of rows of tables, computed once for the documents at hand; only the stack's part is a
+product per state. The map is the hidden layer or, without one, that of both predictions at once.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Shown(NamedTuple):
 
 
 class StateScores:
-    """The columns of the predictions are those of all actions, then the query."""
+    """Predicts from states; the columns of the predictions are those of all actions, then the query."""
 
     def __init__(self, network: Network, examples: Sequence[Example], edus: Tensor, ahead: Tensor | None) -> None:
         self._state = network.state

@@ -2,8 +2,8 @@
 
 A word's score is A[stack, word] + B[position, word], so the normalisers of all stacks at all positions of an EDU are
 one matrix product, Z = exp(A)·exp(B)ᵀ. The largest scores are taken out first, and numerators stay logarithms; in
-float32 this is exact to 2e-5 while scores stay within ±34. Beyond, a product can be too small for a number: on a CPU it
-is then worked out in another way; on a GPU the search reports it.
+float32 this is exact to 2e-5 while scores stay within ±34. Beyond, a product can underflow: on a CPU it is then
+computed without factors; on a GPU the search reports it.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genrst.model.batch import pack_words
+from genrst.model.batch import pack_words, target_words
 from genrst.model.examples import Example
 from genrst.model.network import Network
-from genrst.vocabulary import EOS_ID
 
 MOST_ENTRIES = 2**28
-"""Numbers that are worked on at once on a GPU: one GiB."""
+"""The most numbers in a padded product on a GPU: one GiB."""
 
 EXACT_ROWS = 1024
-"""Normalisers that are worked out at once in the exact way."""
+"""The most normalisers computed at once without factors."""
 
 
 class WordScores:
@@ -34,10 +33,8 @@ class WordScores:
         device = self._embeddings.device
         words = pack_words(examples)
         lengths = np.concatenate([example.edu_lengths for example in examples])
-        ends = np.cumsum(lengths)
-        text = np.insert(np.concatenate([example.edu_words for example in examples]), ends, EOS_ID)
-        rows = np.insert(1 + words.rows.numpy(), ends - lengths, 0)
-        stops = ends + np.arange(1, len(ends) + 1)
+        text, rows = target_words(examples, words)
+        stops = np.cumsum(lengths + 1)
         starts = stops - lengths - 1
         self._borders = torch.from_numpy(starts).to(device), torch.from_numpy(stops).to(device)
         self._targets = model.targets(torch.from_numpy(text)).to(device)
@@ -50,14 +47,14 @@ class WordScores:
         self._largest = scores.amax(dim=1)
         self._exponentials = scores.sub_(self._largest[:, None]).exp_()
         self._of_edu = [part.T for part in torch.split(self._exponentials, (stops - starts).tolist())]
-        """The same for each EDU, turned. Shape: (outputs, words of the EDU)"""
+        """The same for each EDU, transposed. Shape: (outputs, words of the EDU)"""
         self._tiny = torch.finfo(scores.dtype).tiny * 1e8
         self._positions = torch.arange(int(lengths.max()) + 1, device=device)
 
     def logp(self, queries: Tensor, edus: Tensor, n_alike: int = 1) -> Tensor:
         """Log-probabilities of EDUs (numbered over all documents) for the stacks with these projections.
 
-        On a GPU `n_alike` stacks at a time have the same EDU.
+        On a GPU each run of `n_alike` stacks has one EDU.
 
         Shape: queries (stacks, word_size), edus (stacks) → (stacks)
         """
@@ -68,7 +65,7 @@ class WordScores:
         return torch.empty_like(found).index_copy_(0, order, found)
 
     def _one_by_one(self, queries: Tensor, edus: Tensor) -> Tensor:
-        """A product for each EDU: nothing is copied, which is what costs on a CPU. The rest is done for all at once."""
+        """A product for each EDU: no copies, which are what costs on a CPU. The rest is done for all at once."""
         scores = queries @ self._embeddings
         largest = scores.amax(dim=1)
         exponentials = (scores - largest[:, None]).exp_()
@@ -90,7 +87,7 @@ class WordScores:
         return torch.zeros_like(largest).index_add_(0, rows, numerators - log_z)
 
     def _exact_log_z(self, scores: Tensor, rows: Tensor, words: Tensor) -> Tensor:
-        """Normalisers without factors, for scores so far apart that their product is too small for a number."""
+        """Normalisers without factors, for scores so far apart that their product underflows."""
         parts = zip(torch.split(rows, EXACT_ROWS), torch.split(words, EXACT_ROWS), strict=True)
         found = [
             torch.logsumexp(scores[row] + torch.addmm(self._bias, self._decoded[word], self._embeddings), dim=1)
@@ -99,7 +96,7 @@ class WordScores:
         return torch.cat(found)
 
     def _padded(self, queries: Tensor, edus: Tensor, n_alike: int) -> Tensor:
-        """Few products for all EDUs, padded to the same length: few kernels and no waiting, as a GPU likes it."""
+        """A few products for all EDUs, padded to one length: few kernels and no waiting, as suits a GPU."""
         wanted = edus[::n_alike]
         at_once = max(1, MOST_ENTRIES // ((len(self._positions) + n_alike) * self._embeddings.shape[1]))
         parts = zip(torch.split(queries, at_once * n_alike), torch.split(wanted, at_once), strict=True)
@@ -114,7 +111,7 @@ class WordScores:
         numerators = scores.gather(2, self._targets[words][:, None].expand(-1, n_alike, -1))
         numerators += self._numerators[words][:, None] - largest
         z = torch.bmm((scores - largest).exp_(), self._exponentials[words].transpose(1, 2))
-        # Too small a product is no number, which the search reports; on a CPU it is computed in another way.
+        # An underflow makes the result infinite, which the search reports.
         log_z = torch.where(z < self._tiny, -torch.inf, z.log()) + self._largest[words][:, None]
         is_word = (start + self._positions < stop)[:, None]
         return torch.where(is_word, numerators - log_z, 0.0).sum(dim=2).flatten()

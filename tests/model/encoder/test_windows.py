@@ -1,9 +1,18 @@
+"""How documents are cut, and the windows packed from them."""
+
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.model.encoder.windows import Window, cut
+from genrst.errors import ConfigError
+from genrst.model.encoder.windows import PieceWindows, Window, WindowShape, cut, pack_windows
+from genrst.model.examples import Example
+from tests.model.random_examples import random_example
+from tests.model.tiny_encoders import piece_example
 
 LIMIT = 12
 
@@ -86,3 +95,112 @@ def test_an_example():
     """Windows of four EDUs that share two: the outer ones of each belong to its neighbours."""
     assert cut([1] * 8, 4, 0.5, is_causal=False) == [Window(0, 4, 0, 3), Window(2, 6, 3, 5), Window(4, 8, 5, 8)]
     assert cut([1] * 8, 4, 0.5, is_causal=True) == [Window(0, 4, 0, 4), Window(2, 6, 4, 6), Window(4, 8, 6, 8)]
+
+
+SHAPE = WindowShape(size=14, overlap=0.5, is_causal=True, prefix=(2,), suffix=(3,), padding=0)
+examples = st.lists(
+    st.builds(piece_example, st.integers(1, 25), st.integers(0, 9), st.sampled_from([1, 3, 12, 30])),
+    min_size=1,
+    max_size=4,
+)
+shapes = st.builds(
+    replace,
+    st.just(SHAPE),
+    size=st.integers(8, 40),
+    is_causal=st.booleans(),
+    prefix=st.sampled_from([(), (2,), (2, 5)]),
+    suffix=st.sampled_from([(), (3,)]),
+)
+
+
+def edus_of(examples: list[Example]) -> list[list[int]]:
+    parts = [np.split(example.pieces, np.cumsum(example.piece_lengths)[:-1]) for example in examples]
+    return [part.tolist() for document in parts for part in document]
+
+
+@given(examples, shapes)
+def test_every_edu_finds_its_pieces(examples: list[Example], shape: WindowShape):
+    windows = pack_windows(examples, shape)
+    limit = shape.size - len(shape.prefix) - len(shape.suffix)
+    pieces, edus, rows = windows.pieces.flatten(), windows.edus.numpy(), windows.rows.numpy()
+    for number, expected in enumerate(edus_of(examples)):
+        mine = rows[edus == number]
+        assert pieces[mine].tolist() == expected[:limit], "longer ones are cut off"
+        assert mine.tolist() == list(range(int(windows.first[number]), int(windows.last[number]) + 1))
+    assert len(windows.first) == sum(example.n_edus for example in examples)
+    assert windows.pieces.shape[1] % 8 == 0
+
+
+@given(examples, shapes)
+def test_windows_stay_within_their_size_and_stand_between_prefix_and_suffix(
+    examples: list[Example], shape: WindowShape
+):
+    windows = pack_windows(examples, shape)
+    is_padding = windows.order == windows.order.max()
+    if not is_padding.any() or windows.order.max() < 1000:
+        is_padding[:] = False
+    for pieces, padding in zip(windows.pieces, is_padding, strict=True):
+        text = pieces[~padding].tolist()
+        assert len(text) <= shape.size
+        assert tuple(text[: len(shape.prefix)]) == shape.prefix
+        assert tuple(text[len(text) - len(shape.suffix) :]) == shape.suffix
+        assert (pieces[padding] == shape.padding).all()
+        assert not padding[: len(text)].any(), "padding comes last"
+
+
+def seen(windows: PieceWindows) -> np.ndarray:
+    order = windows.order.numpy()
+    is_seen: np.ndarray = order[:, None, :] <= order[:, :, None]
+    return is_seen
+
+
+def small_example() -> Example:
+    """Three EDUs: ab, c, de."""
+    example = piece_example(3)
+    return replace(example, pieces=np.array([10, 11, 12, 13, 14]), piece_lengths=np.array([2, 1, 2]))
+
+
+def test_what_a_piece_sees_in_a_generative_model():
+    windows = pack_windows([small_example()], SHAPE)
+    assert windows.pieces.tolist() == [[2, 10, 11, 12, 13, 14, 3, 0]]
+    expected = [
+        "1.......",  # [CLS] sees itself
+        "111.....",
+        "111.....",
+        "1111....",
+        "111111..",
+        "111111..",
+        "1111111.",  # [SEP] is seen by nothing
+    ]
+    found = ["".join("1" if one else "." for one in row) for row in seen(windows)[0]]
+    assert found[:7] == expected
+    assert "1" in found[7], "attention of padding must not be empty"
+
+
+def test_what_a_piece_sees_in_a_discriminative_model():
+    is_seen = seen(pack_windows([small_example()], replace(SHAPE, is_causal=False)))[0]
+    assert is_seen[:7, :7].all()
+    assert not is_seen[:7, 7].any()
+    assert is_seen[7].any()
+
+
+def test_documents_without_pieces():
+    with pytest.raises(ConfigError, match="random-0: a document must be prepared with the encoder's tokenizer"):
+        pack_windows([random_example(3)], SHAPE)
+
+
+def test_the_same_on_a_device():
+    windows = pack_windows([small_example()], SHAPE).to("meta")
+    assert {windows.pieces.device.type, windows.order.device.type, windows.last.device.type} == {"meta"}
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_documents_have_windows_of_their_own(is_causal: bool):
+    documents = [piece_example(9, seed) for seed in range(3)]
+    shape = replace(SHAPE, is_causal=is_causal)
+    together = pack_windows(documents, shape)
+    apart = [pack_windows([document], shape) for document in documents]
+    assert len(together.pieces) == sum(len(windows.pieces) for windows in apart)
+    length = together.pieces.shape[1]
+    found = [row.tolist() for row in together.pieces]
+    assert found == [row.tolist() + [0] * (length - len(row)) for windows in apart for row in windows.pieces]

@@ -11,8 +11,8 @@ from genrst.model.examples import Example
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.scoring.words import WordScores
 from genrst.search.beam import search_greedily
-from genrst.search.scorer import EMPTY_STACK, NO_UNIT, Scorer, States
-from genrst.transitions.actions import ActionSet, Reduce
+from genrst.search.scorer import Columns, Scorer
+from genrst.transitions.actions import NO_UNIT, ActionSet, Reduce, States
 from genrst.transitions.oracle import tree_of
 from tests.model.random_examples import N_LABELS, NUCLEUS_IS_RIGHT, random_example
 from tests.model.test_network import KINDS, batch_of, make_network
@@ -20,63 +20,73 @@ from tests.model.test_network import KINDS, batch_of, make_network
 torch.set_num_threads(1)
 
 
-class Follower:
+def leaf(scorer: Scorer, edu: int) -> Columns:
+    """An EDU, numbered over all documents, as a unit."""
+    return [column[edu : edu + 1] for column in scorer.leaves()]
+
+
+def join(rows: list[Columns]) -> Columns:
+    return [torch.cat(column) for column in zip(*rows, strict=True)]
+
+
+class Walker:
     """The state of one document that does given actions."""
 
-    def __init__(self, example: Example, first_leaf: int) -> None:
+    def __init__(self, scorer: Scorer, example: Example, first_leaf: int) -> None:
+        self._scorer, self._first_leaf = scorer, first_leaf
         self.actions = list(example.actions)
-        self.first_leaf = first_leaf
         self.n_done = self.n_generated = 0
-        self.units: list[int] = []
+        self.units: list[Columns] = []
         self.starts: list[int] = []
-        self.stacks = [EMPTY_STACK]
+        self.stacks = [scorer.empty_stack()]
 
     @property
     def next_action(self) -> int | None:
         return self.actions[self.n_done] if self.n_done < len(self.actions) else None
 
-    @property
-    def state(self) -> tuple[int, int, int, int]:
-        """All that a scorer is told, besides the document."""
-        second, top = [NO_UNIT, NO_UNIT, *self.starts][-2:]
-        return self.stacks[-1], second, top, self.n_generated
-
-    def act(self, scorer: Scorer) -> None:
+    def act(self) -> None:
         """Do the next action."""
         action = self.actions[self.n_done]
         if action == 0:
-            self.units.append(self.first_leaf + self.n_generated)
+            self.units.append(leaf(self._scorer, self._first_leaf + self.n_generated))
             self.starts.append(self.n_generated)
             self.n_generated += 1
         else:
             right, left = self.units.pop(), self.units.pop()
-            self.units.append(int(scorer.compose(*torch.tensor([[left], [right], [action - 1]]))))
+            self.units.append(self._scorer.compose(left, right, torch.tensor([action - 1])))
             del self.starts[-1], self.stacks[-2:]
-        self.stacks.append(int(scorer.push(*torch.tensor([self.stacks[-1:], self.units[-1:]]))))
+        self.stacks.append(self._scorer.push(self.stacks[-1], self.units[-1]))
         self.n_done += 1
 
 
-def follow(scorer: Scorer, examples: list[Example]) -> tuple[list[list[float]], list[list[float]]]:
+def walk(scorer: Scorer, examples: list[Example]) -> tuple[list[list[float]], list[list[float]]]:
     """The log-probabilities of the actions and EDUs of each document, all in step, so that calls take several."""
     firsts = accumulate((example.n_edus for example in examples), initial=0)
-    followers = [Follower(example, first) for example, first in zip(examples, firsts, strict=False)]
+    walkers = [Walker(scorer, example, first) for example, first in zip(examples, firsts, strict=False)]
     actions: list[list[float]] = [[] for _ in examples]
     words: list[list[float]] = [[] for _ in examples]
-    while active := [number for number, one in enumerate(followers) if one.next_action is not None]:
-        active.sort(key=lambda number: followers[number].next_action != 0)
-        n_words = sum(followers[number].next_action == 0 for number in active)
-        states = States(*torch.tensor([(number, *followers[number].state) for number in active]).T)
-        logp, word_logp = scorer.score(states, n_words)
+    while active := [number for number, one in enumerate(walkers) if one.next_action is not None]:
+        active.sort(key=lambda number: walkers[number].next_action != 0)
+        n_words = sum(walkers[number].next_action == 0 for number in active)
+        logp, word_logp = scorer.score(states_of(walkers, active), n_words)
         assert torch.allclose(logp.exp().sum(dim=1), torch.ones(len(active)).to(logp), atol=1e-5)
         assert len(word_logp) == n_words
-        for place, (number, row) in enumerate(zip(active, logp, strict=True)):
-            one = followers[number]
+        for row_number, (number, row) in enumerate(zip(active, logp, strict=True)):
+            one = walkers[number]
             assert bool(row[0].isinf()) == (one.n_generated == examples[number].n_edus)
             assert (row[1:].isinf() == (len(one.units) < 2)).all()
             actions[number].append(float(row[one.actions[one.n_done]]))
-            words[number] += word_logp[place : place + 1].tolist()
-            one.act(scorer)
+            words[number] += word_logp[row_number : row_number + 1].tolist()
+            one.act()
     return actions, words
+
+
+def states_of(walkers: list[Walker], active: list[int]) -> States[Tensor]:
+    rows = [
+        (number, *[NO_UNIT, NO_UNIT, *walkers[number].starts][-2:], walkers[number].n_generated) for number in active
+    ]
+    documents, second, top, n_generated = torch.tensor(rows).T
+    return States(documents, join([walkers[number].stacks[-1] for number in active]), second, top, n_generated)
 
 
 def own_words(network_words: Tensor, examples: list[Example]) -> list[float]:
@@ -96,7 +106,7 @@ def test_single_actions_score_as_the_batch_does(kind, seed, is_double, is_padded
     if not is_double:
         network.float()
     examples = [random_example(n_edus, 100 * seed + n_edus) for n_edus in (7, 1, 12, 2)]
-    actions, words = follow(NetworkScorer(network, examples, NUCLEUS_IS_RIGHT), examples)
+    actions, words = walk(NetworkScorer(network, examples, NUCLEUS_IS_RIGHT), examples)
     expected = network(batch_of(examples))
     tolerance = 1e-12 if is_double else 1e-5
     assert [logp for one in actions for logp in one] == pytest.approx(expected.actions.tolist(), abs=tolerance)
@@ -131,99 +141,46 @@ class Pair:
     """A scorer of one document of three EDUs with two of them on a stack."""
 
     def __init__(self) -> None:
-        self.network = make_network("generative", 3).float()
-        self.scorer = NetworkScorer(self.network, [random_example(3, 1)], NUCLEUS_IS_RIGHT)
-        self.one = self.push(EMPTY_STACK, 0)
-        self.both = self.push(self.one, 1)
+        self.scorer = NetworkScorer(make_network("generative", 3).float(), [random_example(3, 1)], NUCLEUS_IS_RIGHT)
+        self.one = self.scorer.push(self.scorer.empty_stack(), leaf(self.scorer, 0))
+        self.both = self.scorer.push(self.one, leaf(self.scorer, 1))
 
-    def push(self, stack: int, unit: int) -> int:
-        return int(self.scorer.push(torch.tensor([stack]), torch.tensor([unit])))
-
-    def score(self) -> list[float]:
-        """With both EDUs on the stack."""
-        return self._score(self.both, second=0, top=1)
-
-    def score_joined(self, unit: int) -> list[float]:
-        """With nothing but one unit of both."""
-        return self._score(self.push(EMPTY_STACK, unit), second=NO_UNIT, top=0)
-
-    def _score(self, stack: int, second: int, top: int) -> list[float]:
-        states = States(*torch.tensor([0, stack, second, top, 2])[:, None])
-        actions, words = self.scorer.score(states, n_words=1)
-        return [*actions[0].tolist(), *words.tolist()]
-
-    def join(self, labels: Tensor) -> int:
-        return int(self.scorer.compose(torch.zeros_like(labels), torch.ones_like(labels), labels))
-
-
-def test_numbers_follow_each_other():
-    """Units after all EDUs, stacks after the empty one, whatever is forgotten in between."""
-    pair = Pair()
-    assert (pair.one, pair.both) == (1, 2)
-    assert pair.join(torch.tensor([0, 1, 2])) == 3
-    assert pair.join(torch.tensor([1])) == 6
-    pair.scorer.forget(torch.tensor([0, 6]), torch.tensor([EMPTY_STACK, pair.both]))
-    assert pair.join(torch.tensor([4, 5])) == 7
-    assert pair.scorer.push(torch.tensor([EMPTY_STACK] * 3), torch.tensor([2, 6, 8])) == 3
-    assert pair.push(EMPTY_STACK, 7) == 6
-
-
-def test_tables_grow_and_keep_what_they_hold():
-    """Hundreds of stacks more than there was room for; the first ones stay, and so does the network."""
-    pair = Pair()
-    weights = {name: tensor.clone() for name, tensor in pair.network.state_dict().items()}
-    before, n_stacks = pair.score(), 3
-    for size in (1, 3, 200):
-        units = torch.arange(size) + pair.join(torch.arange(size) % N_LABELS)
-        assert pair.scorer.push(torch.full((size,), EMPTY_STACK), units) == n_stacks, "numbers are handed out once"
-        n_stacks += size
-        assert pair.score() == before
-    for name, tensor in pair.network.state_dict().items():
-        assert torch.equal(tensor, weights[name]), name
+    def score_joined(self, left: int, right: int, labels: list[int]) -> list[list[float]]:
+        """With nothing but one unit of two EDUs on the stack, for each of the labels."""
+        parts = [join([leaf(self.scorer, edu)] * len(labels)) for edu in (left, right)]
+        units = self.scorer.compose(parts[0], parts[1], torch.tensor(labels))
+        stacks = self.scorer.push(join([self.scorer.empty_stack()] * len(labels)), units)
+        zeros = torch.zeros(len(labels), dtype=torch.long)
+        actions, words = self.scorer.score(States(zeros, stacks, zeros + NO_UNIT, zeros, zeros + 2), len(labels))
+        return torch.cat([actions, words[:, None]], dim=1).tolist()
 
 
 def test_a_unit_is_the_same_however_it_is_composed():
     """Alone or with others; other labels make other units, and so do the same parts the other way round."""
     pair = Pair()
-    first = pair.join(torch.tensor([2, 0, 2]))
-    scores = [pair.score_joined(first + number) for number in range(3)]
+    scores = pair.score_joined(0, 1, [2, 0, 2])
     assert scores[0] == pytest.approx(scores[2], abs=1e-6)
     assert scores[0] != pytest.approx(scores[1], abs=1e-3)
-    assert pair.score_joined(pair.join(torch.tensor([2]))) == pytest.approx(scores[0], abs=1e-6)
-    swapped = int(pair.scorer.compose(torch.tensor([1]), torch.tensor([0]), torch.tensor([2])))
-    assert pair.score_joined(swapped) != pytest.approx(scores[0], abs=1e-3)
+    assert pair.score_joined(0, 1, [2])[0] == pytest.approx(scores[0], abs=1e-6)
+    assert pair.score_joined(1, 0, [2])[0] != pytest.approx(scores[0], abs=1e-3)
 
 
-def test_what_is_forgotten_can_be_built_again():
-    pair = Pair()
-    before, unit = pair.score(), pair.join(torch.tensor([1]))
-    scores = pair.score_joined(unit)
-    pair.scorer.forget(torch.tensor([0, 1]), torch.tensor([EMPTY_STACK, pair.one, pair.both]))
-    assert pair.score() == before
-    again = pair.join(torch.tensor([1]))
-    assert again != unit, "numbers are handed out once"
-    assert pair.score_joined(again) == scores
-    assert pair.push(pair.both, 2) > pair.both, "leaves are never forgotten"
-    with pytest.raises((IndexError, RuntimeError)):
-        pair.push(EMPTY_STACK, unit)
-
-
-def test_what_is_not_forgotten_stays():
-    pair = Pair()
-    unit = pair.join(torch.tensor([4]))
-    scores = pair.score_joined(unit)
-    pair.join(torch.arange(5))
-    pair.scorer.forget(torch.tensor([unit]), torch.tensor([EMPTY_STACK]))
-    assert pair.score_joined(unit) == scores
-    with pytest.raises((IndexError, RuntimeError)):
-        pair.push(pair.both, 2)
+def test_a_search_leaves_the_network_and_the_scorer_as_they_are():
+    """So a scorer can be searched again."""
+    network = make_network("generative", 3).float()
+    weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    scorer = NetworkScorer(network, [random_example(9, 1)], NUCLEUS_IS_RIGHT)
+    assert search_greedily(scorer) == search_greedily(scorer)
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(tensor, weights[name]), name
 
 
 def test_words_are_scored_of_as_many_states_as_are_wanted():
     """The first ones; actions do not depend on it."""
     pair = Pair()
-    states = States(*torch.tensor([[0, EMPTY_STACK, NO_UNIT, NO_UNIT, 0], [0, pair.one, NO_UNIT, 0, 1],
-                                   [0, pair.both, 0, 1, 2]]).T)  # fmt: skip
+    documents, second, top, n_generated = torch.tensor([[0, NO_UNIT, NO_UNIT, 0], [0, NO_UNIT, 0, 1], [0, 0, 1, 2]]).T
+    stacks = join([pair.scorer.empty_stack(), pair.one, pair.both])
+    states = States(documents, stacks, second, top, n_generated)
     actions, words = pair.scorer.score(states, 3)
     assert (words < 0).all()
     for n_words in range(3):
@@ -233,9 +190,9 @@ def test_words_are_scored_of_as_many_states_as_are_wanted():
 
 
 def test_what_a_scorer_says_of_itself():
-    scorer = NetworkScorer(make_network("generative"), [random_example(3), random_example(5)], NUCLEUS_IS_RIGHT)
+    scorer: Scorer = NetworkScorer(make_network("generative"), [random_example(3), random_example(5)], NUCLEUS_IS_RIGHT)
     assert scorer.n_edus == (3, 5)
     assert scorer.n_labels == N_LABELS
     assert scorer.device == torch.device("cpu")
-    same: Scorer = scorer
-    assert same.compose(torch.tensor([7]), torch.tensor([7]), torch.tensor([0])) == 8, "after the EDUs of both"
+    assert {len(column) for column in scorer.leaves()} == {8}, "the EDUs of both"
+    assert {len(column) for column in scorer.empty_stack()} == {1}

@@ -13,8 +13,7 @@ from genrst.model.scoring.features import FeatureLookup
 from genrst.model.scoring.states import Shown, StateScores
 from tests.model.random_examples import random_example
 from tests.model.scoring.test_features import all_spans
-from tests.model.test_extended import EXTENSIONS, extended
-from tests.model.test_network import KINDS, make_network
+from tests.model.test_network import EXTENSIONS, KINDS, extended, make_network
 
 torch.set_num_threads(1)
 

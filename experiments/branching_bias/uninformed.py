@@ -4,15 +4,16 @@ Labels do not matter here, so there is one. Generating an EDU has a constant sma
 RE as it does in real models.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from genrst.search.scorer import States
+from genrst.transitions.actions import States
 
 GENERATION_LOGP = -20.0
-"""About what an EDU of three or four words has."""
+"""About that of an EDU of three or four words."""
 
 
 class UninformedScorer:
@@ -28,22 +29,26 @@ class UninformedScorer:
         self.n_edus = n_edus
         self.kind = kind
         self._sizes = torch.tensor(n_edus)
-        self._n_units = sum(n_edus)
-        self._n_stacks = 1
 
-    def compose(self, left: Tensor, right: Tensor, labels: Tensor) -> int:
-        """Units are only numbers."""
+    def leaves(self) -> Sequence[Tensor]:
+        """Nothing is known about units and stacks: a column of zeros."""
+        return [torch.zeros(sum(self.n_edus))]
+
+    def empty_stack(self) -> Sequence[Tensor]:
+        """The empty stack."""
+        return [torch.zeros(1)]
+
+    def compose(self, left: Sequence[Tensor], right: Sequence[Tensor], labels: Tensor) -> Sequence[Tensor]:
+        """The units that join pairs of units."""
         del right, labels
-        self._n_units += len(left)
-        return self._n_units - len(left)
+        return left
 
-    def push(self, stacks: Tensor, units: Tensor) -> int:
-        """Stacks too."""
+    def push(self, stacks: Sequence[Tensor], units: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The stacks with one more unit on top."""
         del units
-        self._n_stacks += len(stacks)
-        return self._n_stacks - len(stacks)
+        return stacks
 
-    def score(self, states: States, n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """The same for every state with the same legal actions."""
         del n_alike
         is_legal = torch.stack([states.n_generated < self._sizes[states.documents], states.second >= 0], dim=1)
@@ -51,12 +56,3 @@ class UninformedScorer:
         if self.kind == "uniform":
             scores = scores - is_legal.sum(dim=1, keepdim=True).float().log()
         return scores.masked_fill(~is_legal, -torch.inf), torch.full((n_words,), GENERATION_LOGP)
-
-    def hold(self, n_new: int) -> None:
-        """Numbers need no room."""
-
-    def release(self, n_new: int) -> None:
-        """So there is nothing to do."""
-
-    def forget(self, units: Tensor, stacks: Tensor) -> None:
-        """Nothing is kept anyway."""
