@@ -23,13 +23,12 @@ from genrst.model.examples import Example
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.storage import make_network
-from genrst.model.symbols import Symbols
+from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.training.data import Prepared, load_prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Trainer
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.features import Syntax
-from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 from tests.model.random_examples import random_actions
 from tests.model.reference import Reference
 

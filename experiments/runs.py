@@ -17,9 +17,8 @@ import torch
 from experiments.command import Environment, read_environment
 from experiments.data import Split
 from genrst.config import from_mapping
-from genrst.console import tell
 from genrst.errors import ConfigError, UsageError
-from genrst.io import write_atomically
+from genrst.io import tell, write_atomically
 from genrst.model.batch import make_batch
 from genrst.model.device import choose_device
 from genrst.model.examples import Example, derive

@@ -1,15 +1,16 @@
-"""Files: their bytes, their text, their tables, and writing them all or not at all.
+"""Files: their bytes, their text, their tables, and writing them all or not at all; and what long work says meanwhile.
 
 What the text means is up to the formats (`genrst.formats`).
 """
 
 import codecs
 import os
+import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
 
@@ -103,3 +104,20 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def tell(message: str) -> None:
+    """Print a message on standard error, so that results can be piped."""
+    if sys.stderr is not None:
+        print("genrst:", message, file=sys.stderr, flush=True)
+
+
+Item = TypeVar("Item")
+
+
+def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
+    """Pass items on, with a bar on standard error if that is a terminal: a pipe carries nothing but results."""
+    from tqdm import tqdm
+
+    has_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return iter(tqdm(items, description, total, disable=not has_terminal, leave=False, unit=" documents"))

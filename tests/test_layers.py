@@ -10,9 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "genrst"
 ROOT: dict[str, set[str]] = {
     "version": set(),
     "errors": set(),
-    "vocabulary": set(),
     "io": {"errors"},
-    "console": {"errors"},
     "config": {"errors"},
     "storage": {"errors", "config", "io"},
     "document": {"errors", "trees"},
@@ -36,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "search": _TREES | {"transitions"},
     "chart": _TREES | {"model"},
     "training": _MODEL | {"text", "search", "chart", "evaluation"},
-    "segmenter": _DATA | {"text", "evaluation", "training"},
+    "segmenter": _DATA | {"text", "model", "evaluation", "training"},
     "parser": _PARSER,
     "cli": _PARSER | {"training", "rendering", "outputs"},
     "integrations": _PARSER,

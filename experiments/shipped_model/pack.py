@@ -19,10 +19,10 @@ from experiments.command import run_command, start_parser
 from genrst.errors import UsageError
 from genrst.io import write_atomically
 from genrst.model.storage import Model, load_model, save_model
+from genrst.model.symbols import Vocabulary
 from genrst.parser.packages import read_parser_config
 from genrst.segmenter.segment import load_segmenter, save_segmenter
 from genrst.storage import PARSER, SEGMENTER, Precision
-from genrst.vocabulary import Vocabulary
 
 
 def main(words: Sequence[str] | None = None) -> None:

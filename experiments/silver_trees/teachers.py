@@ -18,13 +18,12 @@ from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
 from genrst.model.storage import Model
-from genrst.model.symbols import Symbols
+from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.parser.packages import ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.parser.search import WeightedModel, check_labels, load_models
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_parses
 from genrst.transitions.actions import ActionSet
-from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def _load_model(name: str, device: torch.device) -> WeightedModel:
     folder = find_model(name)
     if is_ensemble(folder):
         raise UsageError(f"{name}: a teacher must have weights of its own, was: an ensemble")
-    (model,) = load_models(folder, replace(read_parser_config(folder), encoder_precision="float32"), device)
+    (model,) = load_models(folder, replace(read_parser_config(folder), encoder_precision="float32"), str(device))
     return model
 
 

@@ -13,9 +13,9 @@ import argparse
 import warnings
 from dataclasses import replace
 
+from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import Format, Result, add_target_arguments, open_target, target_suffix
-from genrst.console import Failures
 from genrst.document import Document
 from genrst.errors import CorpusWarning
 from genrst.formats.files import FORMATS, format_documents

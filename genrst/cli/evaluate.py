@@ -14,11 +14,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from genrst.cli.console import show
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
-from genrst.console import progress, show, tell
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.io import progress, tell
 from genrst.trees.relations import load_inventory
 
 HELP = "score predicted trees against gold ones"

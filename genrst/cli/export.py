@@ -16,9 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from genrst.cli.console import Failures, show
 from genrst.cli.inputs import Source, add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import add_output_arguments, input_paths, protect, summary_size, write_output
-from genrst.console import Failures, show
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows

@@ -10,9 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from genrst.cli.console import show
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
-from genrst.console import progress, show
 from genrst.corpora.statistics import Statistics, count
+from genrst.io import progress
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
 from genrst.rendering.measure import inert
 

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
-from genrst.console import Failures, progress
+from genrst.cli.console import Failures
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
 from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, document_files, read_content, read_file
 from genrst.formats.plain import read_edus
-from genrst.io import decode, read_bytes
+from genrst.io import decode, progress, read_bytes
 from genrst.parser.stages import Text
 
 TextOrDocument: TypeAlias = Text | Document

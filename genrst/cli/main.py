@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
 from genrst.cli import convert, evaluate, export, info, parse, render, segment, train
-from genrst.console import complain
+from genrst.cli.console import complain
 from genrst.errors import GenrstError, UsageError
 from genrst.version import VERSION
 

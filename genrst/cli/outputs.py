@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 
+from genrst.cli.console import Failures, show, show_file
 from genrst.cli.inputs import Source, named_suffix
-from genrst.console import Failures, is_terminal, show, show_file
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.formats.files import TREE_SUFFIXES
 from genrst.io import write_atomically_with
+from genrst.rendering.measure import inert
 from genrst.rendering.terminal import render_text
 
 AnySource: TypeAlias = Source[Any]
@@ -92,7 +93,7 @@ class Format:
         parts = [_encode(self.make(result.document)) for result in results]
         are_several = are_several or len(parts) > 1
         if self.several in ("on screen", "with titles") and are_several:
-            titles = [_encode(f"# {result.title}\n") for result in results]
+            titles = [_encode(f"# {inert(result.title)}\n") for result in results]
             return b"\n".join(title + part for title, part in zip(titles, parts, strict=True))
         if self.several == "list" and (are_several or self.is_plural):
             return b"[" + b",\n".join(part.rstrip(b"\n") for part in parts) + b"]\n"
@@ -105,7 +106,7 @@ class Format:
 
 def is_drawing(output: str) -> bool:
     """Whether results appear on a terminal, where a progress bar would be in their way."""
-    return output == "-" and is_terminal(sys.stdout)
+    return output == "-" and sys.stdout is not None and sys.stdout.isatty()
 
 
 def draw_text(document: Document, output: str, width: int | None = None) -> str:

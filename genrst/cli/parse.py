@@ -15,10 +15,11 @@ parsed. What cannot be parsed is reported and does not stop the others.
 import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby, tee
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, get_args
 
+from genrst.cli.console import Failures
 from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, read_sources
 from genrst.cli.outputs import (
     Format,
@@ -30,7 +31,6 @@ from genrst.cli.outputs import (
     open_outputs,
     summary_size,
 )
-from genrst.console import Failures
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
@@ -51,6 +51,10 @@ SUFFIXES = {"tree": ".txt"} | {
     name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "edus")
 }
 """The suffixes of files by the names of their formats."""
+
+
+BATCH_SIZE = 8
+"""Texts that are parsed together."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,14 +137,13 @@ def _parse(
     parser: "Parser", items: Iterable[tuple[Source[TextOrDocument], TextOrDocument]], n_trees: int
 ) -> Iterator[tuple[Source[TextOrDocument], list[Document] | Failure]]:
     """Every text with its best trees, or with why there are none; batches reach across sources."""
-    if n_trees > 1:
-        for source, item in items:
-            yield source, _kbest(parser, item, n_trees)
-        return
-    sources, texts = tee(items)
-    parsed = parser.pipe(item for _, item in texts)
-    for (source, _), outcome in zip(sources, parsed, strict=True):
-        yield source, outcome if isinstance(outcome, Failure) else [outcome]
+    pending = iter(items)
+    while batch := list(islice(pending, BATCH_SIZE)):
+        if n_trees > 1:
+            yield from ((source, _kbest(parser, item, n_trees)) for source, item in batch)
+            continue
+        for (source, _), outcome in zip(batch, parser.pipe([item for _, item in batch]), strict=True):
+            yield source, outcome if isinstance(outcome, Failure) else [outcome]
 
 
 def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> list[Document] | Failure:
@@ -157,9 +160,9 @@ def _results(trees: list[Document], arguments: argparse.Namespace) -> list[Resul
     if arguments.nary:
         trees = [replace(document, tree=document.tree and flatten(document.tree)) for document in trees]
     if arguments.kbest == 1:
-        return [Result(document, inert(document.id)) for document in trees]
+        return [Result(document, document.id) for document in trees]
     return [
-        Result(document, f"{inert(document.id)}, tree {rank}{_log_probability(document)}")
+        Result(document, f"{document.id}, tree {rank}{_log_probability(document)}")
         for rank, document in enumerate(trees, start=1)
     ]
 

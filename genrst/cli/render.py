@@ -13,9 +13,9 @@ one text; both trees are binarised, as genrst evaluate does it.
 
 import argparse
 
+from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import Format, Result, add_target_arguments, draw_text, is_folder, open_target, target_suffix
-from genrst.console import Failures
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.files import read_documents

@@ -11,14 +11,13 @@ tokenised format of the DISRPT shared tasks.
 
 import argparse
 
+from genrst.cli.console import Failures
 from genrst.cli.inputs import add_text_arguments, find_texts, read_sources
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, open_outputs
-from genrst.console import Failures
 from genrst.document import Document
 from genrst.errors import TreeError
 from genrst.formats.json_format import write_json
 from genrst.formats.plain import write_edus
-from genrst.rendering.measure import inert
 
 HELP = "split a text into EDUs"
 
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
             with failures.reported(source.path):
                 if item.text is None:
                     raise TreeError(f"{item.id}: a document must have its text to be segmented")
-                results.append(Result(parser.segment(item.text, id=item.id), inert(item.id)))
+                results.append(Result(parser.segment(item.text, id=item.id), item.id))
         if results:
             with failures.reported():
                 outputs.add(source, results)

@@ -17,9 +17,10 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
+from genrst.cli.console import show
 from genrst.config import read_tables, resolve
-from genrst.console import show, tell
 from genrst.errors import MissingDependencyError, UsageError
+from genrst.io import tell
 
 if TYPE_CHECKING:
     from genrst.segmenter.training import SegmenterRecord

@@ -13,8 +13,8 @@ from torch import Tensor
 from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
 from genrst.model.examples import Derivation, Example, n_read
 from genrst.model.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
+from genrst.model.symbols import EOS_ID
 from genrst.transitions.actions import GENERATE
-from genrst.vocabulary import EOS_ID
 
 Part = TypeVar("Part")
 

@@ -16,7 +16,7 @@ from genrst.document import Document
 from genrst.errors import TreeError, UnknownLabelError
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.schedule import IntArray, Units, build_units
-from genrst.model.symbols import Symbols
+from genrst.model.symbols import NONE_ID, PAD_ID, UNK_ID, Symbols
 from genrst.transitions.actions import GENERATE
 from genrst.transitions.boundaries import Kind, boundaries, unit_layout
 from genrst.transitions.features import NOTHING, Features, Syntax
@@ -24,7 +24,6 @@ from genrst.transitions.oracle import actions_of
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree, relabel
 from genrst.trees.relations import Inventory
-from genrst.vocabulary import NONE_ID, PAD_ID, UNK_ID
 
 
 def _nothing() -> IntArray:

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_sequence, unpack_sequence
 
 from genrst.model.model_config import ModelConfig
+from genrst.model.symbols import FIRST_OUTPUT_ID, UNK_ID
 from genrst.transitions.boundaries import n_classes
 from genrst.transitions.features import N_HEAD_WORDS, Comparison
-from genrst.vocabulary import FIRST_OUTPUT_ID, UNK_ID
 
 
 class HiddenCell(NamedTuple):

@@ -28,8 +28,8 @@ from genrst.model.layers import (
     stack_rows,
 )
 from genrst.model.model_config import ModelConfig
+from genrst.model.symbols import SPECIALS, UNK_ID
 from genrst.transitions.boundaries import n_boundaries
-from genrst.vocabulary import SPECIALS, UNK_ID
 
 
 class LogProbabilities(NamedTuple):

@@ -65,14 +65,12 @@ def load(
     place = find_segmenter(folder)
     _calm_threads()
     try:
-        from genrst.model.device import choose_device
         from genrst.parser.search import TreeSearch, load_models
         from genrst.segmenter.segment import load_segmenter
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
-    processor = choose_device(device)
-    tree_search = TreeSearch(load_models(folder, config, processor), config, max_stack)
-    segmenter = load_segmenter(place, processor) if place else None
+    tree_search = TreeSearch(load_models(folder, config, device), config, max_stack)
+    segmenter = load_segmenter(place, tree_search.device) if place else None
     return Parser(tree_search, config, segmenter, folder)
 
 

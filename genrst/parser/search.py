@@ -14,7 +14,7 @@ import torch
 
 from genrst.document import Document
 from genrst.errors import ConfigError, GenrstError, ParserWarning
-from genrst.model.device import computes_bfloat16
+from genrst.model.device import choose_device, computes_bfloat16
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, load_model
@@ -42,10 +42,11 @@ class WeightedModel:
         return prepare(document, self.model.symbols, None, self.lowercase, self.model.tokenizer)
 
 
-def load_models(folder: Path, config: ParserConfig, device: torch.device) -> list[WeightedModel]:
+def load_models(folder: Path, config: ParserConfig, device_name: str) -> list[WeightedModel]:
     """The model of a folder, or those of an ensemble; `config` is that of the parser."""
     models = []
     places = read_models(folder)
+    device = choose_device(device_name)
     for place, weight in places:
         own = config if place == folder else read_parser_config(place)
         # What an ensemble's settings say about encoders holds for all of its models.
@@ -72,6 +73,7 @@ class TreeSearch:
         self.models = models
         self.config = config
         self.max_stack = max_stack
+        self.device = models[0].model.network.embeddings.weight.device
         # A weighted sum of log-probabilities is none, and words without a weight are not scored at all.
         self._is_single = len(models) == 1 and models[0].weight == 1
         scores_words = config.search != "greedy" and config.word_weight > 0
@@ -82,10 +84,11 @@ class TreeSearch:
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
-        results = []
-        for group in in_groups(documents, lambda document: len(document.edus), MOST_EDUS):
-            found = self.find(self.prepare(group), max(n, self.config.beam))
-            for document, one in zip(group, found, strict=True):
+        documents, results = list(documents), []
+        examples = self.prepare(documents)
+        for group in in_groups(range(len(documents)), lambda number: len(documents[number].edus), MOST_EDUS):
+            found = self.find([[own[number] for number in group] for own in examples], max(n, self.config.beam))
+            for document, one in zip((documents[number] for number in group), found, strict=True):
                 if one.is_bounded:
                     fact = f"{document.id}: the best tree needs all {self.max_stack} places of the stack"
                     warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.console import progress
 from genrst.document import Document
 from genrst.errors import TreeError
+from genrst.io import progress
 from genrst.segmenter.features import COLUMNS, OpenSymbols, Symbols, Tokens, edu_starts, read_tokens
 from genrst.segmenter.segmenter_config import SegmenterDataConfig
 from genrst.text import pipeline

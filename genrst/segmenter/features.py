@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from genrst.document import Document, Span, join_runs
 from genrst.errors import ConfigError, TreeError
+from genrst.model.symbols import SPECIALS, Vocabulary
 from genrst.text.speakers import speech_start
-from genrst.vocabulary import SPECIALS, Vocabulary
 
 IntArray: TypeAlias = NDArray[np.int64]
 

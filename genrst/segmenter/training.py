@@ -18,6 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from genrst.errors import ConfigError
 from genrst.evaluation.counts import Counts
+from genrst.model.symbols import UNK_ID
 from genrst.segmenter.data import SegmenterExample, SegmenterPrepared
 from genrst.segmenter.features import COLUMNS, IntArray
 from genrst.segmenter.network import Batch, SegmenterNetwork, WindowedText
@@ -25,7 +26,6 @@ from genrst.segmenter.segment import Segmenter, boundary_probabilities, load_seg
 from genrst.segmenter.segmenter_config import SegmenterRunConfig, SegmenterTrainingConfig
 from genrst.training.run import LOG, MODEL, append_to_log, check_vectors, write_config
 from genrst.training.trainer import check_loss
-from genrst.vocabulary import UNK_ID
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.console import progress, tell
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
-from genrst.io import write_atomically_with
+from genrst.io import progress, tell, write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
 from genrst.model.examples import Example, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols

@@ -20,12 +20,12 @@ from genrst.model.batch import make_batch
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.examples import derive
 from genrst.model.network import Network
+from genrst.model.symbols import SPECIALS
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons
 from genrst.training.run_config import TrainingConfig
-from genrst.vocabulary import SPECIALS
 
 
 @dataclass(frozen=True, slots=True)

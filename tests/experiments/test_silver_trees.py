@@ -24,7 +24,7 @@ from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, load_model, make_network, save_model
-from genrst.model.symbols import Symbols
+from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.search.ensemble import Ensemble
 from genrst.training.data import Prepared, load_prepared, save_prepared
@@ -32,7 +32,6 @@ from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.transitions.actions import GENERATE, ActionSet, Reduce
 from genrst.transitions.features import Syntax
-from genrst.vocabulary import NONE, SPECIALS, UNK, Vocabulary
 from tests.experiments.errors import ends_in_one_line
 from tests.model.random_examples import random_actions, random_example
 from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder

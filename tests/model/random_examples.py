@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from genrst.model.examples import Example
+from genrst.model.symbols import SPECIALS
 from genrst.transitions.boundaries import Kind
 from genrst.transitions.features import Syntax
-from genrst.vocabulary import SPECIALS
 
 N_WORDS, N_DEPRELS, N_LABELS = 23, 5, 6
 NUCLEUS_IS_RIGHT = (False, *(label % 3 == 1 for label in range(N_LABELS)))

@@ -11,8 +11,8 @@ from torch import Tensor
 from genrst.model.examples import Example
 from genrst.model.layers import EduEncoder
 from genrst.model.network import Network
+from genrst.model.symbols import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
 from genrst.transitions.features import NOTHING
-from genrst.vocabulary import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
 
 Pair = tuple[Tensor, Tensor]
 

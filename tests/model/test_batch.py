@@ -8,8 +8,8 @@ from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from genrst.model.batch import Batch, make_batch, pack_words
 from genrst.model.examples import Example, derive
+from genrst.model.symbols import EOS_ID
 from genrst.transitions.actions import GEN, Reduce
-from genrst.vocabulary import EOS_ID
 from tests.model.random_examples import NUCLEUS_IS_RIGHT, random_example
 from tests.transitions.machine import State
 

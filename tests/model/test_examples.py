@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, TreeError, UnknownLabelError
 from genrst.model.examples import edu_kinds, mask_entities, prepare, prepare_tree
-from genrst.model.symbols import make_symbols
+from genrst.model.symbols import UNK_ID, make_symbols
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.boundaries import Boundary, Kind, boundaries
 from genrst.trees.node import Leaf, Unit
 from genrst.trees.relations import load_inventory
-from genrst.vocabulary import UNK_ID
 
 LABELS = ActionSet((Reduce("cause", "NS"), Reduce("joint", "NN")))
 

@@ -12,8 +12,8 @@ from genrst.model.examples import Example, derive
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.scoring.scorer import NetworkScorer
+from genrst.model.symbols import FIRST_OUTPUT_ID, SPECIALS
 from genrst.search.beam import BeamOptions, search_beams
-from genrst.vocabulary import FIRST_OUTPUT_ID, SPECIALS
 from tests.model.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
 from tests.model.reference import Reference
 

@@ -235,7 +235,7 @@ def test_precision_and_overlap_of_encoders(
 ):
     monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: is_native)
     config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-    (weighted,) = load_models(folder.parent / "encoded", config, torch.device("cpu"))
+    (weighted,) = load_models(folder.parent / "encoded", config, "cpu")
     is_half = precision == "bfloat16" or (precision == "auto" and is_native)
     assert encoder_of(weighted) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
 
@@ -244,7 +244,7 @@ def test_without_a_pretrained_encoder_there_is_nothing_to_change(tiny: Path, mon
     monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: True)
     for precision in ("auto", "bfloat16"):
         config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-        (weighted,) = load_models(tiny, config, torch.device("cpu"))
+        (weighted,) = load_models(tiny, config, "cpu")
         assert {parameter.dtype for parameter in weighted.model.network.parameters()} == {torch.float32}
 
 
@@ -254,7 +254,7 @@ def test_encoders_of_an_ensemble_are_set_one_by_one_or_for_all(tmp_path: Path, m
     write_encoded(tmp_path / "two")
     ensemble = write_ensemble(tmp_path, {"one": 1, "two": 1})
     of_their_own, for_all = (
-        [encoder_of(one) for one in load_models(ensemble, config, torch.device("cpu"))]
+        [encoder_of(one) for one in load_models(ensemble, config, "cpu")]
         for config in (ParserConfig(), ParserConfig(encoder_precision="bfloat16", encoder_overlap=0.0))
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]
@@ -303,6 +303,7 @@ def test_the_text_of_an_edu_matters_beyond_its_words(encoded: Parser):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* places of the stack")
 def test_long_documents(encoded: Parser):
     document = load_like(encoded, search="greedy").parse_edus(["the ferry stopped", "because of a storm."] * 1000)
     assert document.tree is not None

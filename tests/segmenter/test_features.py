@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span
 from genrst.errors import ConfigError, TreeError
+from genrst.model.symbols import SPECIALS, UNK_ID
 from genrst.segmenter.features import (
     COLUMNS,
     MEASURES,
@@ -27,7 +28,6 @@ from genrst.segmenter.features import (
     structure,
     subtree_spans,
 )
-from genrst.vocabulary import SPECIALS, UNK_ID
 from tests.segmenter.samples import annotated_documents, count_symbols, make_document, make_heads, runs
 
 ROWS = st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", "", *SPECIALS])] * len(COLUMNS)), min_size=1, max_size=30)

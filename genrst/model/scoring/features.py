@@ -13,10 +13,10 @@ from torch import Tensor
 
 from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
+from genrst.model.symbols import NONE_ID, PAD_ID
 from genrst.transitions.boundaries import SIZES, boundaries, n_boundaries
-from genrst.transitions.feature_tables import HeadWordTables, dominance_tables, head_word_tables
+from genrst.transitions.feature_tables import DominanceTables, HeadWordTables, dominance_tables, head_word_tables
 from genrst.transitions.features import NOTHING, Comparison, Syntax
-from genrst.vocabulary import NONE_ID, PAD_ID
 
 
 class LookedUp(NamedTuple):
@@ -57,9 +57,9 @@ class FeatureLookup:
     def __init__(self, examples: Sequence[Example], device: torch.device, has_kinds: bool = False) -> None:
         syntax = join_syntax([example.syntax for example in examples])
         found = np.array([boundary for example in examples for boundary in boundaries(example.syntax, has_kinds)])
+        heads, dominance = head_word_tables(syntax), dominance_tables(syntax)
         layout = _layout(found, n_boundaries(has_kinds))
         words = np.concatenate([*(example.token_words for example in examples), [PAD_ID]])
-        heads = head_word_tables(syntax)
 
         def moved(values: IntArray) -> Tensor:
             return torch.from_numpy(values).to(device)
@@ -69,7 +69,7 @@ class FeatureLookup:
         self._inside = moved(words[heads.inside])
         # One more, so that there is always something to look up.
         self._roots = moved(words[np.append(heads.roots, NOTHING)])
-        self._dominance = moved(_dominance(syntax, words))
+        self._dominance = moved(_dominance(dominance, words))
         self._boundaries = moved(np.append(found, 0))
         self._sizes, self._three = moved(np.array(SIZES)), torch.arange(3, device=device)
 
@@ -168,9 +168,8 @@ def _layout(found: IntArray, n_boundaries: int) -> IntArray:
     return np.column_stack(columns)
 
 
-def _dominance(syntax: Syntax, words: IntArray) -> IntArray:
+def _dominance(tables: DominanceTables, words: IntArray) -> IntArray:
     """The crossings before each EDU, with words instead of tokens. Shape: (EDUs, crossings, 5)"""
-    tables = dominance_tables(syntax)
     return np.stack([tables.low, tables.high, words[tables.words], words[tables.heads], tables.deprels], axis=2)
 
 

@@ -18,7 +18,7 @@ from genrst.model.examples import Example
 from genrst.model.layers import N_WORDS
 from genrst.model.network import Network
 from genrst.model.scoring.features import LookedUp
-from genrst.vocabulary import SPECIALS
+from genrst.model.symbols import SPECIALS
 
 
 class Shown(NamedTuple):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from genrst.model.examples import Example, encode_features
 from genrst.model.scoring.features import FeatureLookup, LookedUp, join_syntax
+from genrst.model.symbols import NONE_ID
 from genrst.transitions.boundaries import boundaries, unit_layout
 from genrst.transitions.features import NOTHING, Dominance, Features
-from genrst.vocabulary import NONE_ID
 from tests.model.random_examples import random_example
 from tests.transitions.test_feature_tables import syntaxes
 

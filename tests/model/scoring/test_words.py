@@ -9,7 +9,7 @@ from genrst.model.examples import Example
 from genrst.model.network import Network
 from genrst.model.scoring import words as word_scores
 from genrst.model.scoring.words import WordScores
-from genrst.vocabulary import EOS_ID, FIRST_OUTPUT_ID, UNK_ID
+from genrst.model.symbols import EOS_ID, FIRST_OUTPUT_ID, UNK_ID
 from tests.model.random_examples import random_example
 from tests.model.test_network import make_network
 

@@ -1,15 +1,13 @@
-"""Everything that is printed: results on standard output, all else on standard error.
-
-Progress bars appear on a terminal only, so that a pipe carries nothing but results.
-"""
+"""What the program prints: results on standard output, all else on standard error, and which documents failed."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 from genrst.errors import GenrstError, MissingDependencyError
+from genrst.io import tell
 
 
 def show(result: str) -> None:
@@ -30,17 +28,6 @@ def _standard_output() -> TextIO:
     if sys.stdout is None:
         raise GenrstError("standard output must be open, was: closed")
     return sys.stdout
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether an open stream is a terminal."""
-    return stream is not None and stream.isatty()
-
-
-def tell(message: str) -> None:
-    """Print a message on standard error, so that results can be piped."""
-    if sys.stderr is not None:
-        print("genrst:", message, file=sys.stderr, flush=True)
 
 
 def complain(problem: object) -> None:
@@ -73,13 +60,3 @@ class Failures:
     def status(self) -> int:
         """The exit status of the program."""
         return 1 if self.count else 0
-
-
-Item = TypeVar("Item")
-
-
-def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items on, with a bar on standard error if that is a terminal."""
-    from tqdm import tqdm
-
-    return iter(tqdm(items, description, total, disable=not is_terminal(sys.stderr), leave=False, unit=" documents"))
