@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO := runs/demo
 
-.PHONY: demo test lint bench pictures clean
+.PHONY: demo check test lint bench pictures clean
 
 $(VENV)/.user: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -30,6 +30,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# For the minute after a change: no slow tests, fewer random examples.
+check: lint
+	GENRST_QUICK=1 $(BIN)/pytest -n 2 -m "not slow"
 
 test: lint
 	$(BIN)/pytest -n 2

@@ -15,7 +15,8 @@ REPOSITORY = Path(__file__).parent.parent
 
 # Busy machines are slow; what is slow is measured in benchmarks/, not here.
 settings.register_profile("genrst", deadline=None)
-settings.load_profile("genrst")
+settings.register_profile("quick", deadline=None, max_examples=10)
+settings.load_profile("quick" if os.environ.get("GENRST_QUICK") else "genrst")
 
 if importlib.util.find_spec("torch"):
     import torch

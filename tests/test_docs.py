@@ -109,6 +109,7 @@ def test_pictures_are_up_to_date(tmp_path: Path):
         assert (tmp_path / name).read_bytes() == (ROOT / "docs" / "images" / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_charts_are_drawn(tmp_path: Path):
     """How matplotlib writes them depends on its version, so they are only drawn."""
     draw_charts(tmp_path)

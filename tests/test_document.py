@@ -78,6 +78,7 @@ def test_without_text_only_offsets_count():
     assert document.edu_texts == ["", "", ""]
 
 
+@pytest.mark.slow
 @given(documents(), st.sets(st.integers(1, 14)), st.data())
 def test_every_edu_is_in_the_sentence_where_it_starts(document: Document, breaks: set[int], data: st.DataObject):
     firsts = sorted({0, *(number for number in breaks if number < len(document.edus))})

@@ -231,6 +231,7 @@ def test_levels_are_shown_where_sentences_are_known(folder: Path, capsys: pytest
     assert outcome.messages == ["genrst: wrote levels.svg"]
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_a_corpus_against_its_own_conversion(corpora: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     trees, converted = corpora / "gum" / "rs4", tmp_path / "converted.jsonl"

@@ -191,6 +191,7 @@ def test_one_bad_document_does_not_stop_the_others(world: Path, capsys: pytest.C
     assert len(outcome.messages) == 2
 
 
+@pytest.mark.slow
 def test_streams(world: Path):
     cases = {
         "genrst export ferry.json --what units --format csv | head -1 | cut -c 1-11": (0, "document,id\n", ""),

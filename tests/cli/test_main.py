@@ -229,6 +229,7 @@ def test_warnings_are_one_line_each(world: Path, capsys: pytest.CaptureFixture[s
     assert call(capsys, "info", "odd").messages == outcome.messages
 
 
+@pytest.mark.slow
 def test_pipes_and_closed_streams(world: Path):
     big = [Document.from_edus(f"moths-{number}", EDUS * 30) for number in range(300)]
     write_documents(big, world / "big.jsonl")

@@ -88,6 +88,7 @@ def test_lines_as_edus(run: Run, folder: Path):
         assert len(run(name, "--format", "edus").output.splitlines()) > 4, "raw text is segmented anew"
 
 
+@pytest.mark.slow
 def test_files_of_unknown_suffixes_are_raw_text(run: Run, folder: Path):
     for name in ("ferry.md", "ferry", "ferry.TXT", "ferry.text", "ferry.2019"):
         (folder / name).write_text(TEXT, encoding="utf-8")
@@ -199,6 +200,7 @@ def test_k_best_trees(run: Run, parser: Parser):
     assert weightless.splitlines()[0] == "# rain, tree 1", "words were not scored"
 
 
+@pytest.mark.slow
 def test_options_reach_the_parser(run: Run, tiny: Path):
     for options in ({"search": "word"}, {"search": "greedy"}, {"beam": 1}, {"word_weight": 1.0, "search": "action"}):
         words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]

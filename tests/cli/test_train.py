@@ -51,6 +51,7 @@ def scores_line(scores: dict[str, float]) -> str:
     return " ".join(f"{aspect} {scores[aspect]:.2f}" for aspect in "SNRF")
 
 
+@pytest.mark.slow
 def test_from_a_corpus_to_a_model(here: Workspace):
     found = here.train("--set", "training.max_epochs=4")
     assert found.status == 0
@@ -74,6 +75,7 @@ def test_from_a_corpus_to_a_model(here: Workspace):
     assert "nsubj" in model.symbols.deprels.symbols, "syntax is spaCy's"
 
 
+@pytest.mark.slow
 def test_features_are_prepared_once(here: Workspace, monkeypatch: pytest.MonkeyPatch):
     """Later runs need no spaCy, and are the first run again, rounded vectors and all."""
     rng = random.Random(1)
@@ -148,6 +150,7 @@ def test_the_corpus_own_syntax(here: Workspace):
     assert load_model(RUN / "model").symbols.deprels.symbols == ("<none>", "<unk>", "dep")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["generative", "discriminative"])
 def test_resuming(here: Workspace, kind: str):
     three = [*PREPARED, "--set", f"model.kind={kind}"]
@@ -183,6 +186,7 @@ def test_several_seeds(here: Workspace):
     assert len({record.train_loss for record in best}) == 3, "seeds are different runs"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
 def test_labels_that_only_dev_has_are_a_warning(here: Workspace):
     document = make_document(0)

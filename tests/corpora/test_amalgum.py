@@ -150,6 +150,7 @@ def test_bytes_that_are_no_text(tmp_path: Path):
         list(amalgum.read_genre(path, {}))
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_one_genre_of_the_corpus(corpora: Path):
     folder = corpora / "amalgum"

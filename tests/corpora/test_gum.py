@@ -144,6 +144,7 @@ COUNTS = {
 """By version and split: documents, EDUs, tokens and sentences, with and without Reddit."""
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_all_documents_load_with_their_words(corpora: Path):
     """One test, not several, because reading the corpus takes seconds."""
@@ -185,6 +186,7 @@ def test_sentences_are_those_of_the_comments(corpora: Path):
         assert [annotated.text[sentence.start : sentence.end] for sentence in annotated.sentences] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 @pytest.mark.filterwarnings("ignore::genrst.errors.CorpusWarning")
 def test_trees_survive_brackets_and_json(corpora: Path):

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_one_edu():
     assert (numbers["trees"], numbers["depth"]["max"], numbers["skew"]["max"], numbers["relations"]) == (1, 0, 0, {})
 
 
+@pytest.mark.slow
 @given(st.lists(documents(), min_size=1, max_size=4))
 def test_sums_fit_together(documents: list[Document]):
     numbers = count(documents).as_dict()

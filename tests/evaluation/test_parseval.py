@@ -67,6 +67,7 @@ def level_of_words(pair: WordPair, span: tuple[int, int]) -> str:
     return "paragraph" if any(words <= set(paragraph) for paragraph in pair.paragraphs) else "document"
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(word_pairs())
 def test_levels_equal_a_naive_division_and_add_up(pair: WordPair):

@@ -60,6 +60,7 @@ def check_against_reference(pair: WordPair, rename: dict[str, str], **options) -
         assert found == {aspect: reference.counts(*items, aspect) for aspect in "SNRF"}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(word_pairs())
 def test_equals_the_naive_reference(pair: WordPair):
@@ -67,12 +68,14 @@ def test_equals_the_naive_reference(pair: WordPair):
     check_against_reference(pair, FINE, labels="fine")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(word_pairs(same_edus=True))
 def test_equals_the_naive_reference_on_the_same_edus(pair: WordPair):
     check_against_reference(pair, COARSE, inventory=load_inventory("rstdt"))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(word_pairs(same_edus=True, binary=True))
 def test_rst_parseval_spans_follow_from_parseval_spans(pair: WordPair):
@@ -260,6 +263,7 @@ def test_unknown_metrics_and_aspects_are_refused():
         result.document_counts("parseval", "Q")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(word_pairs())
 def test_starts_inside_the_document_count(pair: WordPair):

@@ -208,6 +208,7 @@ def test_the_first_documents_have_files_of_their_own(finished: Path, tmp_path: P
     assert "dev-first-2, 2 documents, 7 EDUs" in (output / "table4.md").read_text()
 
 
+@pytest.mark.slow
 def test_test_is_searched_with_the_best_of_dev_alone(tmp_path: Path):
     """One test document has a label that no model knows: its gold tree is impossible, and scored all the same."""
     documents = [replace(make_document(number), tokens=(), sentences=()) for number in range(3)]

@@ -177,5 +177,6 @@ from experiments.silver_trees import join, label, run
 """
 
 
+@pytest.mark.slow
 def test_no_spacy_is_needed():
     subprocess.run([sys.executable, "-c", WITHOUT_SPACY], cwd=REPOSITORY, check=True)

@@ -52,6 +52,7 @@ MARKUP = re.compile("_!|<P>|</?s>|</?EDU>")
 CLEAN_DOCUMENTS = documents().filter(lambda document: not MARKUP.search(document.text or ""))
 
 
+@pytest.mark.slow
 @given(CLEAN_DOCUMENTS)
 def test_a_written_document_reads_the_same(document: Document) -> None:
     read_back = read(write_dis(document))

@@ -107,6 +107,7 @@ def assert_same(left: Document, right: Document) -> None:
         assert (a.relation, a.probability) == (b.relation, b.probability)
 
 
+@pytest.mark.slow
 @given(rich_documents())
 def test_json_keeps_everything(document: Document) -> None:
     text = write_json(document)
@@ -116,6 +117,7 @@ def test_json_keeps_everything(document: Document) -> None:
     assert_same(document_from_dict(document_to_dict(document)), document)
 
 
+@pytest.mark.slow
 @given(st.lists(rich_documents(), max_size=2))
 def test_jsonl_keeps_everything_line_by_line(written: list[Document]) -> None:
     text = write_jsonl(written)
@@ -127,6 +129,7 @@ def test_jsonl_keeps_everything_line_by_line(written: list[Document]) -> None:
     assert len(text.splitlines()) == len(written)
 
 
+@pytest.mark.slow
 @given(documents(), st.booleans())
 def test_a_file_may_hold_a_list(document: Document, is_twice: bool) -> None:
     objects = [document_to_dict(document)] * (1 + is_twice)
@@ -187,6 +190,7 @@ def test_json_has_no_infinity(number: float) -> None:
 # Deep trees
 
 
+@pytest.mark.slow
 def test_a_deep_tree() -> None:
     document = deep_document(5000)
     text = write_json(document)

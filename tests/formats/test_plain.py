@@ -17,6 +17,7 @@ TREE = Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))
 DOCUMENT = Document.from_edus("owls", ["Owls fly", "at night .", "Cats sleep ."], TREE)
 
 
+@pytest.mark.slow
 @given(documents(), st.sets(st.integers(1, 14)))
 def test_edus_and_paragraphs_survive(document: Document, starts: set[int]) -> None:
     starts = {start for start in starts if start < len(document.edus)}

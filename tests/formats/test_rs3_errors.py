@@ -158,6 +158,7 @@ JUNK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", JUNK.values(), ids=JUNK.keys())
 def test_junk_ends_soon(body: list[str]):
     start = time.monotonic()

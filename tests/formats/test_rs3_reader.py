@@ -251,6 +251,7 @@ def test_without_tree_structure_does_not_matter():
     assert document.edu_texts == ["edu 1", "other", "edu 3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [2_000, 30_000])
 def test_deep_tree(levels: int):
     body = [segment(1, "g1", "span")]

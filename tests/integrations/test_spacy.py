@@ -136,6 +136,7 @@ def test_the_entry_point():
     assert getattr(import_module(module), name) is make
 
 
+@pytest.mark.slow
 def test_spacy_finds_the_component_by_itself(tmp_path: Path, model: Path):
     """As it does once the package is installed: by the entry point, without an import of ours."""
     metadata = tmp_path / "installed-0.dist-info"

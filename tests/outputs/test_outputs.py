@@ -25,6 +25,7 @@ def test_a_document_without_a_tree_is_an_error(output: Callable[[Document], obje
         output(segmented())
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_rows_slice_the_texts_of_gum(corpora: Path):
     for document in islice(load_corpus(corpora / "gum"), 0, None, 10):

@@ -30,6 +30,7 @@ def test_a_number_of_edus(document: Document, n_edus: int):
     assert summary(document, n_edus=n_edus) == sorted(ranking(document)[:n_edus])
 
 
+@pytest.mark.slow
 @given(documents(), SHARES)
 def test_a_share_of_the_words(document: Document, percent: int):
     """As many EDUs as fit, not one more, and at least one."""
@@ -115,6 +116,7 @@ def test_without_text():
         summary_text(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEEP)
 def test_deep_trees(kind: str):
     document = chain(2000, *DEEP[kind])

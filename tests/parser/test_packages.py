@@ -116,6 +116,7 @@ def test_a_pipeline_that_is_not_there(tiny: Path):
         list(parser.pipe([TEXT, EDUS]))
 
 
+@pytest.mark.slow
 def test_what_is_imported_when(tiny: Path):
     program = (
         "import sys, genrst\n"
@@ -254,6 +255,7 @@ def test_all_of_them_are_at_most_forty_megabytes():
     assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 40e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", installed_models())
 def test_a_shipped_model_parses_raw_text(name):
     parser = genrst.load(name, device="cpu")

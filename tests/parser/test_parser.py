@@ -62,6 +62,7 @@ def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, tiny
     assert document.log_probability == pytest.approx(own_logp(discriminative, document), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word_weight", [0.5, 1.0])
 def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
     document = load(tiny).segment(TEXT)

@@ -74,6 +74,7 @@ def test_trees_are_those_of_the_ensemble(both: Parser):
     assert both(TEXT).tree == tree_of(actions[action] for action in found.parses[0].actions)
 
 
+@pytest.mark.slow
 def test_an_ensemble_agrees_with_neither_model_alone(folder: Path, both: Parser):
     """Or nothing here would show that both are asked."""
     alone = [
@@ -285,6 +286,7 @@ def test_given_edus_with_a_pretrained_encoder(encoded: Parser):
     assert (document.tree.start, document.tree.stop) == (0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edu", ["Rain.", "the rain " * 3000, "\ud800 rain", "\u200b.", "[SEP] <pad>"])
 def test_one_edu_of_any_kind(encoded: Parser, edu: str):
     document = encoded.parse_edus([edu])

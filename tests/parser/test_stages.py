@@ -117,16 +117,19 @@ def test_no_character_is_lost(parser: Parser, hostile: list[str], is_greedy: boo
 @pytest.mark.corpus
 @pytest.mark.slow
 def test_no_character_of_gum_is_lost(corpora: Path, parser: Parser):
-    found = [document for document in load_corpus(corpora / "gum") if document.text]
-    assert len(found) > 200
+    found = [document for document in load_corpus(corpora / "gum") if document.text][::3]
+    assert len(found) > 60
     for document in found:
         text = document.text or ""
         segmented = parser.segment(text)
         check(replace(segmented, tree=right_branching(len(segmented.edus))), text)
 
 
+# Long and of one clause: what is tested is a long text, and many EDUs take minutes.
 SENTENCE = (
-    "The ferry to Skara stopped in May, because the harbour of the old town by the sea is too shallow for large boats."
+    "In May the old ferry from the harbour of Skara to the small islands in the north of the bay, the last of its kind "
+    "on this coast, with its brass lamps, its wooden benches and its two funnels of black iron, stopped for ever near "
+    "the stone bridge at the mouth of the river."
 )
 
 

@@ -35,6 +35,7 @@ def resegmented_bridge() -> Document:
     return Document.from_edus("bridge", edus, Unit("elaboration", "NS", (Leaf(0), tree)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["coarse", "fine"])
 @given(pair=word_pairs())
 def test_counts_are_those_of_the_evaluation(labels: Literal["coarse", "fine"], pair: WordPair):
@@ -223,6 +224,7 @@ def test_hostile_texts_are_inert(hostile: str):
     assert tags == {"svg", "title", "style", "rect", "g", "path", "text"}
 
 
+@pytest.mark.slow
 def test_deep_trees():
     left, right = chain(2000, is_right=False), chain(2000, is_right=True)
     assert len(render_difference_svg(left, right)) < 10_000_000

@@ -39,6 +39,7 @@ def test_any_text_can_be_drawn(format: ImageFormat, caplog: pytest.LogCaptureFix
     assert not caplog.records
 
 
+@pytest.mark.slow
 def test_huge_pictures_are_drawn_smaller():
     document = chain(2000, is_right=True)
     width, height = _png_size(render_image(document, "png", "classic"))

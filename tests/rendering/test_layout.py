@@ -31,6 +31,7 @@ def mixed_units(draw: st.DrawFn) -> Document:
     return Document.from_edus("mixed", [draw(ANY_TEXT) for _ in nuclearity], tree)
 
 
+@pytest.mark.slow
 @styles
 @settings(max_examples=200, deadline=None)
 @given(document=documents())

@@ -38,6 +38,7 @@ def test_a_document_is_a_page_in_a_frame_without_rights(name: str):
     assert attributes["srcdoc"] == render_html(document)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(nary_trees())
 def test_a_tree_shows_the_numbers_of_its_edus(tree: Tree):
@@ -60,6 +61,7 @@ def test_part_of_a_tree_needs_no_more_room_than_a_tree_of_its_own():
     assert size(long[0]) == size(long[1])
 
 
+@pytest.mark.slow
 def test_deep_trees():
     tree = chain(2000, is_right=True).tree
     assert isinstance(tree, Unit)

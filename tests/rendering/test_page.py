@@ -156,6 +156,7 @@ def test_every_script(style: Style, script: str):
     assert [page.edus[edu] for edu in range(3)] == document.edu_texts
 
 
+@pytest.mark.slow
 @styles
 @pytest.mark.parametrize("is_right", [True, False])
 def test_deep_trees(style: Style, is_right: bool):

@@ -25,6 +25,7 @@ styles = pytest.mark.parametrize("style", ["classic", "compact"])
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 
 
+@pytest.mark.slow
 @styles
 @settings(deadline=None)
 @given(document=documents())

@@ -40,6 +40,7 @@ def test_documents_without_tree_or_text():
     assert render_text(row([""])) == "1\n"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(document=documents(), width=st.integers(0, 100))
 def test_lines_fit_and_no_text_is_lost(document: Document, width: int):

@@ -55,6 +55,7 @@ NETWORK_SIZES = [("generative", 7, 6, 4), ("discriminative", 7, 6, 4), ("discrim
                  ("generative", 30, 20, 1)]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_edus", "k", "n_labels"), TABLE_SIZES)
 def test_bags_are_the_literal_ones_with_tables(n_edus, k, n_labels):
     table = wild(seed=n_edus)
@@ -63,6 +64,7 @@ def test_bags_are_the_literal_ones_with_tables(n_edus, k, n_labels):
     assert_same(found.parses, [state.parse for state in beams[n_edus, n_edus - 1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_edus", "k", "n_labels"), NETWORK_SIZES)
 def test_bags_are_the_literal_ones_with_networks(kind, n_edus, k, n_labels):
     model = random_model(kind, [n_edus], seed=n_edus, n_labels=n_labels)
@@ -205,6 +207,7 @@ NUMBERS = ACTIONS.numbers()
 N_LABELS = len(ACTIONS.labels)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(binary_trees(), min_size=1, max_size=4))
 def test_greedy_search_finds_the_one_likely_tree(trees):
@@ -214,6 +217,7 @@ def test_greedy_search_finds_the_one_likely_tree(trees):
     assert [tree_of(ACTIONS[number] for number in parse.actions) for parse in parses] == trees
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_every_greedy_step_takes_the_best_legal_action(n_edus):
@@ -255,6 +259,7 @@ def test_a_forced_derivation_is_certain():
     assert parse.action_logp == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_long_documents():
     """No bound on the stack: all EDUs are on it before the first reduction."""
     (parse,) = search_greedily(TableScorer([1000], fixed(1.0, 0.0, 0.0)))

@@ -60,6 +60,7 @@ def test_unlimited_beams_are_exhaustive_with_tables(n_edus, n_labels):
         assert_same(search(TableScorer([n_edus], table, n_labels), UNLIMITED)[0].parses, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n_edus", "seed"), [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5)])
 def test_unlimited_beams_are_exhaustive_with_networks(kind, n_edus, seed):
@@ -201,6 +202,7 @@ def assert_same_everywhere(found: list[SearchResult], expected: list[SearchResul
         assert one.is_bounded == before.is_bounded
 
 
+@pytest.mark.slow
 @every_variant
 @pytest.mark.parametrize(("k", "collect_stacks"), [(1, 9), (1, 10**6), (2, 0), (7, 99), (7, 10**6), (40, 0)])
 @pytest.mark.parametrize("n_labels", [1, 3])
@@ -262,6 +264,7 @@ def test_words_too_far_apart_for_the_way_of_a_gpu_are_an_error(search, monkeypat
         search(model.scorer(), 3)
 
 
+@pytest.mark.slow
 @every_search
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_way_of_a_gpu_hardly_ever_waits(search, kind, monkeypatch):

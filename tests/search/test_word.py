@@ -94,6 +94,7 @@ def test_weighted_words_rank_by_the_weighted_sum():
     assert [parse.actions for parse in narrow.parses] == [parse.actions for parse in scaled.parses]
 
 
+@pytest.mark.slow
 def test_ties_are_broken_in_order_or_at_random():
     def best(generator: torch.Generator | None) -> tuple[int, ...]:
         (found,) = search_words(TableScorer([8], constant(), n_labels=1), WordOptions(4), generator)

@@ -35,6 +35,7 @@ def test_windows_are_whole_sentences_as_many_as_fit(lengths: list[int], window: 
     assert cut(make_tokens(lengths), window).tolist() == [list(pair) for pair in pairwise([0, *stops])]
 
 
+@pytest.mark.slow
 @given(st.lists(annotated_documents(), min_size=1, max_size=3), st.integers(1, 12), st.integers(1, 5))
 def test_batches_hold_every_token_once_as_it_is(documents: list[Document], window: int, size: int):
     symbols = count_symbols(documents)

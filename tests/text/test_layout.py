@@ -115,6 +115,7 @@ def test_ends_of_sentences(text: str, ends: bool):
     assert ends_sentence(text) is ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["a", " ", "\n", "\r\n", "- ", "#", "=", ". ", "1", "- a\n", "x\n\n", "x\u00a0", "* * -", "A: b.\n", "A a ", "(A)"],

@@ -82,6 +82,7 @@ def test_any_text_has_an_answer(text: str):
     assert looks_english(text) in (True, False)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_all_of_gum_is_english(corpora: Path):
     assert [document.id for document in load_corpus(corpora / "gum") if not looks_english(document.text or "")] == []

@@ -42,6 +42,7 @@ def run(command: list[str], program: Path, output: Path) -> dict[str, torch.Tens
     return load_file(output)
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_gradients_of_one(tmp_path: Path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

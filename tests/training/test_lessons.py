@@ -73,12 +73,14 @@ def test_lessons_of_an_epoch_are_explored_in_part():
     assert len(seen) > 1, "not always the same documents"
 
 
+@pytest.mark.slow
 def test_a_model_learns_from_its_own_mistakes():
     trainer = make_trainer("discriminative", config=replace(QUICK, exploration=1.0))
     best = max(record.dev_scores["F"] for record in trainer.epochs())
     assert best == 100
 
 
+@pytest.mark.slow
 def test_documents_are_explored_in_groups(monkeypatch: pytest.MonkeyPatch):
     """Each is complete and in its place, and no group is drawn like another."""
     network = make_discriminative()

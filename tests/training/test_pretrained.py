@@ -42,6 +42,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_encoder(tmp_path_factory.mktemp("encoder"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["generative", "discriminative"])
 @pytest.mark.parametrize("architecture", KINDS)
 @pytest.mark.parametrize("low_rank", [{}, LOW_RANK])

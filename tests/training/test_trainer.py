@@ -30,6 +30,7 @@ def make_trainer(kind: str = "generative", config: TrainingConfig = QUICK, seed:
     return Trainer(network, prepared, config, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["generative", "discriminative"])
 def test_three_documents_are_learned_by_heart(kind):
     trainer = make_trainer(kind)

@@ -134,6 +134,7 @@ def n_crossings(tables: DominanceTables) -> int:
     return int((tables.low != NOTHING).sum())
 
 
+@pytest.mark.slow
 def test_tables_of_endless_sentences_stay_small():
     """A table by triples would have ten million entries for 400 EDUs."""
     short, long = (dominance_tables(one_sentence(n_edus, is_tree=True)) for n_edus in (100, 400))

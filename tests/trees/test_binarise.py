@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from genrst.trees.binarise import binarise, flatten, is_binary
@@ -96,6 +97,7 @@ def test_only_right_branching_chains_of_one_relation_merge():
     assert flatten(other) == other
 
 
+@pytest.mark.slow
 def test_deep_trees():
     assert binarise(chain(3000)) == chain(3000)
     wide = Unit("list", "N" * 3000, leaves(3000))

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 
 from genrst.trees.dependency import Dependency, dependencies_hirao, dependencies_li, head_edu
@@ -51,6 +52,7 @@ def test_hirao_by_definition(tree):
         assert dependencies_hirao(tree)[edu] == expected
 
 
+@pytest.mark.slow
 @given(nary_trees())
 def test_li_has_one_root_and_no_cycle(tree):
     heads = [edge.head for edge in dependencies_li(tree)]
