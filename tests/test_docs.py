@@ -99,6 +99,7 @@ def test_every_page_has_a_picture(page: Path):
     assert re.search(r"!\[[^\]]+\]\([^)]+\.svg\)", read(page))
 
 
+@pytest.mark.slow
 def test_pictures_are_up_to_date(tmp_path: Path):
     """Drawing the trees again gives the same files."""
     draw_trees(tmp_path)

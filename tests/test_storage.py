@@ -97,6 +97,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Model:
     pytest.fail("60 epochs were not enough")
 
 
+@pytest.mark.slow
 def test_a_trained_parser_still_parses(trained: Model, tmp_path: Path):
     for precision in ("float32", "int8"):
         save_model(trained, tmp_path / precision, precision)

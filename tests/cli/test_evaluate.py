@@ -160,6 +160,7 @@ def test_two_systems(capsys: pytest.CaptureFixture[str]):
     assert ["parseval", "S", "+50.0"] in [row[:3] for row in rows]
 
 
+@pytest.mark.slow
 def test_pictures(folder: Path, capsys: pytest.CaptureFixture[str]):
     arguments = ["evaluate", "gold", "predicted", "--plot", "scores.svg", "--plot-confusion", "confusion.PNG"]
     outcome = call(capsys, *arguments, "--json")

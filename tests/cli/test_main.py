@@ -166,6 +166,7 @@ def test_whatever_goes_wrong_is_one_line(
     assert contents(world) == before
 
 
+@pytest.mark.slow
 def test_a_picture_that_cannot_be_written(world: Path, capsys: pytest.CaptureFixture[str]):
     (world / "folder.png").mkdir()
     for option in ("--plot", "--plot-confusion"):

@@ -47,6 +47,7 @@ def names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_a_tree_for_the_terminal(run: Run, parser: Parser):
     outcome = run("ferry.txt")
     assert (outcome.status, outcome.messages) == (0, [])
@@ -95,6 +96,7 @@ def test_files_of_unknown_suffixes_are_raw_text(run: Run, folder: Path):
         assert run(name).output == run("ferry.txt").output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["json", "jsonl", "rs3", "rs4", "dis", "rsd", "edus"])
 def test_every_format_is_that_of_the_writers(run: Run, folder: Path, parser: Parser, format: str):
     expected = folder / f"expected.{format}"
@@ -118,6 +120,7 @@ def test_pictures(run: Run, folder: Path, parser: Parser):
     assert (folder / "ferry.html").read_text(encoding="utf-8") == render_html(document)
 
 
+@pytest.mark.slow
 def test_several_inputs_on_the_terminal(run: Run):
     trees = [run(name).output for name in ("ferry.txt", "rain.rs3")]
     outcome = run("ferry.txt", "rain.rs3")
@@ -131,6 +134,7 @@ def test_several_inputs_on_the_terminal(run: Run):
     assert listed == [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 def test_several_inputs_in_one_file(run: Run, folder: Path):
     for suffix in ("json", "jsonl"):
         assert run("ferry.txt", "rain.rs3", "--output", f"all.{suffix}").messages == []
@@ -222,6 +226,7 @@ def test_n_ary_trees(run: Run, parser: Parser, folder: Path):
     assert flat != trees
 
 
+@pytest.mark.slow
 def test_summaries(run: Run, parser: Parser):
     document = parser(TEXT)
     assert run("ferry.txt", "--summary", "2").output == summary_text(document, n_edus=2).replace("\n", " ") + "\n"

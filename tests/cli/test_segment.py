@@ -21,6 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_edu_a_line(folder: Path, tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
     outcome = call(capsys, "segment", "ferry.txt", "--model", tiny)
     assert (outcome.status, outcome.messages) == (0, [])

@@ -96,6 +96,7 @@ def test_features_are_prepared_once(here: Workspace, monkeypatch: pytest.MonkeyP
         here.train("--set", "data.min_count=2", "--output", "other")
 
 
+@pytest.mark.slow
 def test_preparing_only(here: Workspace, monkeypatch: pytest.MonkeyPatch):
     """The file is all that another machine needs: no corpus, no spaCy."""
     before = names(here.folder)
@@ -142,6 +143,7 @@ def write_genres(folder: Path, *genres: str) -> None:
         write(document, folder / f"tiny-{number}.json")
 
 
+@pytest.mark.slow
 def test_the_corpus_own_syntax(here: Workspace):
     for number in range(3):
         for split in ("train", "dev"):
@@ -168,6 +170,7 @@ def test_resuming(here: Workspace, kind: str):
     assert (found.status, found.messages) == (0, []), "a finished run has no epochs left to do"
 
 
+@pytest.mark.slow
 def test_several_seeds(here: Workspace):
     seeds = (3, 5, 8)
     found = here.train(*PREPARED, "--set", "training.seeds=[3, 5, 8]", "--set", "training.select=S")
@@ -248,6 +251,7 @@ def encoder(here: Workspace) -> Workspace:
     return here
 
 
+@pytest.mark.slow
 def test_from_a_corpus_to_a_model_with_an_encoder(encoder: Workspace):
     found = encoder.train(*ENCODER, "--set", "model.document_size=4")
     assert found.status == 0
@@ -259,6 +263,7 @@ def test_from_a_corpus_to_a_model_with_an_encoder(encoder: Workspace):
     assert model.tokenizer is not None
 
 
+@pytest.mark.slow
 def test_another_machine_needs_only_the_features_and_the_weights(encoder: Workspace):
     features = encoder.train(*ENCODER, "--prepare-only").output.strip()
     Path("encoder/tokenizer.json").unlink()

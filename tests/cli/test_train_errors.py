@@ -159,6 +159,7 @@ def test_vectors_of_another_width(here: Workspace):
     assert len(found.messages) == 3, "after what was said about vectors and features"
 
 
+@pytest.mark.slow
 def test_a_gpu_that_is_not_there(here: Workspace, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     found = here.train("--prepared", "features.npz", "--device", "cuda")

@@ -50,6 +50,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return run
 
 
+@pytest.mark.slow
 def test_from_a_corpus_to_a_segmenter(train):
     found = train("--set", "training.seeds=[4, 5]", "--set", "data.silver=corpus/train")
     assert (found.status, found.output) == (0, "")

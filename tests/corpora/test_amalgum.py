@@ -74,6 +74,7 @@ def test_one_edu(tmp_path: Path):
     assert document.tree == Leaf(0)
 
 
+@pytest.mark.slow
 def test_deep_trees(tmp_path: Path):
     n_edus = 3000
     tree: Any = "0"

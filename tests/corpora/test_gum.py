@@ -178,6 +178,7 @@ def check_words(document: Document, path: Path) -> None:
     assert all(edu == edu.strip() and "\n" not in edu for edu in document.edu_texts)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_sentences_are_those_of_the_comments(corpora: Path):
     for path in sorted(corpora.glob("gum/conllu/GUM_[a-e]*.conllu")):

@@ -13,6 +13,7 @@ from tests.evaluation.test_tables import GOLD, RESULT
 MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", MAGIC)
 def test_images_are_written_in_the_format_of_their_suffix(suffix: str, tmp_path: Path):
     pytest.importorskip("matplotlib")

@@ -152,6 +152,7 @@ def test_the_relation_of_a_pair_of_nuclei_is_the_left_one():
     assert as_tuple(result.micro("rst_parseval")["R"]) == (1, 2, 2)
 
 
+@pytest.mark.slow
 def test_deep_trees():
     document = Document.from_edus("deep", ["x"] * 3000, chain("joint", "NN", 3000))
     assert as_tuple(evaluate([document], [document]).micro()["F"]) == (2999, 2999, 2999)

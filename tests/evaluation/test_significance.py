@@ -89,6 +89,7 @@ def test_a_clearly_better_system_is_found(average: Average):
     assert approximate_randomisation(worse, better, average) < 0.001
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_where_there_is_no_difference():
     random = np.random.default_rng(0)
     pairs = [(simulate(30, 0.5, random), simulate(30, 0.5, random)) for _ in range(400)]

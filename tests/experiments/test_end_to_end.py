@@ -13,6 +13,7 @@ from tests.parser.samples import write_ensemble, write_parser
 from tests.training.samples import make_document
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_parser(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     documents = [replace(make_document(number), tokens=(), sentences=()) for number in range(3)]
     for number, document in enumerate(documents):

@@ -67,6 +67,7 @@ def row(table: str, *starts: str) -> list[str]:
     return lines[0].strip("| ").split(" | ")[len(starts) :]
 
 
+@pytest.mark.slow
 def test_table_3_has_the_means_of_the_trees_that_were_written(finished: Path, features: Path):
     prepared = load_prepared(features)
     table = (finished / "table3.md").read_text()

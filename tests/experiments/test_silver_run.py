@@ -58,6 +58,7 @@ def read_rows(output: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (output / "results.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_every_step_has_its_row(finished: Path):
     rows = read_rows(finished)
     assert [row.get("model") or row["documents"] for row in rows] == [

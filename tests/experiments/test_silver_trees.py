@@ -192,12 +192,14 @@ def check(
     assert silver["F"] < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", ["1", "120"])
 def test_the_teacher_s_trees(trained: Model, at_once: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     save_model(trained, tmp_path / "teacher")
     check(tmp_path / "teacher", write_features(tmp_path / "features.npz"), tmp_path, capsys, at_once)
 
 
+@pytest.mark.slow
 def test_the_trees_of_a_teacher_with_an_encoder(
     trained_with_encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -293,6 +295,7 @@ def test_shards_are_joined(teachers: list[Path], tmp_path: Path, capsys: pytest.
     assert (joined.notes, joined.symbols, len(joined.dev)) == (whole.notes, whole.symbols, len(whole.dev))
 
 
+@pytest.mark.slow
 def test_shards_that_do_not_fit(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     first, second, _ = label_shards(tmp_path, capsys, teachers[0], 3)
     run_label(tmp_path, capsys, teachers[1:2], "--shard", "3/3", output="other")

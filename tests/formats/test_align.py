@@ -82,6 +82,7 @@ def test_text_after_the_last_edu_is_an_error() -> None:
         align_edus(["all"], "all more")
 
 
+@pytest.mark.slow
 def test_a_long_text_takes_linear_time() -> None:
     words = ["word"] * 200_000
     spans = align_edus(words, " ".join(words))

@@ -135,6 +135,7 @@ def test_gum_samples(corpora: Path) -> None:
         assert write_dis(nary).splitlines() == original
 
 
+@pytest.mark.slow
 def test_a_deep_tree() -> None:
     document = Document.from_edus("deep", ["x"] * 5001, deep_tree(5000))
     text = write_dis(document)
@@ -344,6 +345,7 @@ def test_long_oddities_take_linear_time(text: str) -> None:
     assert read(text).edu_texts == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["(" * 500_000, "( Root " * 200_000, "_!" * 250_001, "( Root " + "( Nucleus " * 200_000]
 )

@@ -199,6 +199,7 @@ def test_a_deep_tree() -> None:
     assert_same(read_jsonl(write_jsonl([document] * 2).encode(), LINES)[1], document)
 
 
+@pytest.mark.slow
 def test_errors_in_a_deep_tree_have_a_short_place() -> None:
     text = write_json(deep_document(5000)).replace('{"edu": 5000}', '{"edu": true}')
     with pytest.raises(

@@ -152,6 +152,7 @@ def test_forbidden_characters_are_replaced():
     assert read_rs3(text.encode(), PATH).edu_texts == ["a\ufffdb\ufffd", "c\ufffd"]
 
 
+@pytest.mark.slow
 def test_deep_tree():
     tree: Tree = Leaf(0)
     for edu in range(1, 2001):

@@ -33,6 +33,7 @@ def nlp(model: Path) -> Language:
     return nlp
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [TEXT, "It rained,  so we \n\n stayed in.", "  Hello\n"])
 def test_a_doc(nlp: Language, text: str):
     doc = nlp(text)
@@ -54,6 +55,7 @@ def test_trees_are_those_of_the_parser(nlp: Language, model: Path):
     assert nlp(text)._.rst == parsed
 
 
+@pytest.mark.slow
 def test_an_ensemble(model: Path, tmp_path: Path):
     write_parser(tmp_path / "other", kind="discriminative")
     folder = write_ensemble(tmp_path, {"other": 2, str(model): 1})
@@ -70,6 +72,7 @@ def test_heads_that_are_white_space():
     assert [token.head for token in from_spacy(doc).tokens] == [0, 1, 2], "they count as roots"
 
 
+@pytest.mark.slow
 def test_a_stream(nlp: Language):
     texts = ["", TEXT, " \n", "It rained, so we stayed in.", "Hello"] * 3
     found = [doc._.rst for doc in nlp.pipe(texts, batch_size=4)]
@@ -94,6 +97,7 @@ def test_docs_can_be_stored(nlp: Language):
     assert nlp.make_doc("Hello")._.rst is None
 
 
+@pytest.mark.slow
 def test_pipelines_can_be_stored(nlp: Language, tmp_path: Path):
     nlp.to_disk(tmp_path / "pipeline")
     restored = spacy.load(tmp_path / "pipeline")
@@ -101,6 +105,7 @@ def test_pipelines_can_be_stored(nlp: Language, tmp_path: Path):
     assert restored(TEXT)._.rst == nlp(TEXT)._.rst
 
 
+@pytest.mark.slow
 def test_settings(model: Path):
     nlp = spacy.load(PIPELINE)
     nlp.add_pipe("genrst", config={"model": str(model), "device": "cpu", "search": "word", "beam": 2})

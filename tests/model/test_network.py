@@ -186,6 +186,7 @@ def extended(kind: str, extension: str) -> Network:
     return network
 
 
+@pytest.mark.slow
 @every_kind
 @every_extension
 def test_the_batched_network_is_the_plain_one(kind, extension):

@@ -180,6 +180,7 @@ def test_without_text_six_characters_are_a_word():
     assert found[-1].end == document.edus[-1].end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEEP)
 def test_deep_trees(kind: str):
     document = chain(2000, *DEEP[kind])

@@ -141,6 +141,7 @@ def test_without_text():
     assert others["n_words"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEEP)
 def test_deep_trees(kind: str):
     features = profile(chain(2000, *DEEP[kind]))

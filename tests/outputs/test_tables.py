@@ -101,6 +101,7 @@ def test_without_text():
     assert without == [{**row, "text": None} for row in with_text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEEP)
 def test_deep_trees(kind: str):
     rows = units_table(chain(2000, *DEEP[kind]))
@@ -131,6 +132,7 @@ def test_an_example_of_dependencies():
     assert (li[7]["relation"], hirao[7]["relation"]) == ("disjunction", "circumstance")
 
 
+@pytest.mark.slow
 @BOTH
 def test_small_textless_and_deep_documents(scheme: Scheme):
     [row] = dependency_rows(one_edu(), scheme)

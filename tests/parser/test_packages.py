@@ -158,6 +158,7 @@ def test_a_segmenter_of_another_model(tmp_path: Path):
         load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
 
 
+@pytest.mark.slow
 def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
     write_parser(tmp_path / "old" / "other")
     named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
@@ -272,6 +273,7 @@ def test_a_shipped_model_parses_raw_text(name):
     assert facts["card"].startswith(f"# {name}\n")
 
 
+@pytest.mark.slow
 def test_the_encoder_makes_no_trouble_of_its_own(capfd):
     """Libraries of encoders are talkative; a parse prints nothing."""
     genrst.load("en", device="cpu")(BRIDGE)

@@ -88,6 +88,7 @@ def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
     assert len(set(found.values())) > 1, "they differ, so that this tells them apart"
 
 
+@pytest.mark.slow
 def test_k_best_trees(parser: Parser):
     assert parser.kbest(TEXT, 4)[0] == parser(TEXT)
     found = parser.kbest(TEXT, 7)

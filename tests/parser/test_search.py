@@ -83,6 +83,7 @@ def test_an_ensemble_agrees_with_neither_model_alone(folder: Path, both: Parser)
     assert both.parse_edus(EDUS * 3).tree not in alone
 
 
+@pytest.mark.slow
 def test_every_way_in(both: Parser):
     document = both(TEXT)
     check(document, TEXT)

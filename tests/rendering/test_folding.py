@@ -17,6 +17,7 @@ from tests.strategies import documents
 styles = pytest.mark.parametrize("style", ["compact", "classic"])
 
 
+@pytest.mark.slow
 @styles
 @settings(deadline=None, max_examples=60)
 @given(document=documents())
@@ -35,6 +36,7 @@ def test_areas_are_nested_and_siblings_do_not_meet(style: Style, document: Docum
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
+@pytest.mark.slow
 @styles
 @settings(deadline=None, max_examples=60)
 @given(document=documents())

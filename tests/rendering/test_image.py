@@ -29,6 +29,7 @@ def test_pdf(style: Style):
     assert content.rstrip().endswith(b"%%EOF")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["png", "pdf"])
 def test_any_text_can_be_drawn(format: ImageFormat, caplog: pytest.LogCaptureFixture):
     texts = [text[:40] for texts in SCRIPTS.values() for text in texts]
@@ -59,6 +60,7 @@ def test_a_missing_matplotlib_is_one_clear_line(monkeypatch: pytest.MonkeyPatch)
         render_image(bridge())
 
 
+@pytest.mark.slow
 def test_matplotlib_is_loaded_late_and_without_a_display():
     code = """
 import sys

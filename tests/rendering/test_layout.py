@@ -39,6 +39,7 @@ def test_no_boxes_overlap_and_nothing_is_outside(style: Style, document: Documen
     assert_sound(layout(document, style))
 
 
+@pytest.mark.slow
 @styles
 @settings(max_examples=60, deadline=None)
 @given(document=st.one_of(documents(nary_trees(min_edus=8)), mixed_units()))
@@ -75,6 +76,7 @@ def test_a_document_without_a_tree_or_text_still_shows_its_edus(style: Style):
     assert _edu_texts(layout(textless, style)) == [f"EDU{number}" for number in range(1, 7)]
 
 
+@pytest.mark.slow
 @styles
 @pytest.mark.parametrize("is_right", [True, False])
 def test_chains_of_2000_units(style: Style, is_right: bool):
@@ -167,6 +169,7 @@ def test_unknown_style_is_an_error():
         layout(bridge(), "round")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 @styles
 def test_gum(corpora, style: Style):

@@ -24,6 +24,7 @@ PLAIN = parse_page(render_html(bridge()))
 LOADING = {"src", "href", "xlink:href", "action", "formaction", "background", "ping", "srcset", "data"}
 
 
+@pytest.mark.slow
 @styles
 @settings(deadline=None, max_examples=50)
 @given(document=documents())
@@ -42,6 +43,7 @@ def test_the_data_is_the_tree(style: Style, document: Document):
     assert tree["axis"] == ("x" if style == "classic" else "y")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(document=documents())
 def test_the_text_is_all_there(document: Document):

@@ -81,6 +81,7 @@ def test_right_aligned_lines_start_at_the_right_in_both_directions():
     assert anchors["English"] == "end"
 
 
+@pytest.mark.slow
 @styles
 def test_deep_trees_are_not_deep_files(style: Style):
     svg = render_svg(chain(2000, is_right=True), style)

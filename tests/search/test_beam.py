@@ -79,6 +79,7 @@ def test_action_beams_are_the_literal_ones_with_tables(n_edus, k, n_labels):
     assert_same(search(TableScorer([n_edus], table, n_labels), k, "action").parses, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [1, 8])
 def test_action_beams_are_the_literal_ones_with_networks(kind, k):
@@ -158,6 +159,7 @@ def test_words_without_weight_are_not_scored(level):
     assert {parse.word_logp for parse in found.parses} == {0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "table"), [("bag", uniform()), ("bag", constant()), ("action", constant())])
 def test_ties_are_broken_in_order_or_at_random(level, table: Table):
     def trees(generator: torch.Generator | None) -> tuple[tuple[int, ...], ...]:
@@ -312,6 +314,7 @@ def cell_of(diagonal: Diagonal, row: int, before: list[Cell]) -> Cell:
     return cell
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.one_of(st.none(), st.integers(2, 11)))
 def test_bags_are_the_reachable_cells(n_edus, max_stack):

@@ -374,6 +374,7 @@ def test_what_is_no_number_is_an_error_once_it_is_looked_at(number):
         forest.check()
 
 
+@pytest.mark.slow
 def test_deep_trees_do_not_recurse():
     n_edus = 1200
     forest = Forest(TableScorer([n_edus], wild()))

@@ -51,6 +51,7 @@ def n_trees(n_edus: int, n_labels: int) -> int:
 SMALL = [(n_edus, n_labels) for n_edus in range(1, 7) for n_labels in (1, 2, 3) if n_trees(n_edus, n_labels) < 3000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_edus", "n_labels"), SMALL)
 def test_unlimited_beams_are_exhaustive_with_tables(n_edus, n_labels):
     table = wild(seed=10 * n_edus + n_labels)
@@ -71,6 +72,7 @@ def test_unlimited_beams_are_exhaustive_with_networks(kind, n_edus, seed):
         assert_same(search(model.scorer(), UNLIMITED)[0].parses, expected)
 
 
+@pytest.mark.slow
 @every_search
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("is_double", [True, False])
@@ -100,6 +102,7 @@ def test_documents_together_are_as_alone_with_tables(search):
         assert_same(found.parses, alone.parses)
 
 
+@pytest.mark.slow
 @every_search
 @pytest.mark.parametrize("kind", KINDS)
 def test_documents_together_are_as_alone_with_networks(search, kind):
@@ -140,6 +143,7 @@ def count_dropped(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return counts
 
 
+@pytest.mark.slow
 @every_search
 def test_nothing_that_is_still_needed_is_dropped(search, monkeypatch):
     """To look at what was dropped is an error."""
@@ -155,6 +159,7 @@ def test_nothing_that_is_still_needed_is_dropped(search, monkeypatch):
         assert sum(n_dropped for n_dropped, _ in counts) > 10 * n_stacks_kept
 
 
+@pytest.mark.slow
 @every_search
 def test_a_network_s_memory_is_used_again_when_collected(search, monkeypatch):
     model = random_model("generative", [25, 9], seed=2, n_labels=3)
@@ -217,6 +222,7 @@ def test_the_way_of_a_gpu_finds_the_same_with_tables(search, k, n_labels, collec
     assert any(n_dropped for n_dropped, _ in counts) == (collect_stacks < 10**6)
 
 
+@pytest.mark.slow
 @every_variant
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("k", "n_labels", "collect_stacks"), [(1, 3, 10**6), (6, 1, 70), (9, 3, 10**6), (30, 2, 500)])
@@ -228,6 +234,7 @@ def test_the_way_of_a_gpu_finds_the_same_with_networks(search, kind, k, n_labels
     assert_same_everywhere(search(model.scorer(), k), expected)
 
 
+@pytest.mark.slow
 @every_search
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 @pytest.mark.parametrize("is_word", [True, False])

@@ -46,6 +46,7 @@ def test_random_choices_change_only_ties(rows, k, seed):
         assert [row[column] for column in columns] == [row[column] for column in expected]
 
 
+@pytest.mark.slow
 def test_random_ties_are_uniform():
     """Every order of four equal columns, below a better one, beside another row; χ² with 23 degrees of freedom."""
     scores = tensor([[1.0, 1.0, 2.0, 1.0, 1.0], [5.0, 5.0, -math.inf, -math.inf, -math.inf]])
@@ -134,6 +135,7 @@ class Expansion:
         return (*self.actions(beam, parent), label + 1)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.integers(1, 5), min_size=1, max_size=3),

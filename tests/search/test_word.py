@@ -55,6 +55,7 @@ def test_a_document_with_k_trees_is_done(seed, n_edus, k, n_labels):
     assert len(found.parses) == k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("k", "k_w", "k_s"), [(3, 2, 1), (8, 8, 2)])
 def test_word_beams_are_the_literal_ones_with_networks(kind, k, k_w, k_s):

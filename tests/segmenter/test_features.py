@@ -224,6 +224,7 @@ def test_heads_in_a_circle_end_nothing(heads: list[int]):
     assert (last >= np.arange(10)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, -1])
 def test_a_chain_as_long_as_a_book(step: int):
     n_tokens = 100_000

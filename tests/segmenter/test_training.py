@@ -43,6 +43,7 @@ def test_a_rule_of_a_made_up_language_is_learnt(tmp_path: Path):
     assert right > 0.9 * sum(len(text.edus) for text in texts)
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_run(tmp_path: Path):
     run = make_run(tmp_path / "run")
     assert not run.exists
@@ -109,6 +110,7 @@ def test_a_loss_that_is_no_number_ends_training(tmp_path: Path):
         list(run.records(PREPARED))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_leaves_whole_files(tmp_path: Path):
     records = list(islice(make_run(tmp_path).records(PREPARED), 2))
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == len(records)

@@ -65,6 +65,7 @@ def check(document: Document) -> None:
         assert any(token.end == entity.end for token in document.tokens)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(documents())
 def test_any_text(pipeline, document):
@@ -73,6 +74,7 @@ def test_any_text(pipeline, document):
     assert replace(annotated, tokens=(), sentences=(), entities=()) == document, "nothing else changes"
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(documents(), st.randoms(use_true_random=False))
 def test_any_text_cut_anywhere(pipeline, document, random):
@@ -171,6 +173,7 @@ def test_a_pipeline_without_a_parser():
         annotate_one(Document.from_edus("a", ["Mary left."]), spacy.blank("en"))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(texts)
 def test_any_raw_text_gives_an_answer_or_one_line(pipeline, text):
@@ -256,6 +259,7 @@ def test_what_is_parsed_at_once_is_bounded(recorder: Any, monkeypatch: pytest.Mo
     assert all(left + right > 5 for left, right in pairwise(sizes)), "batches are not small, either"
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts.filter(lambda text: not re.search("[\ud800-\udfff]", text)), st.integers(1, 9))
 def test_pieces_make_no_difference_to_tokens(pipeline, monkeypatch, text, size):

@@ -39,12 +39,14 @@ def one_line(name: str | None = None) -> str:
     return str(error.value)
 
 
+@pytest.mark.slow
 def test_a_pipeline_by_name_is_loaded_once():
     pipeline = load_pipeline(SMALL)
     assert {"parser", "ner"} <= set(pipeline.pipe_names)
     assert load_pipeline(SMALL) is pipeline
 
 
+@pytest.mark.slow
 def test_the_first_one_installed_is_the_default(monkeypatch: pytest.MonkeyPatch):
     pretend(monkeypatch, "spacy", SMALL)
     assert load_pipeline().meta["name"] == load_pipeline(SMALL).meta["name"]

@@ -152,6 +152,7 @@ def test_sentences_stay_but_for_their_speakers(text: str):
     assert [replace(sentence, label="") for sentence in found] == sentences
 
 
+@pytest.mark.slow
 def test_speakers_of_sentences():
     text = "A talk.\n\nAnn: Hello. Is it late?\nBob: It is.\nAnn: Oh."
     document = unsegmented("talk", text)

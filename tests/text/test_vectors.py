@@ -91,6 +91,7 @@ def test_every_format_is_read_back_exactly(path: Path):
     assert vectors.source == str(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_all_formats_give_the_same(folder: Path, data: st.DataObject):
@@ -163,6 +164,7 @@ def test_unknown_suffix(name: str):
         load_vectors(name, ["a"])
 
 
+@pytest.mark.slow
 def test_spacy():
     vectors = load_vectors("spacy", ["rain", "RAIN", "London", "<ORG>", "qxzqxzq"])
     assert vectors.matrix.shape == (5, 300)
@@ -262,6 +264,7 @@ def test_a_file_cut_short_is_an_error(folder: Path, name: str, writer: Writer, d
         load_vectors(path, WORDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "writer"), ALL)
 @given(data=st.data())
 @settings(max_examples=50, deadline=None)

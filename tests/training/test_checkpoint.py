@@ -12,6 +12,7 @@ from tests.training.test_trainer import QUICK, make_trainer
 VARIED = replace(QUICK, averaging=0.9, exploration=0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [1, 2, 4])
 @pytest.mark.parametrize(("kind", "config"), [("generative", QUICK), ("discriminative", VARIED)])
 def test_a_resumed_run_is_the_one_never_interrupted(tmp_path: Path, stop: int, kind: str, config: TrainingConfig):

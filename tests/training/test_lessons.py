@@ -22,6 +22,7 @@ def make_discriminative(seed: int = 1):
     return make_network(replace(SMALL, kind="discriminative"), PREPARED.symbols)
 
 
+@pytest.mark.slow
 def test_actions_are_drawn_from_the_network():
     """How often the commonest trees are drawn, against the network's own probabilities."""
     network, example = make_discriminative(), PREPARED.train[0]

@@ -57,6 +57,7 @@ def test_three_documents_are_learned_by_heart(
     pytest.fail("60 epochs were not enough")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, encoder: Path, precision: str):
     """Bit for bit, with the encoder's own dropout, and without its folder needed for anything but its shape."""
@@ -71,6 +72,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, encoder: Path, precision
             assert torch.equal(tensor, found[name]), name
 
 
+@pytest.mark.slow
 def test_the_model_of_a_run_needs_its_encoder_no_more(tmp_path: Path):
     folder = write_encoder(tmp_path / "encoder")
     run = make_run(tmp_path / "run", folder)
@@ -165,6 +167,7 @@ def test_the_rest_of_the_network_starts_as_it_does_without(tmp_path: Path, encod
     assert torch.equal(read(network), read(plain))
 
 
+@pytest.mark.slow
 def test_rank_0_is_training_as_ever(tmp_path: Path, encoder: Path):
     expected = timeless(list(make_run(tmp_path / "default", encoder, max_epochs=2).records(PREPARED)))
     run = make_run(tmp_path / "zero", encoder, max_epochs=2, encoder_rank=0)
@@ -173,6 +176,7 @@ def test_rank_0_is_training_as_ever(tmp_path: Path, encoder: Path):
     assert timeless(list(low_rank.records(PREPARED))) != expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("averaging", [0.0, 0.5])
 def test_a_saved_model_is_an_ordinary_one(tmp_path: Path, encoder: Path, averaging: float):
     """Dev is parsed after the last epoch only, so that the checkpoint has the same network with its factors."""
@@ -199,6 +203,7 @@ def test_a_saved_model_is_an_ordinary_one(tmp_path: Path, encoder: Path, averagi
     assert (untrained - expected).abs().max() > 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_low_rank_run_goes_on_where_it_stopped(tmp_path: Path, encoder: Path, precision: str):
     """Bit for bit, as saving merges nothing into the network that goes on."""

@@ -84,6 +84,7 @@ def test_tensorboard_shows_what_the_log_says(tmp_path: Path):
     assert scores == [(epoch, pytest.approx(records[epoch - 1].dev_scores["S"])) for epoch in (2, 4, 5)]
 
 
+@pytest.mark.slow
 def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
     run = make_run(tmp_path, max_epochs=8)
     records = list(run.records(PREPARED))
@@ -97,6 +98,7 @@ def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
     assert (likelihood.action_nll + likelihood.word_nll) / 11 == best.dev_loss, "losses are per EDU"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkpoint_epochs", [1, 2, 4])
 @pytest.mark.parametrize("stop", [1, 3])
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, checkpoint_epochs: int, stop: int):

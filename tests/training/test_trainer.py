@@ -44,6 +44,7 @@ def test_three_documents_are_learned_by_heart(kind):
     assert (records[-1].dev_perplexity is None) == (kind == "discriminative")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run():
     runs = [
         [(record.train_loss, record.dev_loss, record.dev_scores) for record in trainer.epochs()]
@@ -70,6 +71,7 @@ def test_training_stops_without_progress():
     assert len(list(trainer.epochs())) == 4, "the first epoch is the best, three more are without progress"
 
 
+@pytest.mark.slow
 def test_dev_is_parsed_from_some_epoch_on():
     config = replace(QUICK, max_epochs=8, patience=8, evaluate_from=4, evaluate_epochs=2)
     assert [bool(record.dev_scores) for record in make_trainer(config=config).epochs()] == [
@@ -79,6 +81,7 @@ def test_dev_is_parsed_from_some_epoch_on():
     assert [bool(record.dev_scores) for record in make_trainer(config=late).epochs()] == [False] * 7 + [True]
 
 
+@pytest.mark.slow
 def test_patience_counts_from_the_first_evaluation():
     config = replace(QUICK, patience=3, learning_rate=1e-12, max_epochs=50, evaluate_from=10)
     assert len(list(make_trainer(config=config).epochs())) == 13, "the tenth epoch is the best"

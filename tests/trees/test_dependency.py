@@ -65,6 +65,7 @@ def test_li_has_one_root_and_no_cycle(tree):
             edu = head
 
 
+@pytest.mark.slow
 def test_deep_trees():
     assert dependencies_li(chain(3000))[-1].head == 0
     assert dependencies_hirao(chain(3000))[-1].head == 0

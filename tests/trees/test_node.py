@@ -78,6 +78,7 @@ def test_the_nearest_satellite_attaches_first(nuclearity, order):
     assert attachment_order(nuclearity) == order
 
 
+@pytest.mark.slow
 @given(nary_trees(), nary_trees())
 def test_equality_is_that_of_nested_tuples(left, right):
     assert (left == right) == (nested(left) == nested(right))

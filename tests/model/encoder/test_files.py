@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return write_encoder(tmp_path / "tiny")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_those_of_the_folder(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     folder = write_encoder(tmp_path / "tiny", kind)
