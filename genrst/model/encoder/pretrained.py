@@ -29,7 +29,7 @@ class PretrainedEncoder(nn.Module):
         # transformers returns encoders in evaluation mode.
         self.encoder = encoder.train()
         # The pooler is not used, and parameters without gradients are only a burden.
-        self.encoder.register_module("pooler", None)
+        self.encoder.pooler = None  # type: ignore[assignment]
         settings: Any = encoder.config
         self.shape = WindowShape(
             min(config.encoder_window, _n_positions(encoder)),

@@ -1,0 +1,1 @@
+"""A chart over all binary trees of a document: exact probabilities, best trees, samples and constraints."""

@@ -1,0 +1,79 @@
+"""All binary trees of a small document, one after the other, and what a distribution over them is by definition.
+
+Nothing here is fast or shares code with `genrst.chart`: it is what the chart must agree with.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import product
+
+import torch
+from torch import Tensor
+
+Unit = tuple[int, int, int]
+Tree = tuple[Unit, ...]
+LabelledTree = tuple[Tree, tuple[int, ...]]
+
+
+@cache
+def all_trees(start: int, stop: int) -> list[Tree]:
+    """The units of each tree in preorder, trees by the splits of their units."""
+    if stop - start == 1:
+        return [()]
+    return [
+        ((start, split, stop), *left, *right)
+        for split in range(start + 1, stop)
+        for left in all_trees(start, split)
+        for right in all_trees(split, stop)
+    ]
+
+
+def labelled_trees(n_edus: int, n_labels: int) -> list[LabelledTree]:
+    """Each tree with each choice of labels for its units."""
+    return [(tree, labels) for tree in all_trees(0, n_edus) for labels in product(range(n_labels), repeat=n_edus - 1)]
+
+
+def spans_of(tree: Tree, n_edus: int) -> set[tuple[int, int]]:
+    """All spans of a tree with its single EDUs."""
+    return {(i, j) for i, _, j in tree} | {(edu, edu + 1) for edu in range(n_edus)}
+
+
+def score_of(tree: Tree, scores: Tensor) -> float:
+    return math.fsum(float(scores[k, i, j]) for i, k, j in tree)
+
+
+def labelled_score(pair: LabelledTree, scores: Tensor, label_logp: Tensor) -> float:
+    tree, labels = pair
+    labels_logp = (float(label_logp[k, i, j, label]) for (i, k, j), label in zip(tree, labels, strict=True))
+    return score_of(tree, scores) + math.fsum(labels_logp)
+
+
+def log_sum(values: Iterable[float]) -> float:
+    values = [value for value in values if value > -math.inf]
+    top = max(values, default=0.0)
+    return top + math.log(math.fsum(math.exp(value - top) for value in values)) if values else -math.inf
+
+
+def distribution(scores: Tensor, n_edus: int, keep: Callable[[Tree], bool] = lambda tree: True) -> dict[Tree, float]:
+    """The probabilities of the trees that are kept and possible."""
+    by_tree = {tree: score_of(tree, scores) for tree in all_trees(0, n_edus) if keep(tree)}
+    log_z = log_sum(by_tree.values())
+    return {tree: math.exp(score - log_z) for tree, score in by_tree.items() if score > -math.inf}
+
+
+def unit_probabilities(trees: Mapping[Tree, float], n_positions: int) -> Tensor:
+    """Shape: (N, N, N), by split, start and stop."""
+    table = torch.zeros(n_positions, n_positions, n_positions, dtype=torch.double)
+    for tree, p in trees.items():
+        for i, k, j in tree:
+            table[k, i, j] += p
+    return table
+
+
+def entropy_of(probabilities: Iterable[float]) -> float:
+    return -math.fsum(p * math.log(p) for p in probabilities if p > 0)
+
+
+def total_gain(tree: Sequence[Unit], gains: Tensor) -> float:
+    return math.fsum(float(gains[i, j]) for i, _, j in tree)

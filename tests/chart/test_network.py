@@ -1,0 +1,120 @@
+"""The network against a plain one: a span at a time, a unit at a time."""
+
+import math
+from itertools import combinations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu
+
+from genrst.chart.network import ChartConfig, ChartNetwork, make_layout
+from genrst.errors import ConfigError
+from genrst.model.examples import Example
+from genrst.model.model_config import ModelConfig
+from genrst.transitions.boundaries import boundaries, n_boundaries, unit_layout
+from tests.model.tiny_encoders import make_pretrained, piece_example
+
+N_LABELS = 4
+
+
+def make_network(has_kinds: bool = True) -> ChartNetwork:
+    config = ChartConfig(span_size=8, span_heads=2, split_size=4, label_size=5, layout_kinds=has_kinds)
+    torch.manual_seed(5)
+    encoder = make_pretrained(ModelConfig("discriminative", edu_size=3, encoder_window=24))
+    network = ChartNetwork(config, N_LABELS, encoder).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.normal_()
+    return network
+
+
+class Plain:
+    """The same scores, read off the formulas."""
+
+    def __init__(self, network: ChartNetwork, example: Example) -> None:
+        self.network = network
+        self.kinds = boundaries(example.syntax, network.config.layout_kinds)
+        self.kinds.append(n_boundaries(network.config.layout_kinds))
+        edus = network.edu_encoder(network.make_batch([example]).windows)
+        before, after = (torch.tensor(part) for part in (self.kinds[:-1], self.kinds[1:]))
+        self.edus = edus + network.before(before) + network.after(after)
+
+    def vector(self, start: int, stop: int) -> Tensor:
+        spans = self.network.spans
+        weights = spans.weights(self.edus[start:stop]).clamp(-8, 8).softmax(0)
+        values = spans.values(self.edus[start:stop]).view(stop - start, spans.n_heads, -1)
+        mean = (weights[..., None] * values).sum(0).flatten()
+        _, inside, size = unit_layout(self.kinds, start, stop)
+        total = spans.first(self.edus[start]) + spans.last(self.edus[stop - 1]) + spans.pooled(mean)
+        total = total + spans.sizes.weight[size - 1] + spans.inside.weight[inside - 1]
+        total = total + spans.at_start.weight[self.kinds[start]] + spans.at_stop.weight[self.kinds[stop]]
+        return gelu(spans.norm(total))
+
+    def strengths(self, start: int, split: int, stop: int) -> tuple[int, int, int]:
+        left, right = (max(self.kinds[a + 1 : b], default=0) for a, b in ((start, split), (split, stop)))
+        return self.kinds[split], int(self.kinds[split] > left), int(self.kinds[split] > right)
+
+    def score(self, start: int, split: int, stop: int) -> Tensor:
+        network = self.network
+        product = network.left(self.vector(start, split)) @ network.right(self.vector(split, stop))
+        whole = network.whole(self.vector(start, stop))[0]
+        return (
+            product / math.sqrt(network.config.split_size)
+            + whole
+            + network.layout_scores[self.strengths(start, split, stop)]
+        )
+
+    def label_logp(self, start: int, split: int, stop: int) -> Tensor:
+        network = self.network
+        kind, left, right = self.strengths(start, split, stop)
+        hidden = network.label_left(self.vector(start, split)) + network.label_right(self.vector(split, stop))
+        hidden = hidden + network.label_whole(self.vector(start, stop))
+        return network.labels(gelu(hidden + network.label_layout.weight[4 * kind + 2 * left + right])).log_softmax(0)
+
+
+@pytest.mark.parametrize("has_kinds", [False, True])
+@torch.no_grad()
+def test_scores_are_those_of_the_formulas(has_kinds: bool):
+    network = make_network(has_kinds)
+    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (7, 1, 5)]
+    chart = network(network.make_batch(examples))
+    for row, example in enumerate(examples):
+        plain = Plain(network, example)
+        n = example.n_edus
+        for i, k, j in combinations(range(n + 1), 3):
+            torch.testing.assert_close(chart.scores[row, k, i, j], plain.score(i, k, j), rtol=1e-4, atol=1e-4)
+            place = (torch.tensor([number]) for number in (row, k, i, j))
+            found = network.label_logp(chart, *place)[0]
+            torch.testing.assert_close(found, plain.label_logp(i, k, j), rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+def test_charts_over_blocks_have_the_scores_of_the_chart_over_all_edus():
+    network = make_network()
+    examples = [piece_example(9, seed=1), piece_example(6, seed=2)]
+    borders = [[[0, 1, 2, 3], [3, 4, 5, 6, 7], [0, 3, 7, 8, 9]], [[1, 2, 5, 6]]]
+    whole = network(network.make_batch(examples))
+    parts = network(network.make_batch(examples, borders))
+    row = 0
+    for document, own in enumerate(borders):
+        for places in own:
+            for i, k, j in combinations(range(len(places)), 3):
+                expected = whole.scores[document, places[k], places[i], places[j]]
+                torch.testing.assert_close(parts.scores[row, k, i, j], expected, rtol=1e-4, atol=1e-4)
+            row += 1
+    assert parts.sizes == (3, 4, 4, 3)
+
+
+def test_layout_of_blocks():
+    example = piece_example(8, seed=3)
+    kinds = boundaries(example.syntax, True)
+    borders = [0, 2, 3, 6, 7]
+    layout = make_layout([example], True, [[borders]])
+    for i, j in combinations(range(len(borders)), 2):
+        assert int(layout.inside[0, i, j]) == max(kinds[borders[i] + 1 : borders[j]], default=0)
+
+
+def test_heads_share_a_vector_evenly():
+    with pytest.raises(ConfigError, match=r"chart\.span_heads: must divide span_size, 512, was: 7"):
+        ChartConfig(span_heads=7)
