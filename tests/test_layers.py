@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "outputs": _TREES | {"evaluation"},
     "model": _DATA | {"transitions"},
     "search": _TREES | {"transitions"},
-    "chart": _TREES | {"model"},
+    "chart": _TREES | {"transitions", "model"},
     "training": _MODEL | {"text", "search", "chart", "evaluation"},
     "segmenter": _DATA | {"text", "model", "evaluation", "training"},
     "parser": _PARSER,

@@ -18,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from genrst.config import check_sizes
 from genrst.errors import ConfigError
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
 from genrst.model.examples import Example
-from genrst.config import check_sizes
 from genrst.transitions.boundaries import SIZES, boundaries, n_boundaries
 
 LARGEST_LOGIT = 8.0
@@ -162,6 +162,8 @@ class Chart:
 
 class SpanVectors(nn.Module):
     """v(i, j): the first and the last EDU of a span, a weighted mean of all of them, its size and its boundaries."""
+
+    limits: Tensor
 
     def __init__(self, edu_size: int, span_size: int, n_kinds: int, n_heads: int, dropout: float) -> None:
         super().__init__()

@@ -59,18 +59,18 @@ class Plain:
         network = self.network
         product = network.left(self.vector(start, split)) @ network.right(self.vector(split, stop))
         whole = network.whole(self.vector(start, stop))[0]
-        return (
-            product / math.sqrt(network.config.split_size)
-            + whole
-            + network.layout_scores[self.strengths(start, split, stop)]
-        )
+        layout = network.layout_scores[self.strengths(start, split, stop)]
+        score: Tensor = product / math.sqrt(network.config.split_size) + whole + layout
+        return score
 
     def label_logp(self, start: int, split: int, stop: int) -> Tensor:
         network = self.network
         kind, left, right = self.strengths(start, split, stop)
         hidden = network.label_left(self.vector(start, split)) + network.label_right(self.vector(split, stop))
         hidden = hidden + network.label_whole(self.vector(start, stop))
-        return network.labels(gelu(hidden + network.label_layout.weight[4 * kind + 2 * left + right])).log_softmax(0)
+        layout = network.label_layout.weight[4 * kind + 2 * left + right]
+        logp: Tensor = network.labels(gelu(hidden + layout)).log_softmax(0)
+        return logp
 
 
 @pytest.mark.parametrize("has_kinds", [False, True])
