@@ -33,10 +33,10 @@ lint: $(VENV)/.dev
 
 # For the minute after a change: no slow tests, fewer random examples.
 check: lint
-	GENRST_QUICK=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	GENRST_QUICK=1 $(BIN)/pytest -n 2 -m "not slow"
 
 test: lint
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2
 
 bench: $(VENV)/.dev
 	mkdir -p runs

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).parent.parent
 
 # Busy machines are slow; what is slow is measured in benchmarks/, not here.
-settings.register_profile("genrst", deadline=None, max_examples=50)
+settings.register_profile("genrst", deadline=None, max_examples=40)
 settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("quick" if os.environ.get("GENRST_QUICK") else "genrst")
 
