@@ -1,8 +1,7 @@
 """The scores of a chart: EDUs to vectors of spans, spans to scores of splits and labels (not the paper's).
 
-What a distribution over trees is made of from these scores is in `genrst.chart.inference`; which charts a document is
-parsed by is in `genrst.chart.blocks`. No transition system here: a tree is the set of its units (i, k, j), the span
-[i, j) split at k.
+`genrst.chart.inference` makes a distribution over trees of these scores. There is no transition system here: a tree is
+the set of its units (i, k, j), each the span [i, j) split at k.
 
 The score of a unit is ⟨L·v(i, k), R·v(k, j)⟩ + w·v(i, j) + t, with a vector v for each span and a number t from a
 table of layout: the kind of boundary at k, and whether it is stronger than all boundaries inside the left and inside
@@ -298,7 +297,7 @@ def _strengths(layout: Layout) -> tuple[Tensor, Tensor]:
 
 
 def _look_up(table: Tensor, numbers: Tensor) -> Tensor:
-    """Rows of a small table, by a product: the gradient of many rows that are few different ones is faster so.
+    """Rows of a small table, looked up by a product: on a GPU the gradient of a repeated row is much faster that way.
 
     Shape: (rows, size), (…) → (…, size)
     """

@@ -100,7 +100,7 @@ class TreeSearch:
         return [[one.prepare(document) for document in documents] for one in self.models]
 
     def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[SearchResult]:
-        """The best computations of documents that `prepare` has made numbers of."""
+        """The best derivations of documents, given as numbers by `prepare`."""
         try:
             return self._search(examples, self._options(beam))
         except (MemoryError, RuntimeError) as error:
