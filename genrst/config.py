@@ -43,12 +43,24 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
             raise ConfigError(f"{where}: the value must be a list, was: {value!r}")
         return tuple(_value(arguments[0], item, f"{where}[{position}]") for position, item in enumerate(value))
     if origin is types.UnionType:
+        if all(map(dataclasses.is_dataclass, arguments)):
+            return from_mapping(_of_kind(arguments, value), value, where)
         return None if value is None else _value(arguments[0], value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise ConfigError(f"{where}: the value must be of type {hint.__name__}, was: {value!r}")
     return value
+
+
+def _of_kind(types: Sequence[type], data: object) -> type:
+    """Of several configurations, each with a `kind` of its own, the one that data is for; the first if none is."""
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    kinds = [typing.get_args(typing.get_type_hints(one)["kind"]) for one in types]
+    if kind is not None and not any(kind in own for own in kinds):
+        names = ", ".join(repr(name) for own in kinds for name in own)
+        raise ConfigError(f"kind: the value must be one of {names}, was: {kind!r}")
+    return next((one for one, own in zip(types, kinds, strict=True) if kind in own), types[0])
 
 
 def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:

@@ -291,11 +291,11 @@ def sample(
 
 
 class ScoredTree(NamedTuple):
-    """A tree with its score (without 1/Z): units in preorder, and their labels if there are labels."""
+    """A tree with its score (without 1/Z): units in preorder, and their labels, all 0 if there is only one."""
 
     score: float
     units: list[Unit]
-    labels: list[int] | None
+    labels: list[int]
 
 
 _Units: TypeAlias = "tuple[tuple[Unit, int], _Units] | None"
@@ -326,15 +326,41 @@ class _Partial(NamedTuple):
         return [unit for unit, _ in reversed(pairs)], [label for _, label in reversed(pairs)]
 
 
-def _ranked(scores: Tensor, best: Tensor, label_logp: Tensor, span: Span, k: int) -> list[_Alternative]:
-    """The k best ways to split and label a span, the best first."""
-    i, j = span
-    below = best[i, i + 1 : j] + best[i + 1 : j, j]
-    weights = (below + scores[i + 1 : j, i, j])[:, None] + label_logp[i + 1 : j, i, j].cpu()
-    values, order = weights.flatten().sort(descending=True, stable=True)
-    places = [divmod(place, weights.shape[1]) for place in order[:k].tolist()]
-    gaps = (values[:k].max() - values[:k]).tolist()
-    return [(gap, (i, i + 1 + n, j), label) for gap, (n, label) in zip(gaps, places, strict=True) if gap < math.inf]
+class Ranking:
+    """The ways to split and label each span of one chart, the best first: what k best trees are read from."""
+
+    def __init__(self, scores: Tensor, size: int, best_label: Tensor, label_logp: Callable[[Span], Tensor]) -> None:
+        """`best_label` has the log-probability of each unit's best label, `label_logp` all those of a span's units.
+
+        Shape:
+            scores, best_label: (N, N, N)
+            label_logp: (splits of the span, L)
+        """
+        self._scores, self._label_logp = scores.cpu().contiguous(), label_logp
+        best_label = best_label.cpu().contiguous()
+        table = _leaves(self._scores[None], torch.double)
+        of_width = lambda width: _units(self._scores[None], width).double() + _units(best_label[None], width)  # noqa: E731
+        _viterbi(table, size, of_width)
+        self._best = table[0]
+        self.score = float(self._best[0, size])
+        """Of the best tree; −inf if there is no tree."""
+
+    def __call__(self, span: Span, k: int) -> list[_Alternative]:
+        """The k best ways to split and label a span."""
+        i, j = span
+        below = self._best[i, i + 1 : j] + self._best[i + 1 : j, j]
+        weights = (below + self._scores[i + 1 : j, i, j])[:, None] + self._label_logp(span).cpu()
+        values, order = weights.flatten().sort(descending=True, stable=True)
+        places = [divmod(place, weights.shape[1]) for place in order[:k].tolist()]
+        gaps = (values[:k].max() - values[:k]).tolist()
+        return [(gap, (i, i + 1 + n, j), label) for gap, (n, label) in zip(gaps, places, strict=True) if gap < math.inf]
+
+
+def cheapest_trees(n_leaves: int, ranked: Callable[[Span], list[_Alternative]]) -> Iterator[ScoredTree]:
+    """All labelled trees, the best first, given the ways to split each span; scores are relative to the best tree's."""
+    root = _Partial(0.0, None, ((0, n_leaves), None) if n_leaves > 1 else None)
+    for tree in _cheapest(root, cache(ranked)):
+        yield ScoredTree(-tree.cost, *tree.read())
 
 
 def _cheapest(root: _Partial, ranked: Callable[[Span], list[_Alternative]]) -> Iterator[_Partial]:
@@ -372,18 +398,8 @@ def k_best(scores: Tensor, size: int, k: int, label_logp: Tensor | None = None) 
         label_logp: (N, N, N, L)
     """
     _check_sizes(scores[None], [size])
-    scores = scores.cpu().contiguous()
     # A tree without labels is one whose units all have the same sure label.
     labels = scores.new_zeros(1).expand(*scores.shape, 1) if label_logp is None else label_logp
-    best_label = labels.amax(-1).cpu().contiguous()
-    table = _leaves(scores[None], torch.double)
-    _viterbi(table, size, lambda width: _units(scores[None], width).double() + _units(best_label[None], width))
-    best = table[0]
-    score = float(best[0, size])
-    ranked = cache(lambda span: _ranked(scores, best, labels, span, k))
-    root = _Partial(0.0, None, ((0, size), None) if size > 1 else None)
-    trees = list[ScoredTree]()
-    for tree in islice(_cheapest(root, ranked) if score > -math.inf else (), k):
-        units, label_numbers = tree.read()
-        trees.append(ScoredTree(score - tree.cost, units, None if label_logp is None else label_numbers))
-    return trees
+    ranking = Ranking(scores, size, labels.amax(-1), lambda span: labels[span[0] + 1 : span[1], span[0], span[1]])
+    found = cheapest_trees(size, lambda span: ranking(span, k)) if ranking.score > -math.inf else ()
+    return [tree._replace(score=ranking.score + tree.score) for tree in islice(found, k)]

@@ -9,62 +9,34 @@ the right span. For all units of a chart that is one batched matrix product.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
-from genrst.config import check_sizes
-from genrst.errors import ConfigError
+from genrst.chart.blocks import Borders
+from genrst.model.batch import Words, pack_words
 from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
+from genrst.model.encoder.windows import PieceWindows, pack_windows
 from genrst.model.examples import Example
+from genrst.model.layers import EduEncoder
+from genrst.model.model_config import ChartConfig
 from genrst.transitions.boundaries import SIZES, boundaries, n_boundaries
 
 LARGEST_LOGIT = 8.0
 """Weights of EDUs in a span are held to e^±8, so that differences of their running sums stay exact enough."""
 
-Borders = Sequence[int]
-"""The places where the leaves of a chart begin and where the last one ends, in EDUs: 0, 1, …, n for a whole document.
-A leaf may be a block of several EDUs, a sentence say, that has a chart of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChartConfig:
-    """The sizes of a chart network; that of EDU vectors is the encoder's."""
-
-    span_size: int = 512
-    """Width of the vector of a span."""
-    span_heads: int = 8
-    """Weighted means over the EDUs of a span, each over its own part of the vector."""
-    split_size: int = 128
-    """Width of the product of the left and the right span."""
-    label_size: int = 256
-    """Width of the hidden layer of labels."""
-    layout_kinds: bool = True
-    """Whether headings, list items and turns of speakers are told from other paragraphs."""
-    dropout: float = 0.3
-    """Fraction of EDU vectors, span vectors and the hidden layer of labels that is dropped in training."""
-
-    def __post_init__(self) -> None:
-        check_sizes(asdict(self), "chart")
-        if self.span_size % self.span_heads:
-            raise ConfigError(f"chart.span_heads: must divide span_size, {self.span_size}, was: {self.span_heads}")
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The charts of some documents, and what lies between their EDUs. N is one more than the leaves of the largest."""
+    """Some charts, and what lies between the EDUs of their documents. N is one more than the leaves of the largest."""
 
     sizes: tuple[int, ...]
     """The number of leaves of each chart."""
-    edu_before: Tensor
-    """The boundary before each EDU of all documents. Shape: (EDUs)"""
-    edu_after: Tensor
-    """The boundary after each EDU; the end of a document is one kind more. Shape: (EDUs)"""
     before: Tensor
     """The boundary at each border. Shape: (charts, N)"""
     inside: Tensor
@@ -78,35 +50,26 @@ class Layout:
         return replace(self, **moved)
 
 
-def make_layout(
-    examples: Sequence[Example], has_kinds: bool, charts: Sequence[Sequence[Borders]] | None = None
-) -> Layout:
-    """The layout of documents, each with its charts; one chart over all EDUs if none are given."""
-    if charts is None:
-        charts = [[range(example.n_edus + 1)] for example in examples]
-    end = n_boundaries(has_kinds)
-    kinds = [np.array([*boundaries(example.syntax, has_kinds), end]) for example in examples]
-    all_borders = [np.array(borders) for own in charts for borders in own]
-    sizes = tuple(len(borders) - 1 for borders in all_borders)
-    before = np.full((len(sizes), max(sizes) + 1), end)
+def edu_boundaries(example: Example, has_kinds: bool) -> NDArray[np.int64]:
+    """What each EDU begins; the end of the document is one kind more. Shape: (EDUs + 1)"""
+    return np.array([*boundaries(example.syntax, has_kinds), n_boundaries(has_kinds)])
+
+
+def make_layout(kinds: Sequence[NDArray[np.int64]], charts: Sequence[tuple[int, Borders]]) -> Layout:
+    """The layout of charts, each with the number of its document, given what EDUs begin (`edu_boundaries`)."""
+    sizes = tuple(len(borders) - 1 for _, borders in charts)
+    before = np.full((len(sizes), max(sizes) + 1), max(found[-1] for found in kinds))
     blocks = np.zeros_like(before)
-    spans, row = [], 0
-    for own, found, first in zip(charts, kinds, accumulate((e.n_edus for e in examples), initial=0), strict=False):
-        for borders in map(np.array, own):
-            size = len(borders) - 1
-            before[row, : size + 1] = found[borders]
-            blocks[row, :size] = _strongest_inside(found, borders)
-            start, stop = np.triu_indices(size)
-            rows = np.full(len(start), row)
-            spans.append(np.stack([rows, start, stop + 1, first + borders[start], first + borders[stop + 1]]))
-            row += 1
-    parts = (
-        np.concatenate([found[:-1] for found in kinds]),
-        np.concatenate([found[1:] for found in kinds]),
-        before,
-        _inside(before, blocks),
-        np.concatenate(spans, axis=1),
-    )
+    first_edus = [0, *accumulate(len(found) - 1 for found in kinds)]
+    spans = []
+    for row, (document, places) in enumerate(charts):
+        borders, size, found = np.array(places), len(places) - 1, kinds[document]
+        before[row, : size + 1] = found[borders]
+        blocks[row, :size] = _strongest_inside(found, borders)
+        start, stop = np.triu_indices(size)
+        edus = first_edus[document] + borders
+        spans.append(np.stack([np.full(len(start), row), start, stop + 1, edus[start], edus[stop + 1]]))
+    parts = (before, _inside(before, blocks), np.concatenate(spans, axis=1))
     return Layout(sizes, *map(torch.from_numpy, parts))
 
 
@@ -133,12 +96,16 @@ def _inside(before: NDArray[np.int64], blocks: NDArray[np.int64]) -> NDArray[np.
 class ChartBatch:
     """Documents as the network reads them."""
 
-    windows: PieceWindows
-    layout: Layout
+    read: Words | PieceWindows
+    """What the encoder reads: words, or windows of word pieces."""
+    before: Tensor
+    """The boundary before each EDU of all documents. Shape: (EDUs)"""
+    after: Tensor
+    """The boundary after each EDU. Shape: (EDUs)"""
 
     def to(self, device: torch.device | str) -> "ChartBatch":
         """The same batch on a device."""
-        return ChartBatch(self.windows.to(device), self.layout.to(device))
+        return ChartBatch(self.read.to(device), self.before.to(device), self.after.to(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +182,14 @@ class SpanVectors(nn.Module):
 class ChartNetwork(nn.Module):
     """Scores every unit that a document could have, and the labels of any of them."""
 
-    def __init__(self, config: ChartConfig, n_labels: int, pretrained: PretrainedEncoder) -> None:
+    def __init__(
+        self, config: ChartConfig, n_words: int, n_labels: int, pretrained: PretrainedEncoder | None = None
+    ) -> None:
         super().__init__()
         self.config = config
-        edu_size, n_kinds = pretrained.project.out_features, n_boundaries(config.layout_kinds)
-        self.edu_encoder = pretrained
+        edu_size, n_kinds = 2 * config.edu_size, n_boundaries(config.layout_kinds)
+        self.embeddings = nn.Embedding(n_words, config.word_size) if pretrained is None else None
+        self.edu_encoder = pretrained or EduEncoder(config.word_size, config.edu_size, config.edu_layers)
         self.before = nn.Embedding(n_kinds + 1, edu_size)
         self.after = nn.Embedding(n_kinds + 1, edu_size)
         self.spans = SpanVectors(edu_size, config.span_size, n_kinds, config.span_heads, config.dropout)
@@ -237,20 +207,35 @@ class ChartNetwork(nn.Module):
             nn.init.normal_(table.weight, std=0.1)
 
     @property
-    def window_shape(self) -> WindowShape:
-        """How documents are cut for the pretrained encoder."""
-        return self.edu_encoder.shape
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        return self.layout_scores.device
 
-    def make_batch(self, examples: Sequence[Example], charts: Sequence[Sequence[Borders]] | None = None) -> ChartBatch:
-        """Documents as this network reads them; one chart over all EDUs if none are given."""
-        layout = make_layout(examples, self.config.layout_kinds, charts)
-        return ChartBatch(pack_windows(examples, self.window_shape), layout)
+    def make_batch(self, examples: Sequence[Example]) -> ChartBatch:
+        """Documents as this network reads them."""
+        kinds = [edu_boundaries(example, self.config.layout_kinds) for example in examples]
+        before = torch.from_numpy(np.concatenate([found[:-1] for found in kinds]))
+        after = torch.from_numpy(np.concatenate([found[1:] for found in kinds]))
+        shape = self.edu_encoder.shape if isinstance(self.edu_encoder, PretrainedEncoder) else None
+        return ChartBatch(pack_words(examples) if shape is None else pack_windows(examples, shape), before, after)
 
-    def forward(self, batch: ChartBatch) -> Chart:
-        """The charts of some documents."""
-        layout = batch.layout
-        edus = self.edu_encoder(batch.windows) + self.before(layout.edu_before) + self.after(layout.edu_after)
-        vectors = self.spans(self.dropout(edus), layout)
+    def encode(self, batch: ChartBatch) -> Tensor:
+        """The vectors of all EDUs of documents.
+
+        Shape: → (EDUs, 2 · edu_size)
+        """
+        read: PieceWindows | PackedSequence
+        if isinstance(batch.read, Words):
+            assert self.embeddings is not None
+            read = batch.read.pack(self.embeddings(batch.read.words))
+        else:
+            read = batch.read
+        edus: Tensor = self.dropout(self.edu_encoder(read) + self.before(batch.before) + self.after(batch.after))
+        return edus
+
+    def forward(self, edus: Tensor, layout: Layout) -> Chart:
+        """The scores of charts over the EDUs of documents, which `encode` gives."""
+        vectors = self.spans(edus, layout)
         numbers = _table(torch.arange(len(vectors), device=vectors.device)[:, None], layout)[..., 0]
         return Chart(self._split_scores(vectors, layout), vectors, numbers, layout)
 

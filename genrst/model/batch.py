@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 
 from genrst.model.encoder.windows import PieceWindows, WindowShape, pack_windows
 from genrst.model.examples import Derivation, Example, n_read
@@ -31,6 +32,10 @@ class Words:
     unsorted_edus: Tensor
     rows: Tensor
     """The packed row of each word in text order."""
+
+    def pack(self, embedded: Tensor) -> PackedSequence:
+        """The vectors of these words as LSTMs read them. Shape: (words, size)"""
+        return PackedSequence(embedded, self.batch_sizes, self.sorted_edus, self.unsorted_edus)
 
     def to(self, device: torch.device | str) -> "Words":
         """The same words on a device."""

@@ -123,8 +123,7 @@ class Network(nn.Module):
 
     def embed_packed(self, words: Words, is_blank: Tensor | None = None) -> PackedSequence:
         """The embeddings of all words, packed."""
-        data = self.embeddings(_blank(words.words, words.documents, is_blank))
-        return PackedSequence(data, words.batch_sizes, words.sorted_edus, words.unsorted_edus)
+        return words.pack(self.embeddings(_blank(words.words, words.documents, is_blank)))
 
     def state_vectors(self, batch: Batch, edus: Tensor, is_blank: Tensor | None = None) -> Tensor:
         """h_S before every step (equation 8).

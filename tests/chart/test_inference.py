@@ -151,7 +151,7 @@ def test_k_best_trees_are_the_first_of_all(n_edus, dtype, k, is_sparse):
     found = k_best(scores, n_edus, k)
     assert [tuple(tree.units) for tree in found] == [tree for _, tree in expected]
     assert [tree.score for tree in found] == pytest.approx([score for score, _ in expected], abs=1e-9)
-    assert all(tree.labels is None for tree in found)
+    assert all(tree.labels == [0] * (n_edus - 1) for tree in found)
 
 
 @pytest.mark.parametrize(("n_edus", "n_labels"), [(1, 3), (2, 1), (2, 3), (3, 3), (4, 3), (5, 2), (5, 3)])
@@ -162,7 +162,7 @@ def test_k_best_labelled_trees_are_the_first_of_all(n_edus, n_labels, k, seed):
     pairs = labelled_trees(n_edus, n_labels)
     expected = sorted(((labelled_score(pair, scores, label_logp), pair) for pair in pairs), reverse=True)[:k]
     found = k_best(scores, n_edus, k, label_logp)
-    assert [(tuple(tree.units), tuple(tree.labels or ())) for tree in found] == [pair for _, pair in expected]
+    assert [(tuple(tree.units), tuple(tree.labels)) for tree in found] == [pair for _, pair in expected]
     assert [tree.score for tree in found] == pytest.approx([score for score, _ in expected], abs=1e-9)
 
 
@@ -176,7 +176,7 @@ def test_equal_trees_come_in_the_order_of_their_splits():
 def test_many_best_trees_of_a_longer_document_are_distinct_and_in_order():
     scores = random_scores([40], 0)
     found = k_best(scores[0], 40, 300, random_labels(40, 5, 0))
-    assert len({(*tree.units, *(tree.labels or ())) for tree in found}) == 300
+    assert len({(*tree.units, *tree.labels) for tree in found}) == 300
     assert all(better.score > worse.score for better, worse in pairwise(found))
 
 
@@ -347,7 +347,7 @@ def test_one_edu_has_one_empty_tree():
     assert log_z.tolist() == log_partition(scores, [1, 1]).tolist() == entropy(scores, unit_p, log_z).tolist() == [0, 0]
     assert best_tree(scores, [1, 1]) == minimum_risk_tree(scores[0], [1, 1]) == [[], []]
     assert sample(scores, [1, 1], 3) == [[[]] * 3] * 2
-    assert k_best(scores[0], 1, 4) == [(0.0, [], None)]
+    assert k_best(scores[0], 1, 4) == [(0.0, [], [])]
     assert tree_score(scores, [[], []]).tolist() == [0, 0]
 
 

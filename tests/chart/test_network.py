@@ -8,25 +8,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from genrst.chart.network import ChartConfig, ChartNetwork, make_layout
+from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.errors import ConfigError
 from genrst.model.examples import Example
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import ChartConfig
 from genrst.transitions.boundaries import boundaries, n_boundaries, unit_layout
-from tests.model.tiny_encoders import make_pretrained, piece_example
-
-N_LABELS = 4
-
-
-def make_network(has_kinds: bool = True) -> ChartNetwork:
-    config = ChartConfig(span_size=8, span_heads=2, split_size=4, label_size=5, layout_kinds=has_kinds)
-    torch.manual_seed(5)
-    encoder = make_pretrained(ModelConfig("discriminative", edu_size=3, encoder_window=24))
-    network = ChartNetwork(config, N_LABELS, encoder).eval()
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.normal_()
-    return network
+from tests.chart.random_networks import make_charts, make_network
+from tests.model.random_examples import N_WORDS, random_example
+from tests.model.tiny_encoders import piece_example
 
 
 class Plain:
@@ -36,7 +25,7 @@ class Plain:
         self.network = network
         self.kinds = boundaries(example.syntax, network.config.layout_kinds)
         self.kinds.append(n_boundaries(network.config.layout_kinds))
-        edus = network.edu_encoder(network.make_batch([example]).windows)
+        edus = network.edu_encoder(network.make_batch([example]).read)
         before, after = (torch.tensor(part) for part in (self.kinds[:-1], self.kinds[1:]))
         self.edus = edus + network.before(before) + network.after(after)
 
@@ -78,43 +67,50 @@ class Plain:
 def test_scores_are_those_of_the_formulas(has_kinds: bool):
     network = make_network(has_kinds)
     examples = [piece_example(n_edus, seed=n_edus) for n_edus in (7, 1, 5)]
-    chart = network(network.make_batch(examples))
+    scores, labels = make_charts(network, examples)
     for row, example in enumerate(examples):
         plain = Plain(network, example)
-        n = example.n_edus
-        for i, k, j in combinations(range(n + 1), 3):
-            torch.testing.assert_close(chart.scores[row, k, i, j], plain.score(i, k, j), rtol=1e-4, atol=1e-4)
-            place = (torch.tensor([number]) for number in (row, k, i, j))
-            found = network.label_logp(chart, *place)[0]
-            torch.testing.assert_close(found, plain.label_logp(i, k, j), rtol=1e-4, atol=1e-4)
+        for i, k, j in combinations(range(example.n_edus + 1), 3):
+            torch.testing.assert_close(scores[row, k, i, j], plain.score(i, k, j), rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(labels[row, k, i, j], plain.label_logp(i, k, j), rtol=1e-4, atol=1e-4)
 
 
 @torch.no_grad()
 def test_charts_over_blocks_have_the_scores_of_the_chart_over_all_edus():
     network = make_network()
     examples = [piece_example(9, seed=1), piece_example(6, seed=2)]
-    borders = [[[0, 1, 2, 3], [3, 4, 5, 6, 7], [0, 3, 7, 8, 9]], [[1, 2, 5, 6]]]
-    whole = network(network.make_batch(examples))
-    parts = network(network.make_batch(examples, borders))
-    row = 0
-    for document, own in enumerate(borders):
-        for places in own:
-            for i, k, j in combinations(range(len(places)), 3):
-                expected = whole.scores[document, places[k], places[i], places[j]]
-                torch.testing.assert_close(parts.scores[row, k, i, j], expected, rtol=1e-4, atol=1e-4)
-            row += 1
-    assert parts.sizes == (3, 4, 4, 3)
+    charts = [(0, [0, 1, 2, 3]), (1, [1, 2, 5, 6]), (0, [3, 4, 5, 6, 7]), (0, [0, 3, 7, 8, 9])]
+    whole, _ = make_charts(network, examples)
+    layout = make_layout([edu_boundaries(example, True) for example in examples], charts)
+    parts = network(network.encode(network.make_batch(examples)), layout)
+    for row, (document, places) in enumerate(charts):
+        for i, k, j in combinations(range(len(places)), 3):
+            expected = whole[document, places[k], places[i], places[j]]
+            torch.testing.assert_close(parts.scores[row, k, i, j], expected, rtol=1e-4, atol=1e-4)
+    assert parts.sizes == (3, 3, 4, 4)
+
+
+@torch.no_grad()
+def test_edus_can_be_read_word_by_word():
+    """Without a pretrained encoder; each document by itself."""
+    config = ChartConfig(word_size=4, edu_size=3, span_size=8, span_heads=2, split_size=4, label_size=5)
+    network = ChartNetwork(config, N_WORDS, 3).eval()
+    examples = [random_example(4, seed=1), random_example(6, seed=2)]
+    together = network.encode(network.make_batch(examples))
+    alone = torch.cat([network.encode(network.make_batch([example])) for example in examples])
+    torch.testing.assert_close(together, alone)
+    assert together.shape == (10, 6)
 
 
 def test_layout_of_blocks():
     example = piece_example(8, seed=3)
     kinds = boundaries(example.syntax, True)
     borders = [0, 2, 3, 6, 7]
-    layout = make_layout([example], True, [[borders]])
+    layout = make_layout([edu_boundaries(example, True)], [(0, borders)])
     for i, j in combinations(range(len(borders)), 2):
         assert int(layout.inside[0, i, j]) == max(kinds[borders[i] + 1 : borders[j]], default=0)
 
 
 def test_heads_share_a_vector_evenly():
-    with pytest.raises(ConfigError, match=r"chart\.span_heads: must divide span_size, 512, was: 7"):
+    with pytest.raises(ConfigError, match=r"model\.span_heads: must divide span_size, 512, was: 7"):
         ChartConfig(span_heads=7)

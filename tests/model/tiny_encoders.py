@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.examples import Example
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import AnyModelConfig
 from tests.model.random_examples import random_example
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -61,7 +61,7 @@ def write_encoder(folder: Path, kind: str = "bert", seed: int = 0) -> Path:
     return folder
 
 
-def make_pretrained(config: ModelConfig, kind: str = "bert", seed: int = 0) -> PretrainedEncoder:
+def make_pretrained(config: AnyModelConfig, kind: str = "bert", seed: int = 0) -> PretrainedEncoder:
     """What a network has in place of its EDU encoder."""
     return PretrainedEncoder(config, make_hugging_face(kind, seed), make_tokenizer(kind))
 

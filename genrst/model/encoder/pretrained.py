@@ -15,7 +15,7 @@ from torch.nn.functional import linear as apply
 from genrst.errors import ConfigError
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.encoder.windows import PieceWindows, WindowShape
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import AnyModelConfig
 
 N_AT_ONCE = 8
 """Windows read at once when no gradients are needed: the memory of attention grows with them."""
@@ -24,7 +24,7 @@ N_AT_ONCE = 8
 class PretrainedEncoder(nn.Module):
     """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected."""
 
-    def __init__(self, config: ModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
+    def __init__(self, config: AnyModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
         super().__init__()
         # transformers returns encoders in evaluation mode.
         self.encoder = encoder.train()

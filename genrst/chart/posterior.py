@@ -1,0 +1,394 @@
+"""The distribution over the trees of a document: probabilities of spans and labels, and the trees that follow.
+
+`read_documents` asks a network, or several whose probabilities are averaged, about documents: all their charts, of
+which a document may have several (`genrst.chart.blocks`), some at a time. Each document gets a `Posterior`. Its tree of
+minimum risk and the probabilities of spans are there at once; k best trees, samples and the like score charts again.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from genrst.chart import inference
+from genrst.chart.blocks import Borders, cut
+from genrst.chart.constraints import NOTHING, Demands
+from genrst.chart.inference import Ranking, Span, Unit, cheapest_trees
+from genrst.chart.network import Chart, ChartNetwork, edu_boundaries, make_layout
+from genrst.errors import UsageError
+from genrst.model.examples import Example
+
+LEAST = 1e-6
+"""Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
+SPAN_WEIGHT = 0.3
+"""What a right span gains in the tree of minimum risk; its right label gains 1."""
+MOST_CELLS = 1 << 23
+"""How many units are scored at once, unless one chart has more."""
+MOST_LABELLED = 1 << 15
+"""How many units get labels at once."""
+
+
+class LabelledUnit(NamedTuple):
+    """The EDUs from `start` to before `stop`, split at `split`, and the number of the label."""
+
+    start: int
+    split: int
+    stop: int
+    label: int
+
+
+class LabelledTree(NamedTuple):
+    """A tree: its units in preorder, and its log-probability."""
+
+    units: list[LabelledUnit]
+    logp: float
+
+
+class OwnChart(NamedTuple):
+    """A chart of one of several documents."""
+
+    document: int
+    borders: Borders
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A network, its weight in averages, and the vectors it has of the EDUs of all documents."""
+
+    network: ChartNetwork
+    weight: float
+    edus: Tensor
+
+
+class LabelMask(NamedTuple):
+    """The labels that a span of a chart may have as a unit. Shape of `is_possible`: (labels)"""
+
+    row: int
+    first: int
+    last: int
+    is_possible: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Charts as a network scores them, given what is demanded of their trees."""
+
+    network: ChartNetwork
+    chart: Chart
+    temperature: float
+    masks: Sequence[LabelMask]
+    scores: Tensor
+    """Of units; −inf if forbidden. Shape: (charts, N, N, N)"""
+    may_be_unit: Tensor
+    """Shape: (charts, N, N)"""
+
+    def label_logp(self, row: Tensor, split: Tensor, first: Tensor, last: Tensor) -> Tensor:
+        """Log-probabilities of the labels of units, given by their charts and borders.
+
+        Shape: (units) each → (units, labels)
+        """
+        logp = self.network.label_logp(self.chart, row, split, first, last)
+        logp = torch.log_softmax(logp / self.temperature, dim=-1)
+        for mask in self.masks:
+            (here,) = torch.where((row == mask.row) & (first == mask.first) & (last == mask.last))
+            logp[here] = torch.log_softmax(logp[here].masked_fill(~mask.is_possible, -math.inf), dim=-1)
+        return logp
+
+    def label_logp_of(self, row: int, span: Span) -> Tensor:
+        """The same for all units of a span.
+
+        Shape: → (splits, labels)
+        """
+        split = torch.arange(span[0] + 1, span[1], device=self.scores.device)
+        same = [torch.full_like(split, number) for number in (row, *span)]
+        return self.label_logp(same[0], split, same[1], same[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Documents as networks have read them, and what is demanded of their trees."""
+
+    readers: Sequence[Reader]
+    kinds: Sequence[NDArray[np.int64]]
+    demands: Sequence[Demands]
+    temperature: float
+
+    def score(self, reader: Reader, charts: Sequence[OwnChart]) -> Scored:
+        """The scores of some charts."""
+        network = reader.network
+        chart = network(reader.edus, make_layout(self.kinds, charts).to(network.device))
+        scores = chart.scores.float() / self.temperature
+        may_be_unit = torch.ones(scores[:, 0].shape, dtype=torch.bool, device=scores.device)
+        masks = []
+        for row, (document, borders) in enumerate(charts):
+            demands, index = self.demands[document], {edu: number for number, edu in enumerate(borders)}
+            for start, stop in demands.forbidden:
+                if start in index and stop in index:
+                    may_be_unit[row, index[start], index[stop]] = False
+            for (start, stop), is_possible in demands.labels.items():
+                if start in index and stop in index and index[stop] - index[start] > 1:
+                    masks.append(LabelMask(row, index[start], index[stop], is_possible.to(scores.device)))
+        scores = scores.masked_fill(~may_be_unit[:, None], -math.inf)
+        free = Scored(network, chart, self.temperature, (), scores, may_be_unit)
+        for row, first, last, is_possible in masks:
+            # A unit weighs as much less as its labels fit worse.
+            logp = free.label_logp_of(row, (first, last)).masked_fill(~is_possible, -math.inf)
+            scores[row, first + 1 : last, first, last] += logp.logsumexp(dim=-1)
+        return replace(free, masks=masks)
+
+
+@torch.inference_mode()
+def read_documents(
+    networks: Sequence[tuple[ChartNetwork, float]],
+    examples: Sequence[Sequence[Example]],
+    demands: Sequence[Demands] | None = None,
+    temperature: float = 1.0,
+) -> list["Posterior"]:
+    """The posteriors of documents, which are given as numbers once for each network; a network has a weight.
+
+    A temperature above 1 makes all distributions flatter.
+    """
+    total = sum(weight for _, weight in networks)
+    readers = [
+        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device)))
+        for (network, weight), own in zip(networks, examples, strict=True)
+    ]
+    kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
+    reading = Reading(readers, kinds, demands or [NOTHING] * len(kinds), temperature)
+    posteriors = [Posterior(reading, number, example.id) for number, example in enumerate(examples[0])]
+    charts = [chart for posterior in posteriors for chart in posterior.charts]
+    for group in _in_groups(charts):
+        for chart, tables in zip(group, _make_tables(reading, group), strict=True):
+            posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
+    return posteriors
+
+
+def _in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
+    """Charts of similar sizes, as many as can be scored at once."""
+    group: list[OwnChart] = []
+    for chart in sorted(charts, key=lambda chart: len(chart.borders)):
+        if group and (len(group) + 1) * len(chart.borders) ** 3 > MOST_CELLS:
+            yield group
+            group = []
+        group.append(chart)
+    if group:
+        yield group
+
+
+class Tables(NamedTuple):
+    """What is known of the spans of a chart, by their first and last border."""
+
+    span_p: NDArray[np.float32]
+    """The probability of each span. Shape: (N, N)"""
+    label: NDArray[np.int64]
+    """Its most probable label. Shape: (N, N)"""
+    units: list[Unit]
+    """The tree of minimum risk."""
+    log_z: float
+    """Of the only network; the mean if there are several."""
+    entropy: float
+    """Likewise, of labelled trees."""
+
+
+def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
+    found = [_probabilities(reading, reader, charts) for reader in reading.readers]
+    mean = _mean(found, reading.readers)
+    for (document, _), log_z in zip(charts, mean.log_z.tolist(), strict=True):
+        if not math.isfinite(log_z):
+            listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(reading.demands[document].forbidden))
+            raise UsageError(f"constraints must leave a tree, was: none without the units {listed}")
+    best_p, label = mean.label_p.max(dim=-1)
+    sizes = [len(chart.borders) - 1 for chart in charts]
+    trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
+    spans, labels = mean.span_p.cpu().numpy(), label.cpu().numpy()
+    numbers = torch.stack([mean.log_z, mean.entropy], dim=1).tolist()
+    return [
+        Tables(spans[row, : size + 1, : size + 1], labels[row, : size + 1, : size + 1], trees[row], *numbers[row])
+        for row, size in enumerate(sizes)
+    ]
+
+
+class Probabilities(NamedTuple):
+    """What a network, or the mean of several, says about some charts."""
+
+    span_p: Tensor
+    """Shape: (charts, N, N)"""
+    label_p: Tensor
+    """Of a span and its label together. Shape: (charts, N, N, labels)"""
+    log_z: Tensor
+    entropy: Tensor
+    may_be_unit: Tensor
+
+
+def _mean(found: Sequence[Probabilities], readers: Sequence[Reader]) -> Probabilities:
+    if len(found) == 1:
+        return found[0]
+
+    def mean(parts: Sequence[Tensor]) -> Tensor:
+        return torch.stack([one.weight * part for one, part in zip(readers, parts, strict=True)]).sum(0)
+
+    span_p, label_p, log_z, entropy, may_be_unit = zip(*found, strict=True)
+    return Probabilities(mean(span_p), mean(label_p), mean(log_z), mean(entropy), may_be_unit[0])
+
+
+def _probabilities(reading: Reading, reader: Reader, charts: Sequence[OwnChart]) -> Probabilities:
+    scored = reading.score(reader, charts)
+    unit_p, log_z = inference.marginals(scored.scores, scored.chart.sizes)
+    span_p = unit_p.sum(1)
+    n_charts, n, _ = span_p.shape
+    label_p = span_p.new_zeros(n_charts * n * n, reader.network.labels.out_features)
+    entropy = inference.entropy(scored.scores, unit_p, log_z)
+    for units in torch.nonzero(unit_p > LEAST).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
+        row, split, first, last = units.unbind(1)
+        weight, p = unit_p[row, split, first, last], scored.label_logp(row, split, first, last).exp()
+        label_p.index_add_(0, (row * n + first) * n + last, weight[:, None] * p)
+        entropy.index_add_(0, row, weight * torch.special.entr(p).sum(-1))
+    return Probabilities(span_p, label_p.view(n_charts, n, n, -1), log_z, entropy, scored.may_be_unit)
+
+
+class Posterior:
+    """The distribution over the trees of one document; `read_documents` makes it."""
+
+    def __init__(self, reading: Reading, number: int, id: str) -> None:
+        self._reading, self._number, self._id = reading, number, id
+        demands, kinds = reading.demands[number], reading.kinds[number]
+        self.n_edus = len(kinds) - 1
+        charts = cut(self.n_edus, demands.whole, kinds.tolist(), demands.forbidden)
+        self.charts = [OwnChart(number, borders) for borders in charts] if self.n_edus > 1 else []
+        self.tables: dict[Span, Tables] = {}
+        """By the span of the whole chart."""
+        self._borders = {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
+
+    @property
+    def log_z(self) -> float:
+        """The logarithm of the summed weight of all trees."""
+        return sum(tables.log_z for tables in self.tables.values())
+
+    @property
+    def entropy(self) -> float:
+        """Of labelled trees, in nats."""
+        return sum(tables.entropy for tables in self.tables.values())
+
+    def locate(self, span: Span) -> tuple[Span, int, int] | None:
+        """The chart that a span is in, and its first and last border there; None if no tree can have it as a unit."""
+        start, stop = span
+        chart = (0, self.n_edus)
+        while True:
+            borders = self._borders[chart]
+            first, last = bisect_right(borders, start) - 1, bisect_right(borders, stop - 1)
+            leaf = borders[first], borders[first + 1]
+            if last - first > 1:
+                return (chart, first, last) if (borders[first], borders[last]) == span else None
+            if leaf not in self._borders:
+                return None
+            chart = leaf
+
+    def span_probability(self, start: int, stop: int) -> float:
+        """The probability that EDUs are a unit."""
+        if stop - start == 1:
+            return 1.0
+        place = self.locate((start, stop))
+        return float(self.tables[place[0]].span_p[place[1:]]) if place else 0.0
+
+    def label_probabilities(self, start: int, stop: int) -> list[float]:
+        """The probabilities of the labels of a span, given that it is a unit."""
+        place = self.locate((start, stop))
+        if place is None:
+            raise UsageError(f"{self._id}: EDUs must be a possible unit, was: [{start}, {stop}]")
+        chart, first, last = place
+        with torch.inference_mode():
+            found = [_probabilities(self._reading, one, [self._own(chart)]) for one in self._reading.readers]
+            total = _mean(found, self._reading.readers).label_p[0, first, last]
+        shares: list[float] = (total / total.sum()).tolist()
+        return shares
+
+    def minimum_risk(self) -> list[LabelledUnit]:
+        """The tree whose spans and labels are expected to be right most often: its units in preorder."""
+        units = [
+            LabelledUnit(borders[i], borders[k], borders[j], int(self.tables[chart].label[i, j]))
+            for chart, borders in self._borders.items()
+            for i, k, j in self.tables[chart].units
+        ]
+        return sorted(units, key=lambda unit: (unit.start, -unit.stop))
+
+    def log_probability(self, units: Sequence[LabelledUnit]) -> float:
+        """Of a labelled tree; −inf if it cannot be."""
+        by_chart: dict[Span, list[tuple[int, int, int, int]]] = {chart: [] for chart in self._borders}
+        for unit in units:
+            place = self.locate((unit.start, unit.stop))
+            if place is None or unit.split not in self._borders[place[0]]:
+                return -math.inf
+            chart, first, last = place
+            by_chart[chart].append((bisect_left(self._borders[chart], unit.split), first, last, unit.label))
+        return sum(self._chart_logp(chart, own) for chart, own in by_chart.items())
+
+    @torch.inference_mode()
+    def _chart_logp(self, chart: Span, units: Sequence[tuple[int, int, int, int]]) -> float:
+        scored = self._score(chart)
+        split, first, last, label = torch.tensor(units, device=scored.scores.device).unbind(1)
+        label_logp = scored.label_logp(torch.zeros_like(split), split, first, last).gather(1, label[:, None])
+        score = scored.scores[0, split, first, last].sum() + label_logp.sum()
+        return float(score) - self.tables[chart].log_z
+
+    def k_best(self, k: int) -> list[LabelledTree]:
+        """The k most probable labelled trees, the best first; fewer if there are fewer."""
+        rankings = {chart: self._rank(chart) for chart in self._borders}
+        best = sum(ranking.score - self.tables[chart].log_z for chart, ranking in rankings.items())
+
+        def ranked(span: Span) -> list[tuple[float, Unit, int]]:
+            place = self.locate(span)
+            assert place is not None
+            chart, first, last = place
+            borders = self._borders[chart]
+            found = rankings[chart]((first, last), k)
+            return [(cost, (borders[i], borders[m], borders[j]), label) for cost, (i, m, j), label in found]
+
+        with torch.inference_mode():
+            found = list(islice(cheapest_trees(self.n_edus, ranked), k))
+        return [
+            LabelledTree([LabelledUnit(*unit, label) for unit, label in zip(units, labels, strict=True)], best + score)
+            for score, units, labels in found
+        ]
+
+    def sample(self, n_samples: int, seed: int) -> list[list[LabelledUnit]]:
+        """Labelled trees drawn from the distribution: their units in preorder."""
+        generator = torch.Generator().manual_seed(seed)
+        trees: list[list[LabelledUnit]] = [[] for _ in range(n_samples)]
+        with torch.inference_mode():
+            for chart, borders in self._borders.items():
+                scored = self._score(chart)
+                (drawn,) = inference.sample(scored.scores.cpu(), scored.chart.sizes, n_samples, generator)
+                places = torch.tensor([(k, i, j) for units in drawn for i, k, j in units]).unbind(1)
+                split, first, last = (place.to(scored.scores.device) for place in places)
+                p = scored.label_logp(torch.zeros_like(split), split, first, last).exp().cpu()
+                labels = iter(torch.multinomial(p, 1, generator=generator)[:, 0].tolist())
+                for tree, units in zip(trees, drawn, strict=True):
+                    tree += [LabelledUnit(borders[i], borders[k], borders[j], next(labels)) for i, k, j in units]
+        return [sorted(tree, key=lambda unit: (unit.start, -unit.stop)) for tree in trees]
+
+    def _own(self, chart: Span) -> OwnChart:
+        return OwnChart(self._number, self._borders[chart])
+
+    def _score(self, chart: Span) -> Scored:
+        """One chart as the only network scores it."""
+        if len(self._reading.readers) > 1:
+            raise UsageError("log-probabilities, k best trees and samples must be of one model, was: of several")
+        return self._reading.score(self._reading.readers[0], [self._own(chart)])
+
+    @torch.inference_mode()
+    def _rank(self, chart: Span) -> Ranking:
+        scored = self._score(chart)
+        best_label = torch.full_like(scored.scores[0], -math.inf)
+        numbers = torch.arange(len(best_label), device=best_label.device)
+        for units in torch.combinations(numbers, 3).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
+            first, split, last = units.unbind(1)
+            best_label[split, first, last] = scored.label_logp(torch.zeros_like(split), split, first, last).amax(-1)
+        size = len(best_label) - 1
+        return Ranking(scored.scores[0], size, best_label, lambda span: scored.label_logp_of(0, span).double())

@@ -1,0 +1,134 @@
+"""Posteriors of several documents and networks; of one document under constraints: tests/chart/test_constraints.py."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from genrst.chart import posterior as module
+from genrst.chart.constraints import NOTHING, make_demands
+from genrst.chart.inference import marginals
+from genrst.chart.posterior import LabelledUnit, read_documents
+from genrst.errors import UsageError
+from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
+from tests.chart.random_networks import LABELS, make_charts, make_network, make_posterior
+from tests.model.tiny_encoders import piece_example
+
+
+def test_documents_together_are_as_each_alone(monkeypatch):
+    """Whatever their sizes, and however many charts are scored at once."""
+    network = make_network()
+    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (9, 1, 2, 14, 5)]
+    groups = [[edu // 3 for edu in range(example.n_edus)] for example in examples]
+    demands = [make_demands(len(own), [], LABELS, own) for own in groups]
+    alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, demands, strict=True)]
+    for most in (1, 300, 1 << 20):
+        monkeypatch.setattr(module, "MOST_CELLS", most)
+        monkeypatch.setattr(module, "MOST_LABELLED", most)
+        for one, other in zip(read_documents([(network, 1.0)], [examples], demands), alone, strict=True):
+            assert one.minimum_risk() == other.minimum_risk()
+            assert one.log_z == pytest.approx(other.log_z, abs=1e-4)
+            assert one.entropy == pytest.approx(other.entropy, abs=1e-4)
+            assert one.span_probability(0, 2 - (one.n_edus == 1)) == pytest.approx(
+                other.span_probability(0, 2 - (one.n_edus == 1)), abs=1e-5
+            )
+
+
+def test_charts_of_sentences_say_what_the_whole_chart_says():
+    """A document whose trees cannot be enumerated: the whole chart, where spans that cut sentences are forbidden."""
+    n_edus, network = 40, make_network()
+    example = piece_example(n_edus, seed=3)
+    groups = [edu // 4 for edu in range(n_edus)]
+    (posterior,) = read_documents([(network, 1.0)], [[example]], [make_demands(n_edus, [], LABELS, groups)])
+    assert len(posterior.charts) == 11
+    scores, _ = make_charts(network, [example])
+    starts = {edu for edu in range(n_edus + 1) if edu % 4 == 0}
+    for start in range(n_edus):
+        for stop in range(start + 2, n_edus + 1):
+            is_inside = start // 4 == (stop - 1) // 4
+            if not is_inside and not {start, stop} <= starts:
+                scores[0, :, start, stop] = -torch.inf
+    unit_p, log_z = marginals(scores, [n_edus])
+    assert posterior.log_z == pytest.approx(float(log_z), abs=1e-3)
+    span_p = unit_p.sum(1)[0]
+    for start in range(n_edus):
+        for stop in range(start + 2, n_edus + 1):
+            assert posterior.span_probability(start, stop) == pytest.approx(float(span_p[start, stop]), abs=1e-4)
+
+
+def test_samples_are_as_frequent_as_they_are_probable():
+    posterior, scores, labels = make_posterior(3)
+    pairs = labelled_trees(3, len(LABELS))
+    logp = {pair: labelled_score(pair, scores, labels) for pair in pairs}
+    total = log_sum(logp.values())
+    expected = {pair: float(torch.tensor(score - total).exp()) for pair, score in logp.items()}
+    n_samples = 4000
+    drawn = posterior.sample(n_samples, seed=7)
+    counts = Counter((tuple(u[:3] for u in units), tuple(u.label for u in units)) for units in drawn)
+    likely = [pair for pair, p in expected.items() if p * n_samples >= 5]
+    statistic = sum((counts[pair] - n_samples * expected[pair]) ** 2 / (n_samples * expected[pair]) for pair in likely)
+    # The 99.9% quantile for 17 degrees of freedom; fewer have a smaller one.
+    assert len(likely) <= 18 and statistic < 40.8  # noqa: PT018
+    assert posterior.sample(5, seed=1) == posterior.sample(5, seed=1) != posterior.sample(5, seed=2)
+
+
+def test_a_temperature_flattens():
+    sharp, *_ = make_posterior(5, temperature=1.0)
+    flat, *_ = make_posterior(5, temperature=4.0)
+    assert flat.entropy > sharp.entropy
+
+
+def test_networks_are_averaged():
+    networks, example = [make_network(seed=1), make_network(seed=2)], piece_example(6, seed=1)
+    alone = [read_documents([(network, 1.0)], [[example]])[0] for network in networks]
+    (both,) = read_documents([(networks[0], 3.0), (networks[1], 1.0)], [[example], [example]])
+    for start in range(6):
+        for stop in range(start + 1, 7):
+            mean = 0.75 * alone[0].span_probability(start, stop) + 0.25 * alone[1].span_probability(start, stop)
+            assert both.span_probability(start, stop) == pytest.approx(mean, abs=1e-5)
+    assert sum(both.label_probabilities(0, 6)) == pytest.approx(1)
+    with pytest.raises(UsageError, match="must be of one model, was: of several"):
+        both.k_best(2)
+
+
+def test_labels_of_a_span_given_that_it_is_a_unit():
+    posterior, scores, labels = make_posterior(3)
+    logp = {pair: labelled_score(pair, scores, labels) for pair in labelled_trees(3, len(LABELS))}
+    total = log_sum(logp.values())
+    for label, found in enumerate(posterior.label_probabilities(0, 3)):
+        expected = log_sum(score for (_, chosen), score in logp.items() if chosen[0] == label) - total
+        assert found == pytest.approx(float(torch.tensor(expected).exp()), abs=1e-4)
+    inside, *_ = make_posterior(4, groups=[0, 0, 1, 1])
+    with pytest.raises(UsageError, match=r"must be a possible unit, was: \[1, 3\]"):
+        inside.label_probabilities(1, 3)
+
+
+def test_one_edu():
+    posterior, _, _ = make_posterior(1)
+    assert posterior.minimum_risk() == []
+    assert [tree.units for tree in posterior.k_best(3)] == [[]]
+    assert posterior.sample(2, seed=0) == [[], []]
+    assert posterior.log_probability([]) == 0
+    assert (posterior.entropy, posterior.span_probability(0, 1)) == (0, 1)
+
+
+def test_a_tree_that_cannot_be_has_no_probability():
+    posterior, _, _ = make_posterior(4, groups=[0, 0, 1, 1])
+    assert posterior.log_probability([LabelledUnit(0, 1, 4, 0), LabelledUnit(1, 3, 4, 0)]) == -torch.inf
+
+
+def test_no_demands_is_the_default():
+    network, example = make_network(), piece_example(4)
+    (one,), (other,) = (read_documents([(network, 1.0)], [[example]], demands) for demands in (None, [NOTHING]))
+    assert one.minimum_risk() == other.minimum_risk()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_says_the_same():
+    network, examples = make_network(), [piece_example(n_edus, seed=n_edus) for n_edus in (30, 2, 17)]
+    expected = read_documents([(network, 1.0)], [examples])
+    found = read_documents([(network.to("cuda"), 1.0)], [examples])
+    for one, other in zip(found, expected, strict=True):
+        assert one.minimum_risk() == other.minimum_risk()
+        assert one.log_z == pytest.approx(other.log_z, abs=1e-4 * one.n_edus)
+        assert one.k_best(2)[1].logp == pytest.approx(other.k_best(2)[1].logp, abs=1e-3)
