@@ -22,7 +22,7 @@ from genrst.io import tell, write_atomically
 from genrst.model.batch import make_batch
 from genrst.model.device import choose_device
 from genrst.model.examples import Example, derive
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import AnyModelConfig
 from genrst.model.storage import Model, load_model
 from genrst.parser.packages import ParserConfig, is_model
 from genrst.parser.packages import Search as Kind
@@ -128,7 +128,7 @@ def list_searches(model: str, kinds: Sequence[str], beams: Sequence[int], weight
     return [*beam_searches, *(Search(kind) for kind in wanted if kind == "greedy")]
 
 
-def list_bag_searches(config: ModelConfig, beam: int, weights: Sequence[float]) -> list[Search]:
+def list_bag_searches(config: AnyModelConfig, beam: int, weights: Sequence[float]) -> list[Search]:
     """Bag-level search with each weight of words; a model without words is searched once."""
     return [Search("bag", beam, weight) for weight in (weights if config.kind == "generative" else [0.0])]
 

@@ -80,7 +80,7 @@ def test_without_changes_the_file_counts(file: Path):
         ("training.clip.norm=1", "training.clip.norm: clip must be a table, was: 2.0"),
         ("model.unit_size=0", "model.unit_size: the value must be 1 or more, was: 0"),
         ("training.encoder_rank=4", "training.encoder_rank: there must be an encoder to change (model.encoder), was: "),
-        ("training.exploration=0.5", "training.exploration: a generative model learns from gold trees only, was: "),
+        ("training.exploration=0.5", "training.exploration: the model must be discriminative, was: generative"),
         (f"training.seeds={'[' * 5000}", "training.seeds: the value must be a list"),
     ],
 )

@@ -89,9 +89,51 @@ def _check_some_tree(best: Tensor) -> None:
         raise UsageError(f"scores must leave every document a tree, was: no tree is left for {impossible.tolist()}")
 
 
-@torch.no_grad()
+def _sum_up(scores: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The inside table of contiguous scores."""
+    table = _leaves(scores)
+    for width in range(2, max(sizes) + 1):
+        _spans(table, width).copy_(_alternatives(scores, table, width).logsumexp(-1))
+    stops = torch.arange(table.shape[-1], device=table.device)
+    return table.masked_fill_((stops > _on_device(sizes, table)[:, None])[:, None], -math.inf)
+
+
+def _share_out(scores: Tensor, table: Tensor, spans: Tensor, widest: int) -> Tensor:
+    """What units get of what spans have, from wide spans to narrow ones; `spans` is used up.
+
+    Each span shares out what it has over its splits by a softmax, and both of its children get what the split gets.
+    With 1 at the roots this gives probabilities, and nothing is lost to rounding in sums over whole trees.
+    """
+    units = torch.zeros_like(scores)
+    for width in range(widest, 1, -1):
+        is_impossible = _spans(table, width) == -math.inf
+        split_p = _alternatives(scores, table, width).softmax(-1).masked_fill_(is_impossible[..., None], 0.0)
+        split_p.mul_(_spans(spans, width)[..., None])
+        _units(units, width).copy_(split_p)
+        _left(spans, width).add_(split_p)
+        _right(spans, width).add_(split_p)
+    return units
+
+
+class _Inside(torch.autograd.Function):
+    """The gradient is shared out as probabilities are: no graph through the recursion is ever built."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, sizes: Sequence[int]) -> Tensor:  # noqa: ANN401
+        table = _sum_up(scores, sizes)
+        ctx.save_for_backward(scores, table)
+        ctx.widest = max(sizes)
+        return table
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # noqa: ANN401
+        scores, table = ctx.saved_tensors
+        return _share_out(scores, table, grad.contiguous().clone(), ctx.widest), None
+
+
 def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The logarithm of the summed weight of all trees of each span, and log Z.
+    """The logarithm of the summed weight of all trees of each span, and log Z. Both can be differentiated (once).
 
     Shape:
         scores: (B, N, N, N)
@@ -100,11 +142,10 @@ def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """
     _check_sizes(scores, sizes)
     scores = scores.contiguous()
-    table = _leaves(scores)
-    for width in range(2, max(sizes) + 1):
-        _spans(table, width).copy_(_alternatives(scores, table, width).logsumexp(-1))
-    stops = torch.arange(table.shape[-1], device=table.device)
-    table.masked_fill_((stops > _on_device(sizes, table)[:, None])[:, None], -math.inf)
+    if torch.is_grad_enabled() and scores.requires_grad:
+        table: Tensor = _Inside.apply(scores, sizes)  # type: ignore[no-untyped-call]
+    else:
+        table = _sum_up(scores, sizes)
     return table, _roots(table, sizes)
 
 
@@ -112,41 +153,15 @@ def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
 def marginals(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """The probability of each unit, and log Z. The probability of a span is the sum over its splits, `.sum(1)`.
 
-    The outside pass goes from wide spans to narrow ones. It hands on probabilities instead of outside weights: what a
-    span has is shared out over its splits by a softmax, so that nothing is lost to rounding in the sum over a tree.
-
     Shape:
         scores, units: (B, N, N, N)
         log Z: (B,)
     """
     scores = scores.contiguous()
     table, log_z = inside(scores, sizes)
-    units, spans = torch.zeros_like(scores), torch.zeros_like(table)
+    spans = torch.zeros_like(table)
     spans[:, 0].scatter_(1, _on_device(sizes, table)[:, None], 1.0)
-    for width in range(max(sizes), 1, -1):
-        is_impossible = _spans(table, width) == -math.inf
-        split_p = _alternatives(scores, table, width).softmax(-1).masked_fill_(is_impossible[..., None], 0.0)
-        split_p.mul_(_spans(spans, width)[..., None])
-        _units(units, width).copy_(split_p)
-        _left(spans, width).add_(split_p)
-        _right(spans, width).add_(split_p)
-    return units, log_z
-
-
-class _LogPartition(torch.autograd.Function):
-    """The gradient of log Z is the marginals: no graph through the recursion is ever built."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, sizes: Sequence[int]) -> Tensor:  # noqa: ANN401
-        unit_p, log_z = marginals(scores, sizes)
-        ctx.save_for_backward(unit_p)
-        return log_z
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # noqa: ANN401
-        (unit_p,) = ctx.saved_tensors
-        return unit_p * grad[:, None, None, None], None
+    return _share_out(scores, table, spans, max(sizes)), log_z
 
 
 def log_partition(scores: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -156,10 +171,21 @@ def log_partition(scores: Tensor, sizes: Sequence[int]) -> Tensor:
         scores: (B, N, N, N)
         log Z: (B,)
     """
-    if torch.is_grad_enabled() and scores.requires_grad:
-        log_z: Tensor = _LogPartition.apply(scores, sizes)  # type: ignore[no-untyped-call]
-        return log_z
     return inside(scores, sizes)[1]
+
+
+def split_logp(scores: Tensor, table: Tensor, document: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+    """The log-probability of the split of each unit, given that its span is a unit; `table` is that of `inside`.
+
+    The log-probability of a tree is the sum over its units. So is, with probabilities of units as weights, the negative
+    cross-entropy of two distributions over trees; and it stays one where small probabilities were left out.
+
+    Shape:
+        scores, table: (B, N, N, N), (B, N, N)
+        document, split, start, stop, result: (units)
+    """
+    children = table[document, start, split] + table[document, split, stop]
+    return scores[document, split, start, stop] + children - table[document, start, stop]
 
 
 def tree_score(scores: Tensor, trees: Sequence[Sequence[Unit]]) -> Tensor:

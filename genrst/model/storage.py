@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from genrst.io import write_atomically
 from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, read_tokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder, merged
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import AnyModelConfig, ModelConfig
 from genrst.model.network import Network
 from genrst.model.symbols import Symbols
 from genrst.storage import ENCODER, Precision, load_weights, read_network, save_network
@@ -46,24 +47,51 @@ def load_model(
     A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
     """
     config, symbols = read_network(folder, ModelConfig, Symbols.from_dict)
-    tokenizer = pretrained = None
-    if config.encoder is not None:
-        tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
-        pretrained = PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
+    tokenizer, pretrained = read_pretrained(folder, config)
     network = make_network(config, symbols, pretrained)
+    restore(network, folder, device, encoder_dtype, encoder_overlap)
+    return Model(network, symbols, tokenizer)
+
+
+def read_pretrained(folder: Path, config: AnyModelConfig) -> tuple[PieceTokenizer | None, PretrainedEncoder | None]:
+    """The tokenizer of a model's pretrained encoder, and the encoder, without its weights; nothing if it has none."""
+    if config.encoder is None:
+        return None, None
+    tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
+    return tokenizer, PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
+
+
+def restore(
+    network: nn.Module,
+    folder: Path,
+    device: torch.device | str,
+    encoder_dtype: torch.dtype,
+    encoder_overlap: float | None,
+) -> None:
+    """Give a network its weights, and make it ready to be asked."""
     load_weights(network, folder)
     network.to(device).eval()
-    if pretrained is not None:
+    pretrained = network.edu_encoder
+    if isinstance(pretrained, PretrainedEncoder):
         pretrained.encoder.to(encoder_dtype)
         if encoder_overlap is not None:
             pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)
-    return Model(network, symbols, tokenizer)
 
 
 def save_model(model: Model, folder: Path, precision: Precision = "float32") -> None:
     """Write a model. Each file is replaced at once; of a model in training only the weights change."""
-    if model.tokenizer is not None:
-        encoder: Any = model.network.edu_encoder.encoder
-        write_atomically(folder / ENCODER / CONFIG, encoder.config.to_json_string())
-        write_atomically(folder / ENCODER / TOKENIZER, model.tokenizer.json)
-    save_network(merged(model.network), model.network.config, model.symbols.as_dict(), folder, precision)
+    write_network(model.network, model.symbols, model.tokenizer, folder, precision)
+
+
+def write_network(
+    network: Any,  # noqa: ANN401 - of either kind
+    symbols: Symbols,
+    tokenizer: PieceTokenizer | None,
+    folder: Path,
+    precision: Precision,
+) -> None:
+    """Write the files of a network, its symbols and its encoder."""
+    if tokenizer is not None:
+        write_atomically(folder / ENCODER / CONFIG, network.edu_encoder.encoder.config.to_json_string())
+        write_atomically(folder / ENCODER / TOKENIZER, tokenizer.json)
+    save_network(merged(network), network.config, symbols.as_dict(), folder, precision)

@@ -5,61 +5,63 @@ mistakes (not the paper's). Which documents are explored, and how, depends on th
 """
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from genrst.errors import ConfigError
+from genrst.evaluation.report import Evaluation
+from genrst.model.batch import make_batch
 from genrst.model.examples import Derivation, Example, derive
-from genrst.model.network import Network
+from genrst.model.network import LogProbabilities, Network
 from genrst.model.schedule import IntArray
 from genrst.model.scoring.scorer import NetworkScorer
+from genrst.model.symbols import SPECIALS
 from genrst.search.beam import in_groups, search_greedily
 from genrst.training.data import Prepared
+from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import States
 from genrst.transitions.oracle import DynamicOracle
+
+AnyNetwork = TypeVar("AnyNetwork")
 
 MOST_EDUS = 16_000
 """How many EDUs are explored at once, unless a document has more: at the paper's sizes they take 3 GB."""
 
 
 class Lesson(NamedTuple):
-    """A document to train on, with a derivation of its tree or another."""
+    """A document to train on; for a model that builds trees step by step, with a derivation of its tree or another."""
 
     number: int
     """Different for all lessons of an epoch: noise is drawn by it."""
     example: Example
-    derivation: Derivation
+    derivation: Derivation | None = None
 
 
-class Lessons:
-    """The lessons of all epochs."""
+class Lessons(ABC, Generic[AnyNetwork]):
+    """The lessons of all epochs, what is to be learned from them, and how well dev documents are known."""
 
-    def __init__(self, prepared: Prepared, config: TrainingConfig, network: Network, seed: int) -> None:
+    def __init__(self, prepared: Prepared, config: TrainingConfig, seed: int) -> None:
         if config.silver_epochs and not prepared.silver:
             raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
-        self._config, self._seed = config, seed
-        self._is_right = prepared.symbols.nucleus_is_right
-        self._has_kinds = network.has_kinds
+        self._prepared, self._config, self._seed = prepared, config, seed
         examples = prepared.train + prepared.silver if config.silver_epochs else prepared.train
-        lessons = [Lesson(number, example, self._derive(example)) for number, example in enumerate(examples)]
+        lessons = [self._make(number, example) for number, example in enumerate(examples)]
         self._gold, self._silver = lessons[: len(prepared.train)], lessons[len(prepared.train) :]
 
     def count(self, epoch: int) -> int:
         """The number of lessons in an epoch."""
         return len(self._gold) + len(self._silver) * self._has_silver(epoch)
 
-    def epoch(self, epoch: int, network: Network) -> list[Lesson]:
+    def epoch(self, epoch: int, network: AnyNetwork) -> list[Lesson]:
         """The lessons of an epoch, in a new order; the network is that at its beginning."""
-        lessons = [*self._gold]
-        if self._config.exploration:
-            for lesson in self._explored(network, random.Random(f"{self._seed} {epoch} lessons")):
-                lessons[lesson.number] = lesson
+        lessons = self._gold_lessons(epoch, network)
         if self._has_silver(epoch):
             lessons += self._silver
         random.Random(f"{self._seed} {epoch}").shuffle(lessons)
@@ -67,6 +69,51 @@ class Lessons:
 
     def _has_silver(self, epoch: int) -> bool:
         return epoch < self._config.silver_epochs
+
+    def _make(self, number: int, example: Example) -> Lesson:
+        return Lesson(number, example)
+
+    def _gold_lessons(self, epoch: int, network: AnyNetwork) -> list[Lesson]:  # noqa: ARG002
+        return [*self._gold]
+
+    def _noise(self, epoch: int, lesson: Lesson) -> torch.Generator:
+        """Drawn for each document on its own, so that processes that share a batch draw what one process would."""
+        seed = random.Random(f"{self._seed} {epoch} {lesson.number}").getrandbits(63)
+        return torch.Generator().manual_seed(seed)
+
+    @abstractmethod
+    def loss(self, network: AnyNetwork, lessons: Sequence[Lesson], epoch: int) -> Tensor:
+        """The negative log-likelihood of what some lessons teach, summed up."""
+
+    @abstractmethod
+    def likelihood(self, network: AnyNetwork) -> Likelihood:
+        """That of the trees of dev."""
+
+    @abstractmethod
+    def evaluate(self, network: AnyNetwork) -> Evaluation:
+        """The trees that a network finds for dev, quickly, against the gold ones."""
+
+
+class TransitionLessons(Lessons[Network]):
+    """Those of a model that builds trees step by step."""
+
+    def __init__(self, prepared: Prepared, config: TrainingConfig, network: Network, seed: int) -> None:
+        self._is_right, self._has_kinds = prepared.symbols.nucleus_is_right, network.has_kinds
+        super().__init__(prepared, config, seed)
+        self._dev = [self._derive(example) for example in prepared.dev]
+
+    def _make(self, number: int, example: Example) -> Lesson:
+        return Lesson(number, example, self._derive(example))
+
+    def _derive(self, example: Example) -> Derivation:
+        return derive(example, self._is_right, self._has_kinds)
+
+    def _gold_lessons(self, epoch: int, network: Network) -> list[Lesson]:
+        lessons = [*self._gold]
+        if self._config.exploration:
+            for lesson in self._explored(network, random.Random(f"{self._seed} {epoch} lessons")):
+                lessons[lesson.number] = lesson
+        return lessons
 
     def _explored(self, network: Network, generator: random.Random) -> list[Lesson]:
         """Some gold documents, with trees that the network makes."""
@@ -79,8 +126,32 @@ class Lessons:
             for lesson, (example, correct) in zip(chosen, found, strict=True)
         ]
 
-    def _derive(self, example: Example) -> Derivation:
-        return derive(example, self._is_right, self._has_kinds)
+    def loss(self, network: Network, lessons: Sequence[Lesson], epoch: int) -> Tensor:
+        """Of the correct actions, and of the words that are generated."""
+        device = network.embeddings.weight.device
+        examples = [lesson.example for lesson in lessons]
+        derivations = [lesson.derivation for lesson in lessons if lesson.derivation is not None]
+        batch = make_batch(examples, derivations, network.window_shape).to(device)
+        found: LogProbabilities = network(batch, self._blanks(lessons, epoch, device))
+        return -(found.actions.sum() + found.words.sum())
+
+    def _blanks(self, lessons: Sequence[Lesson], epoch: int, device: torch.device) -> Tensor | None:
+        """Blank noise: which word types of each document are replaced."""
+        if not self._config.blank_noise:
+            return None
+        n_words = len(self._prepared.symbols.words)
+        draws = [torch.rand(n_words, generator=self._noise(epoch, lesson)) for lesson in lessons]
+        is_blank = torch.stack(draws) < self._config.blank_noise
+        is_blank[:, : len(SPECIALS)] = False
+        return is_blank.to(device)
+
+    def likelihood(self, network: Network) -> Likelihood:
+        """That of the actions and words of dev."""
+        return gold_likelihood(network, self._prepared.dev, self._dev, self._config.batch_documents)
+
+    def evaluate(self, network: Network) -> Evaluation:
+        """The trees of greedy search."""
+        return evaluate_greedily(network, self._prepared.symbols, self._prepared.dev)
 
 
 def explore(

@@ -17,13 +17,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from genrst.chart.network import ChartNetwork
+from genrst.chart.storage import make_chart_network
 from genrst.config import to_toml
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically
 from genrst.model.encoder.files import PieceTokenizer, load_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
+from genrst.model.model_config import ChartConfig
 from genrst.model.network import Network
-from genrst.model.storage import Model, make_network, save_model
+from genrst.model.storage import make_network, write_network
 from genrst.storage import PARSER
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 from genrst.training.data import Prepared
@@ -67,18 +70,22 @@ class Run:
                 show(record)
                 yield record
 
-    def _network(self, prepared: Prepared) -> Network:
+    def _network(self, prepared: Prepared) -> Network | ChartNetwork:
         torch.manual_seed(self.seed)
         pretrained = None
         if (tokenizer := self._tokenizer(prepared)) is not None and self.config.model.encoder is not None:
             encoder = load_encoder(self.config.model.encoder, tokenizer)
             pretrained = PretrainedEncoder(self.config.model, encoder, tokenizer)
-        network = make_network(self.config.model, prepared.symbols, pretrained)
+        network: Network | ChartNetwork
+        if isinstance(self.config.model, ChartConfig):
+            network = make_chart_network(self.config.model, prepared.symbols, pretrained)
+        else:
+            network = make_network(self.config.model, prepared.symbols, pretrained)
         if pretrained is not None and self.config.training.encoder_rank:
             # Drawn after all else, so that the rest of the network starts as it does without.
             add_low_rank(pretrained.encoder, self.config.training.encoder_rank)
-        if prepared.vectors is not None:
-            _set_vectors(network, prepared.vectors)
+        if prepared.vectors is not None and network.embeddings is not None:
+            _set_vectors(network.embeddings.weight, prepared.vectors)
         return network.to(self.device)
 
     def _tokenizer(self, prepared: Prepared) -> PieceTokenizer | None:
@@ -105,17 +112,17 @@ class Run:
             settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
             write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
             prepared = trainer.prepared
-            save_model(Model(trainer.kept_network, prepared.symbols, self._tokenizer(prepared)), self.folder / MODEL)
+            tokenizer = self._tokenizer(prepared)
+            write_network(trainer.kept_network, prepared.symbols, tokenizer, self.folder / MODEL, "float32")
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)
 
 
-def _set_vectors(network: Network, prepared: NDArray[np.float32]) -> None:
+def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
     """Start from word vectors where there are any; other words keep their random start at the same scale.
 
     Vectors that are wider than the embeddings are projected to their principal axes.
     """
-    weight = network.embeddings.weight
     vectors, is_known = check_vectors(prepared, weight, "model.word_size")
     if vectors.shape[1] > weight.shape[1]:
         _, _, axes = torch.linalg.svd(vectors[is_known], full_matrices=False)

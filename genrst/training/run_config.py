@@ -7,7 +7,7 @@ from typing import Literal
 
 from genrst.config import are_seeds, check_ranges, read_tables, resolve
 from genrst.errors import ConfigError
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import ChartConfig, ModelConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ class TrainingConfig:
     """The largest norm of a gradient."""
     blank_noise: float = 0.25
     """Share of the word types of a document whose embeddings are replaced by that of <unk>."""
+    piece_noise: float = 0.0
+    """Share of the word pieces of a document that are masked before a pretrained encoder reads them (chart only)."""
     silver_epochs: int = 0
     """How many epochs, from the first on, train on silver documents besides the gold ones."""
     exploration: float = 0.0
@@ -96,6 +98,7 @@ class TrainingConfig:
             "encoder_rank": self.encoder_rank >= 0,
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
+            "piece_noise": 0 <= self.piece_noise < 1,
             "silver_epochs": self.silver_epochs >= 0,
             "exploration": 0 <= self.exploration <= 1,
             "exploration_temperature": 0 < self.exploration_temperature < 1e6,
@@ -113,14 +116,16 @@ class RunConfig:
     """A whole configuration file."""
 
     data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
+    model: ModelConfig | ChartConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
         if self.training.encoder_rank and self.model.encoder is None:
             raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
-        if self.training.exploration and self.model.kind == "generative":
-            raise ConfigError("training.exploration: a generative model learns from gold trees only, was: generative")
+        if self.training.exploration and self.model.kind != "discriminative":
+            raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
+        if self.training.piece_noise and (self.model.kind != "chart" or self.model.encoder is None):
+            raise ConfigError("training.piece_noise: the model must be a chart with an encoder, was: another")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

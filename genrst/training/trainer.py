@@ -15,16 +15,15 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from genrst.chart.network import ChartNetwork
 from genrst.errors import TrainingError
-from genrst.model.batch import make_batch
 from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.examples import derive
 from genrst.model.network import Network
-from genrst.model.symbols import SPECIALS
+from genrst.training.chart_lessons import ChartLessons
 from genrst.training.data import Prepared
-from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.training.dev import parseval_f1
 from genrst.training.distributed import ALONE, Processes
-from genrst.training.lessons import Lesson, Lessons
+from genrst.training.lessons import Lesson, Lessons, TransitionLessons
 from genrst.training.run_config import TrainingConfig
 
 
@@ -61,7 +60,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: Network,
+        network: Network | ChartNetwork,
         prepared: Prepared,
         config: TrainingConfig,
         seed: int,
@@ -74,12 +73,14 @@ class Trainer:
         self.processes = processes
         self.progress = Progress()
         self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
-        self.lessons = Lessons(prepared, config, network, seed)
+        self.lessons: Lessons[Any] = (
+            ChartLessons(prepared, config, seed)
+            if isinstance(network, ChartNetwork)
+            else TransitionLessons(prepared, config, network, seed)
+        )
         counts = (self.lessons.count(epoch) for epoch in range(config.max_epochs))
         self._n_steps = sum(math.ceil(count / config.batch_documents) for count in counts)
         self.average = _average(network, config.averaging)
-        is_right = prepared.symbols.nucleus_is_right
-        self._dev_gold = [derive(example, is_right, network.has_kinds) for example in prepared.dev]
 
     def epochs(self) -> Iterator[Record]:
         """Train to the last epoch, or until dev scores stop improving."""
@@ -94,9 +95,9 @@ class Trainer:
         return progress.epoch >= config.max_epochs or n_waited >= config.patience
 
     @property
-    def kept_network(self) -> Network:
+    def kept_network(self) -> Network | ChartNetwork:
         """The network that is evaluated and saved: the moving average, or the one in training."""
-        return self.network if self.average is None else cast(Network, self.average.module)
+        return self.network if self.average is None else cast(Network | ChartNetwork, self.average.module)
 
     def _epoch(self) -> Record:
         started = time.perf_counter()
@@ -116,18 +117,15 @@ class Trainer:
 
     def _train_on(self, lessons: list[Lesson]) -> Tensor:
         """One step; returns the summed loss of this process' lessons."""
-        device = self.network.embeddings.weight.device
+        device = next(self.network.parameters()).device
         for group in self.optimizer.param_groups:
             group["lr"] = group["share"] * self._learning_rate()
         self.optimizer.zero_grad(set_to_none=True)
         loss = torch.zeros((), device=device)
         torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
         if mine := self.processes.share(lessons):
-            examples, derivations = [one.example for one in mine], [one.derivation for one in mine]
-            batch = make_batch(examples, derivations, self.network.window_shape).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-                found = self.network(batch, self._blanks(mine, device))
-            loss = -(found.actions.sum() + found.words.sum())
+                loss = self.lessons.loss(self.network, mine, self.progress.epoch)
             torch.autograd.backward(loss / _n_edus(lessons))
         self.processes.add_gradients(self.network)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
@@ -136,22 +134,6 @@ class Trainer:
             self.average.update_parameters(self.network)
         self.progress.step += 1
         return loss.detach()
-
-    def _blanks(self, lessons: list[Lesson], device: torch.device) -> Tensor | None:
-        """Blank noise: which word types of each document are replaced.
-
-        Drawn for each document on its own, so that processes that share a batch draw what one process would.
-        """
-        if not self.config.blank_noise:
-            return None
-        rows = []
-        for lesson in lessons:
-            seed = random.Random(f"{self.seed} {self.progress.epoch} {lesson.number}").getrandbits(63)
-            generator = torch.Generator().manual_seed(seed)
-            rows.append(torch.rand(len(self.prepared.symbols.words), generator=generator) < self.config.blank_noise)
-        is_blank = torch.stack(rows)
-        is_blank[:, : len(SPECIALS)] = False
-        return is_blank.to(device)
 
     def _learning_rate(self) -> float:
         config, step = self.config, self.progress.step
@@ -163,7 +145,7 @@ class Trainer:
     def _record(self, train_loss: float, train_seconds: float) -> Record:
         started = time.perf_counter()
         network = self.kept_network.eval()
-        likelihood = gold_likelihood(network, self.prepared.dev, self._dev_gold, self.config.batch_documents)
+        likelihood = self.lessons.likelihood(network)
         # The last step of an epoch can break the network without showing in the training loss.
         check_loss(likelihood.loss, self.progress.epoch)
         scores = self._dev_scores()
@@ -192,7 +174,7 @@ class Trainer:
         is_due = is_due and self.progress.epoch % self.config.evaluate_epochs == 0
         if not (is_due or is_last):
             return {}
-        return parseval_f1(evaluate_greedily(self.kept_network, self.prepared.symbols, self.prepared.dev))
+        return parseval_f1(self.lessons.evaluate(self.kept_network))
 
 
 def check_loss(loss: float, epoch: int) -> None:
@@ -201,7 +183,7 @@ def check_loss(loss: float, epoch: int) -> None:
         raise TrainingError(f"the loss must be a number, was: {loss} in epoch {epoch}")
 
 
-def _average(network: Network, kept: float) -> AveragedModel | None:
+def _average(network: nn.Module, kept: float) -> AveragedModel | None:
     if not kept:
         return None
     average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(kept))  # type: ignore[no-untyped-call]
@@ -216,7 +198,7 @@ def _n_edus(lessons: list[Lesson]) -> int:
     return sum(lesson.example.n_edus for lesson in lessons)
 
 
-def _parameter_groups(network: Network, config: TrainingConfig) -> list[dict[str, Any]]:
+def _parameter_groups(network: Network | ChartNetwork, config: TrainingConfig) -> list[dict[str, Any]]:
     """A pretrained encoder learns at a rate of its own, a `share` of that of the rest."""
     encoder = network.edu_encoder
     pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []

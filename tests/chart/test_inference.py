@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 import torch
@@ -19,6 +19,7 @@ from genrst.chart.inference import (
     marginals,
     minimum_risk_tree,
     sample,
+    split_logp,
     tree_score,
 )
 from genrst.errors import UsageError
@@ -178,6 +179,37 @@ def test_many_best_trees_of_a_longer_document_are_distinct_and_in_order():
     found = k_best(scores[0], 40, 300, random_labels(40, 5, 0))
     assert len({(*tree.units, *tree.labels) for tree in found}) == 300
     assert all(better.score > worse.score for better, worse in pairwise(found))
+
+
+def test_splits_have_probabilities_that_make_up_those_of_trees():
+    """Also their gradient, against the one through the recursion itself."""
+    scores = random_scores([6], 3).requires_grad_()
+    table, log_z = inside(scores, [6])
+    for tree in all_trees(0, 6)[::5]:
+        index = torch.tensor([(0, k, i, j) for i, k, j in tree]).unbind(1)
+        logp = split_logp(scores, table, *index)
+        expected = score_of(tree, scores[0].detach()) - float(log_z.detach())
+        assert float(logp.detach().sum()) == pytest.approx(expected)
+        assert (logp <= 1e-9).all()
+    weights = torch.rand(len(tree), generator=torch.Generator().manual_seed(1), dtype=scores.dtype)
+    torch.autograd.backward((weights * logp).sum())
+
+    def plain(values: Tensor) -> Tensor:
+        sums: dict[tuple[int, int], Tensor] = {(edu, edu + 1): values.new_zeros(()) for edu in range(6)}
+        for i, j in sorted(combinations(range(7), 2), key=lambda span: span[1] - span[0]):
+            if j - i > 1:
+                ways = [values[0, k, i, j] + sums[i, k] + sums[k, j] for k in range(i + 1, j)]
+                sums[i, j] = torch.stack(ways).logsumexp(0)
+        parts = [values[0, k, i, j] + sums[i, k] + sums[k, j] - sums[i, j] for i, k, j in tree]
+        return (weights * torch.stack(parts)).sum()
+
+    again = scores.detach().clone().requires_grad_()
+    torch.autograd.backward(plain(again))
+    assert scores.grad is not None
+    assert again.grad is not None
+    used = [(0, k, i, j) for i, k, j in combinations(range(7), 3)]
+    for place in used:
+        assert float(scores.grad[place]) == pytest.approx(float(again.grad[place]), abs=1e-9)
 
 
 @every_dtype

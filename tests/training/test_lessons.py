@@ -8,7 +8,7 @@ import torch
 from genrst.model.batch import make_batch
 from genrst.model.examples import derive
 from genrst.model.storage import make_network
-from genrst.training.lessons import Lessons, explore
+from genrst.training.lessons import TransitionLessons, explore
 from genrst.transitions.oracle import tree_of
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_trainer import QUICK, make_trainer
@@ -64,7 +64,7 @@ def test_right_actions_are_those_of_the_oracle_and_trees_are_complete():
 def test_lessons_of_an_epoch_are_explored_in_part():
     config = replace(QUICK, exploration=0.67)
     network = make_discriminative()
-    lessons = Lessons(PREPARED, config, network, seed=1)
+    lessons = TransitionLessons(PREPARED, config, network, seed=1)
     seen = set()
     for epoch in range(8):
         made = sorted(lessons.epoch(epoch, network), key=lambda lesson: lesson.number)
@@ -100,7 +100,7 @@ def test_lessons_are_counted_and_numbered_with_all_variations_at_once():
     prepared = replace(prepared, silver=prepared.train[1:])
     network = make_discriminative()
     config = replace(QUICK, silver_epochs=2, exploration=0.67)
-    lessons = Lessons(prepared, config, network, seed=1)
+    lessons = TransitionLessons(prepared, config, network, seed=1)
     for epoch, n_silver in enumerate((2, 2, 0)):
         made = lessons.epoch(epoch, network)
         assert len(made) == lessons.count(epoch) == 3 + n_silver

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from genrst.errors import ConfigError
 from genrst.model.encoder.pretrained import LowRank, PretrainedEncoder
@@ -129,12 +129,13 @@ def make_trainer(run: Run) -> Trainer:
     return Trainer(run._network(PREPARED), PREPARED, run.config.training, run.seed)
 
 
-def weights_of(network: Network) -> dict[str, Tensor]:
+def weights_of(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
 
 @torch.inference_mode()
-def read(network: Network) -> Tensor:
+def read(network: nn.Module) -> Tensor:
+    assert isinstance(network, Network)
     return network.eval().encode_edus(PREPARED.dev)
 
 

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import Tensor
 
 import genrst
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
+from genrst.model.examples import derive
 from genrst.model.storage import load_model
 from genrst.parser.packages import read_parser_config
 from genrst.storage import WEIGHTS
@@ -93,8 +95,8 @@ def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
     model = load_model(run.folder / MODEL)
     assert model.symbols == PREPARED.symbols
     assert parseval_f1(evaluate_greedily(model.network, model.symbols, PREPARED.dev)) == best.dev_scores
-    trainer = make_trainer()
-    likelihood = gold_likelihood(model.network, PREPARED.dev, trainer._dev_gold, 2)
+    gold = [derive(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
+    likelihood = gold_likelihood(model.network, PREPARED.dev, gold, 2)
     assert (likelihood.action_nll + likelihood.word_nll) / 11 == best.dev_loss, "losses are per EDU"
 
 
@@ -144,12 +146,17 @@ def with_vectors(vectors: np.ndarray) -> Prepared:
     return replace(PREPARED, vectors=vectors.astype(np.float32))
 
 
+def word_vectors(run: Run, prepared: Prepared) -> Tensor:
+    embeddings = run._network(prepared).embeddings
+    assert embeddings is not None
+    return embeddings.weight.detach()
+
+
 def test_words_start_from_their_vectors_and_others_at_the_same_scale(tmp_path: Path):
     n_words = len(PREPARED.symbols.words)
     vectors = np.random.default_rng(1).normal(0, 3, (n_words, SMALL.word_size))
     vectors[::2] = 0
-    weight = make_run(tmp_path)._network(with_vectors(vectors)).embeddings.weight.detach()
-    plain = make_run(tmp_path)._network(PREPARED).embeddings.weight.detach()
+    weight, plain = (word_vectors(make_run(tmp_path), prepared) for prepared in (with_vectors(vectors), PREPARED))
     torch.testing.assert_close(weight[1::2], torch.from_numpy(vectors[1::2]).float())
     torch.testing.assert_close(weight[::2] / plain[::2], (weight[0, 0] / plain[0, 0]).expand(weight[::2].shape))
     assert weight[::2].std() == pytest.approx(3, rel=0.2)
@@ -157,8 +164,8 @@ def test_words_start_from_their_vectors_and_others_at_the_same_scale(tmp_path: P
 
 def test_vectors_without_any_known_word_change_nothing(tmp_path: Path):
     vectors = np.zeros((len(PREPARED.symbols.words), SMALL.word_size))
-    networks = [make_run(tmp_path)._network(prepared) for prepared in (with_vectors(vectors), PREPARED)]
-    assert torch.equal(networks[0].embeddings.weight, networks[1].embeddings.weight)
+    found, expected = (word_vectors(make_run(tmp_path), prepared) for prepared in (with_vectors(vectors), PREPARED))
+    assert torch.equal(found, expected)
 
 
 def test_vectors_of_another_width(tmp_path: Path):

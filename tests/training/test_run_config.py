@@ -4,6 +4,7 @@ import pytest
 
 from genrst.config import read_tables, resolve
 from genrst.errors import ConfigError
+from genrst.model.model_config import ModelConfig
 from genrst.segmenter.segmenter_config import SegmenterRunConfig
 from genrst.training.run_config import RunConfig, load_config
 from tests.conftest import REPOSITORY
@@ -35,6 +36,7 @@ def test_every_shipped_file_loads(path: Path):
 def test_the_paper_s_sizes(name: str):
     config = load_config(REPOSITORY / "configs" / f"{name}.toml")
     model, training = config.model, config.training
+    assert isinstance(model, ModelConfig)
     assert (model.word_size, model.relation_size, model.boundary_size, model.deprel_size) == (300, 100, 10, 50)
     assert (model.edu_size, model.unit_size, model.stack_size, model.edu_layers) == (512, 512, 512, 2)
     assert (training.learning_rate, training.blank_noise) == (1e-3, 0.25)

@@ -9,7 +9,7 @@ from genrst.model.batch import make_batch
 from genrst.model.examples import Example
 from genrst.model.storage import make_network
 from genrst.training.data import Prepared
-from genrst.training.lessons import Lesson
+from genrst.training.lessons import Lesson, TransitionLessons
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Record, Trainer
 from tests.training.samples import SMALL, prepare_samples
@@ -99,20 +99,24 @@ def test_schedules(schedule, middle):
 def test_blank_noise_spares_special_symbols_and_follows_the_rate():
     trainer = make_trainer(config=replace(QUICK, blank_noise=0.5))
     lessons = first_lessons(trainer)
-    blanks = trainer._blanks(lessons, torch.device("cpu"))
+    noise = trainer.lessons
+    assert isinstance(noise, TransitionLessons)
+    blanks = noise._blanks(lessons, 0, torch.device("cpu"))
     assert blanks is not None
     assert not blanks[:, :4].any()
     assert 0.3 < blanks[:, 4:].float().mean() < 0.7
-    again = trainer._blanks(lessons[2:], torch.device("cpu"))
+    again = noise._blanks(lessons[2:], 0, torch.device("cpu"))
     assert again is not None
     assert torch.equal(blanks[2:], again), "a document's noise does not depend on its batch"
-    assert make_trainer(config=replace(QUICK, blank_noise=0.0))._blanks(lessons, torch.device("cpu")) is None
+    without = make_trainer(config=replace(QUICK, blank_noise=0.0)).lessons
+    assert isinstance(without, TransitionLessons)
+    assert without._blanks(lessons, 0, torch.device("cpu")) is None
 
 
 def test_a_loss_that_is_no_number_ends_training():
     trainer = make_trainer()
     with torch.no_grad():
-        trainer.network.embeddings.weight[5] = math.nan
+        next(trainer.network.parameters())[5] = math.nan
     with pytest.raises(TrainingError, match="must be a number, was: nan in epoch 1"):
         next(trainer.epochs())
 
@@ -150,6 +154,7 @@ def test_the_loss_of_a_step_is_that_of_its_documents():
     lessons = first_lessons(trainer)
     for lesson in lessons:
         with torch.no_grad():
+            assert lesson.derivation is not None
             found = trainer.network(make_batch([lesson.example], [lesson.derivation]))
         expected -= float(found.actions.sum() + found.words.sum())
     assert float(trainer._train_on(lessons)) == pytest.approx(expected, rel=1e-5)

@@ -57,6 +57,12 @@ class PieceTokenizer:
         return number if number is not None else (0, *self.prefix, *self.suffix)[-1]
 
     @property
+    def mask(self) -> int | None:
+        """The piece that stands for a hidden one, if there is one."""
+        found = (self._tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>"))
+        return next((number for number in found if number is not None), None)
+
+    @property
     def size(self) -> int:
         """The number of pieces in its vocabulary."""
         size: int = self._tokenizer.get_vocab_size()

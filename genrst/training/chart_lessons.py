@@ -1,0 +1,124 @@
+"""What a chart learns: the units of trees and their labels, by the log-likelihood of whole trees (not the paper's).
+
+−log p(tree) is log Z, a sum over all trees, less the scores of the tree's units; its gradient is the probabilities of
+all units, less 1 where the tree has one. Labels are learned at the tree's units only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from genrst.chart.constraints import make_demands
+from genrst.chart.inference import log_partition
+from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.posterior import LabelledUnit, read_documents
+from genrst.errors import ConfigError
+from genrst.evaluation.report import Evaluation
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import Example
+from genrst.training.data import Prepared
+from genrst.training.dev import Likelihood, evaluate_parses
+from genrst.training.lessons import Lesson, Lessons
+from genrst.training.run_config import TrainingConfig
+from genrst.transitions.actions import GENERATE
+
+
+class ChartLessons(Lessons[ChartNetwork]):
+    """The lessons of a chart."""
+
+    def __init__(self, prepared: Prepared, config: TrainingConfig, seed: int) -> None:
+        super().__init__(prepared, config, seed)
+        self._mask = _mask_piece(prepared) if config.piece_noise else 0
+
+    def loss(self, network: ChartNetwork, lessons: Sequence[Lesson], epoch: int) -> Tensor:
+        """Of trees and labels."""
+        examples = [lesson.example for lesson in lessons]
+        if self._config.piece_noise:
+            examples = [self._with_noise(lesson, epoch) for lesson in lessons]
+        return sum(tree_losses(network, examples)).sum()  # type: ignore[union-attr]
+
+    def _with_noise(self, lesson: Lesson, epoch: int) -> Example:
+        """A document with some of its word pieces masked."""
+        pieces = torch.from_numpy(lesson.example.pieces)
+        is_masked = torch.rand(len(pieces), generator=self._noise(epoch, lesson)) < self._config.piece_noise
+        return replace(lesson.example, pieces=pieces.masked_fill(is_masked, self._mask).numpy())
+
+    @torch.inference_mode()
+    def likelihood(self, network: ChartNetwork) -> Likelihood:
+        """That of the trees and labels of dev."""
+        dev, size, total = self._prepared.dev, self._config.batch_documents, Likelihood()
+        for first in range(0, len(dev), size):
+            group = dev[first : first + size]
+            nll = sum(float(loss.sum()) for loss in tree_losses(network, group))
+            total += Likelihood(nll, sum(example.n_edus for example in group))
+        return total
+
+    def evaluate(self, network: ChartNetwork) -> Evaluation:
+        """The trees of minimum risk, with whole sentences, a document at a time."""
+        dev = self._prepared.dev
+        labels = [(label.relation, label.nuclearity) for label in self._prepared.symbols.actions.labels]
+        derivations = []
+        for example in dev:
+            demands = make_demands(example.n_edus, (), labels, example.syntax.sentences)
+            (posterior,) = read_documents([(network, 1.0)], [[example]], [demands])
+            derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
+        return evaluate_parses(dev, derivations, self._prepared.symbols)
+
+
+def _mask_piece(prepared: Prepared) -> int:
+    """The number of the piece that stands for a hidden one."""
+    number = PieceTokenizer(prepared.tokenizer).mask if prepared.tokenizer else None
+    if number is None:
+        raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
+    return number
+
+
+def tree_losses(network: ChartNetwork, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
+    """The negative log-likelihood of the tree of each document, and that of its labels.
+
+    Shape: → (documents), (documents)
+    """
+    kinds = [edu_boundaries(example, network.config.layout_kinds) for example in examples]
+    layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
+    edus = network.encode(network.make_batch(examples).to(network.device))
+    chart = network(edus, layout.to(network.device))
+    rows = [
+        (row, k, i, j, label) for row, example in enumerate(examples) for i, k, j, label in units_of(example.actions)
+    ]
+    index = torch.tensor(rows, dtype=torch.long).reshape(-1, 5).to(network.device, non_blocking=True)
+    row, split, start, stop, label = index.unbind(1)
+    scores = chart.scores.float()
+    total = log_partition(scores, chart.sizes)
+    tree = total.index_add(0, row, scores[row, split, start, stop], alpha=-1)
+    label_logp = network.label_logp(chart, row, split, start, stop).gather(1, label[:, None])[:, 0]
+    return tree, torch.zeros_like(tree).index_add(0, row, label_logp, alpha=-1)
+
+
+def units_of(actions: Sequence[int]) -> list[LabelledUnit]:
+    """The units that actions build; their labels are numbered from 0."""
+    stack: list[tuple[int, int]] = []
+    units, n_edus = [], 0
+    for action in actions:
+        if action == GENERATE:
+            stack.append((n_edus, n_edus + 1))
+            n_edus += 1
+        else:
+            (split, stop), (start, _) = stack.pop(), stack.pop()
+            units.append(LabelledUnit(start, split, stop, action - 1))
+            stack.append((start, stop))
+    return units
+
+
+def actions_of_units(units: Sequence[LabelledUnit], n_edus: int) -> list[int]:
+    """The actions that build these units: the inverse of `units_of`."""
+    ends: dict[int, list[LabelledUnit]] = {}
+    for unit in units:
+        ends.setdefault(unit.stop, []).append(unit)
+    actions = []
+    for edu in range(n_edus):
+        actions.append(GENERATE)
+        # Of units that end together, the shortest is built first.
+        actions += [1 + unit.label for unit in sorted(ends.get(edu + 1, ()), key=lambda unit: -unit.start)]
+    return actions

@@ -1,0 +1,114 @@
+"""A chart in training: its loss against the enumeration, what it learns, checkpoints and models."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from genrst.chart.network import ChartNetwork
+from genrst.chart.storage import load_chart, make_chart_network
+from genrst.errors import ConfigError
+from genrst.model.model_config import ChartConfig
+from genrst.training.chart_lessons import ChartLessons, actions_of_units, tree_losses, units_of
+from genrst.training.dev import parseval_f1
+from genrst.training.lessons import Lesson
+from genrst.training.run import MODEL, Run
+from genrst.training.run_config import RunConfig, TrainingConfig
+from genrst.training.trainer import Trainer
+from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
+from tests.chart.random_networks import make_charts, make_network
+from tests.model.random_examples import random_example
+from tests.model.tiny_encoders import make_tokenizer, piece_example, write_encoder
+from tests.training.samples import prepare_samples
+
+PREPARED = prepare_samples()
+SMALL = ChartConfig(word_size=16, edu_size=16, edu_layers=1, span_size=32, span_heads=4, split_size=16, label_size=16)
+QUICK = TrainingConfig(batch_documents=2, learning_rate=1e-2, max_epochs=40, patience=40)
+
+
+def make_run(folder: Path, encoder: Path | None = None, **training: object) -> Run:
+    config = replace(SMALL, encoder=None if encoder is None else str(encoder), encoder_window=24)
+    settings = replace(QUICK, **training)  # type: ignore[arg-type]
+    return Run(RunConfig(model=config, training=settings), 1, folder, torch.device("cpu"))
+
+
+def test_the_loss_is_that_of_the_enumeration():
+    network = make_network()
+    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (4, 1, 3)]
+    # Random trees have more labels than the network.
+    examples = [
+        replace(one, actions=tuple(action % 4 or 1 if action else 0 for action in one.actions)) for one in examples
+    ]
+    scores, labels = make_charts(network, examples)
+    tree, label = tree_losses(network, examples)
+    for row, example in enumerate(examples):
+        by_tree = {pair: labelled_score(pair, scores[row], labels[row]) for pair in labelled_trees(example.n_edus, 3)}
+        units = sorted(units_of(example.actions), key=lambda unit: (unit.start, -unit.stop))
+        gold = (tuple(unit[:3] for unit in units), tuple(unit.label for unit in units))
+        assert float((tree[row] + label[row]).detach()) == pytest.approx(
+            log_sum(by_tree.values()) - by_tree[gold], abs=1e-4
+        )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_actions_and_units_are_the_same_tree(seed: int):
+    actions = random_example(12, seed).actions
+    assert actions_of_units(units_of(actions), 12) == list(actions)
+
+
+@pytest.mark.slow
+def test_three_documents_are_learned_by_heart(tmp_path: Path):
+    run = make_run(tmp_path)
+    records = list(run.records(PREPARED))
+    assert records[-1].dev_scores["F"] == 100
+    assert records[-1].dev_perplexity is None
+    model = load_chart(run.folder / MODEL)
+    lessons = ChartLessons(PREPARED, QUICK, 1)
+    assert parseval_f1(lessons.evaluate(model.network))["F"] == 100
+
+
+@pytest.mark.slow
+def test_a_resumed_run_is_the_run_that_was_never_interrupted(tmp_path: Path):
+    """With a pretrained encoder and noise, too."""
+    encoder = write_encoder(tmp_path / "encoder", "mpnet")
+    prepared = prepare_samples(make_tokenizer("mpnet"))
+    settings: dict[str, object] = {"max_epochs": 4, "averaging": 0.5}
+    whole = [record.train_loss for record in make_run(tmp_path / "whole", encoder, **settings).records(prepared)]
+    part = make_run(tmp_path / "part", encoder, **settings)
+    begun = [record.train_loss for record in islice(part.records(prepared), 2)]
+    again = make_run(tmp_path / "part", encoder, **settings)
+    resumed = [record.train_loss for record in again.records(prepared, again.find_checkpoint())]
+    assert [*begun, *resumed] == whole
+
+
+def test_masks_hide_their_share_of_pieces_whatever_the_batch():
+    prepared = prepare_samples()
+    lessons = ChartLessons(prepared, QUICK, 1)
+    lessons._config, lessons._mask = replace(QUICK, piece_noise=0.5), 77
+    lesson = Lesson(3, piece_example(200))
+    masked = lessons._with_noise(lesson, epoch=1)
+    assert 0.4 < (masked.pieces == 77).mean() < 0.6
+    assert ((masked.pieces == 77) | (masked.pieces == lesson.example.pieces)).all()
+    assert (lessons._with_noise(lesson, epoch=1).pieces == masked.pieces).all()
+    assert (lessons._with_noise(lesson, epoch=2).pieces != masked.pieces).any()
+
+
+def test_masks_need_an_encoder_whose_tokenizer_has_them():
+    with pytest.raises(ConfigError, match="must be a chart with an encoder"):
+        RunConfig(model=SMALL, training=TrainingConfig(piece_noise=0.1))
+    with pytest.raises(ConfigError, match="must have a piece for masks, was: without"):
+        ChartLessons(prepare_samples(), TrainingConfig(piece_noise=0.1), 1)
+
+
+def test_a_chart_explores_nothing():
+    with pytest.raises(ConfigError, match="must be discriminative, was: chart"):
+        RunConfig(model=SMALL, training=TrainingConfig(exploration=0.1))
+
+
+def test_a_trainer_takes_either_kind():
+    network = make_chart_network(SMALL, PREPARED.symbols)
+    trainer = Trainer(network, PREPARED, QUICK, 1)
+    assert isinstance(trainer.lessons, ChartLessons)
+    assert isinstance(trainer.kept_network, ChartNetwork)
