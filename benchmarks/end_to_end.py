@@ -13,8 +13,9 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,12 +24,11 @@ import torch
 
 from benchmarks.train import machine, peak_memory, random_prepared
 from genrst.document import Document
-from genrst.model.examples import Example
 from genrst.model.model_config import ModelConfig
 from genrst.model.storage import Model, make_network, save_model
+from genrst.parser.chart_search import ChartSearch
 from genrst.parser.parser import Parser, load
 from genrst.parser.search import TreeSearch
-from genrst.search.results import SearchResult
 from genrst.text.pipeline import load_pipeline
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"
@@ -100,20 +100,17 @@ class Clock:
         self.seconds[name] += time.perf_counter() - started
 
 
-class TimedSearch(TreeSearch):
+@dataclass(frozen=True)
+class TimedSearch:
     """A search that looks at the clock."""
 
+    search: TreeSearch | ChartSearch
     clock: Clock
 
-    def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
-        """As always."""
-        with self.clock.stage("prepare"):
-            return super().prepare(documents)
-
-    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[SearchResult]:
+    def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """As always."""
         with self.clock.stage("search"):
-            return super().find(examples, beam)
+            return self.search(documents, n)
 
 
 def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
@@ -147,9 +144,7 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
 
 def watch(parser: Parser, clock: Clock) -> None:
     """Let the stages of a parser be timed."""
-    search = TimedSearch(parser.search.models, parser.config, parser.search.max_stack)
-    search.clock = clock
-    parser.search = search
+    parser.search = TimedSearch(parser.search, clock)  # type: ignore[assignment]
     for name in ("_annotate", "_segment"):
         setattr(parser, name, timed(getattr(Parser, name).__get__(parser), clock, name.removeprefix("_")))
 

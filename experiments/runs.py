@@ -217,7 +217,7 @@ def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
 
 
 def find_trees(
-    models: Sequence[WeightedModel], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
+    models: Sequence[WeightedModel[Model]], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
 ) -> list[SearchResult]:
     """Search every document, up to `at_once` of them side by side; every model has examples of its own.
 

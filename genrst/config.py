@@ -42,7 +42,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{where}: the value must be a list, was: {value!r}")
         return tuple(_value(arguments[0], item, f"{where}[{position}]") for position, item in enumerate(value))
-    if origin is types.UnionType:
+    if origin in (types.UnionType, typing.Union):
         if all(map(dataclasses.is_dataclass, arguments)):
             return from_mapping(_of_kind(arguments, value), value, where)
         return None if value is None else _value(arguments[0], value, where)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from genrst.errors import GenrstError, TreeError
+from genrst.trees.constraint import Constraint
 from genrst.trees.node import Tree
 
 
@@ -77,6 +78,8 @@ class Document:
     sentences: tuple[Span, ...] = ()
     paragraphs: tuple[Span, ...] = ()
     entities: tuple[Span, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    """What its tree has to be like when it is parsed (again)."""
     signals: tuple[Signal, ...] = ()
     secondary_edges: tuple[SecondaryEdge, ...] = ()
     log_probability: float | None = None

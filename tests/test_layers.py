@@ -20,7 +20,7 @@ ROOT: dict[str, set[str]] = {
 _TREES = {"trees"}
 _DATA = _TREES | {"formats", "corpora"}
 _MODEL = _DATA | {"transitions", "model"}
-_PARSER = _MODEL | {"text", "segmenter", "search", "evaluation", "parser"}
+_PARSER = _MODEL | {"text", "segmenter", "search", "chart", "evaluation", "parser"}
 ALLOWED: dict[str, set[str]] = {
     "trees": set(),
     "formats": _TREES,

@@ -17,7 +17,7 @@ from genrst.errors import UsageError
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
-from genrst.model.storage import Model
+from genrst.model.storage import Model, load_model
 from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.parser.packages import ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.parser.search import WeightedModel, check_labels, load_models
@@ -94,7 +94,7 @@ def _actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
 class Teachers:
     """One or more parsers of equal weight that read documents prepared for other models."""
 
-    models: Sequence[WeightedModel]
+    models: Sequence[WeightedModel[Model]]
     translations: Sequence[Translation]
     config: ParserConfig
     at_once: int
@@ -122,11 +122,12 @@ def load_teachers(
     return Teachers(models, [make_translation(prepared, one.model) for one in models], config, at_once)
 
 
-def _load_model(name: str, device: torch.device) -> WeightedModel:
+def _load_model(name: str, device: torch.device) -> WeightedModel[Model]:
     folder = find_model(name)
     if is_ensemble(folder):
         raise UsageError(f"{name}: a teacher must have weights of its own, was: an ensemble")
-    (model,) = load_models(folder, replace(read_parser_config(folder), encoder_precision="float32"), str(device))
+    config = replace(read_parser_config(folder), encoder_precision="float32")
+    (model,) = load_models(folder, config, str(device), load_model)
     return model
 
 

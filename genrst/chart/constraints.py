@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -37,13 +38,14 @@ NOTHING = Demands()
 
 
 def make_demands(
-    n_edus: int, constraints: Sequence[Constraint], labels: Sequence[Label], groups: Sequence[int] | None = None
+    n_edus: int, constraints: Sequence[Constraint], labels: Sequence[Label], groups: Sequence[Sequence[int]] = ()
 ) -> Demands:
-    """The demands of constraints, and of sentences that are to stay whole, given the number of each EDU's sentence.
+    """The demands of constraints, and of sentences or paragraphs that are to stay whole.
 
-    Constraints are stronger than sentences: one that a forced span cuts, or that is itself forbidden, need not stay
-    whole. Raises `UsageError` where constraints contradict each other. Whether a forbidden span leaves a tree at all is
-    known only when all trees are summed up.
+    `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
+    constraints are strongest. What a stronger span cuts, or what is itself forbidden, need not stay whole. Raises
+    `UsageError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only when
+    all trees are summed up.
     """
     for one in constraints:
         _check_one(n_edus, one)
@@ -52,8 +54,9 @@ def make_demands(
     _check_crossing(forced)
     forbidden = frozenset(span for span, one in merged.items() if not one.is_unit)
     masks = {span: label_mask(one, labels) for span, one in merged.items() if one.is_labelled}
-    sentences = _uncut(_group_spans(groups or ()), [one.span for one in forced])
-    whole = {one.span for one in forced} | {span for span in sentences if span not in forbidden}
+    whole = {one.span for one in forced}
+    for numbers in groups:
+        whole |= {span for span in _uncut(n_edus, _group_spans(numbers), whole) if span not in forbidden}
     return Demands(tuple(sorted(whole)), forbidden, masks)
 
 
@@ -101,14 +104,15 @@ def _group_spans(groups: Sequence[int]) -> list[Span]:
     return list(pairwise([*edges, len(groups)]))
 
 
-def _uncut(sentences: Iterable[Span], forced: Sequence[Span]) -> list[Span]:
-    """The sentences that no forced span cuts: none starts or stops in them that is not inside them."""
-
-    def is_cut(sentence: Span) -> bool:
-        first, last = sentence
-        return any(start < first < stop < last or first < start < last < stop for start, stop in forced)
-
-    return [sentence for sentence in sentences if not is_cut(sentence)]
+def _uncut(n_edus: int, spans: Iterable[Span], stronger: Iterable[Span]) -> list[Span]:
+    """The spans that none of the stronger ones cuts: starts outside and stops inside, or the other way round."""
+    # Of the stronger spans around each place, the first stop and the last start.
+    first_stop, last_start = np.full(n_edus + 1, n_edus), np.zeros(n_edus + 1, dtype=int)
+    for start, stop in stronger:
+        inner = slice(start + 1, stop)
+        np.minimum(first_stop[inner], stop, out=first_stop[inner])
+        np.maximum(last_start[inner], start, out=last_start[inner])
+    return [(start, stop) for start, stop in spans if first_stop[start] >= stop and last_start[stop] <= start]
 
 
 def label_mask(constraint: Constraint, labels: Sequence[Label]) -> Tensor:

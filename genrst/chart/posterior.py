@@ -267,6 +267,11 @@ class Posterior:
         self._borders = {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
 
     @property
+    def is_single(self) -> bool:
+        """Whether one network says it; the average of several has probabilities of spans, but not of trees."""
+        return len(self._reading.readers) == 1
+
+    @property
     def log_z(self) -> float:
         """The logarithm of the summed weight of all trees."""
         return sum(tables.log_z for tables in self.tables.values())
@@ -378,7 +383,7 @@ class Posterior:
 
     def _score(self, chart: Span) -> Scored:
         """One chart as the only network scores it."""
-        if len(self._reading.readers) > 1:
+        if not self.is_single:
             raise UsageError("log-probabilities, k best trees and samples must be of one model, was: of several")
         return self._reading.score(self._reading.readers[0], [self._own(chart)])
 

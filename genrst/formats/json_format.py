@@ -12,20 +12,28 @@ JSON text itself (`genrst.formats.json_text`).
 import json
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from reprlib import repr as short_repr
 
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token
-from genrst.errors import CorpusFormatError, TreeError
+from genrst.errors import CorpusFormatError, CorpusWarning, TreeError, UsageError
 from genrst.formats import json_text
 from genrst.formats.align import align_edus
 from genrst.io import decode
+from genrst.trees.constraint import Constraint, constraint_from_dict
 from genrst.trees.node import Leaf, Tree, Unit, fold
 
 MAX_INTEGER = 2**31 - 1
 """The largest offset or number of an EDU or token that is read."""
+
+KEYS = (
+    *("id", "text", "edus", "tree", "log_probability", "model", "sentences", "paragraphs", "tokens", "entities"),
+    *("signals", "secondary_edges", "constraints", "metadata"),
+)
+"""Those of a document."""
 
 _MAX_PLACE = 100
 _NUCLEARITY = re.compile("[NS]*N[NS]*")
@@ -92,6 +100,7 @@ def document_to_dict(document: Document) -> dict[str, object]:
             {"source": list(edge.source), "target": list(edge.target), "relation": edge.relation}
             for edge in document.secondary_edges
         ],
+        "constraints": [constraint.as_dict() for constraint in document.constraints],
         "metadata": dict(document.metadata),
     }
     return {
@@ -142,11 +151,24 @@ def document_from_dict(
     `with_tree=False` leaves out the tree and what belongs to it: its probability, model, signals and secondary edges.
     """
     name = default_id or (path.stem if path else "document")
+    _warn_of_unknown_keys(data, path, line)
     try:
         document = _segmented_document(JsonValue(data), name)
         return _add_tree(document, JsonValue(data)) if with_tree else document
     except (CorpusFormatError, TreeError) as error:
         raise CorpusFormatError(str(error), path, line) from error
+
+
+def _warn_of_unknown_keys(data: object, path: Path | None, line: int | None) -> None:
+    """A key that is misspelt would otherwise be silently without effect."""
+    unknown = [str(key) for key in data if key not in KEYS] if isinstance(data, dict) else []
+    if unknown:
+        place = f"{path or 'document'}{f':{line}' if line else ''}"
+        known = ", ".join(KEYS)
+        warnings.warn(
+            CorpusWarning(f"{place}: a key must be one of {known}, was: {short_repr(unknown[0])}; it is left out"),
+            stacklevel=2,
+        )
 
 
 class JsonValue:
@@ -249,8 +271,16 @@ def _segmented_document(data: JsonValue, default_id: str) -> Document:
         sentences=_spans(data["sentences"].optional_items()),
         paragraphs=_spans(data["paragraphs"].optional_items()),
         entities=_spans(data["entities"].optional_items()),
+        constraints=tuple(map(_constraint, data["constraints"].optional_items())),
         metadata=data["metadata"].optional_strings(),
     )
+
+
+def _constraint(data: JsonValue) -> Constraint:
+    try:
+        return constraint_from_dict(data.data)
+    except UsageError as error:
+        raise CorpusFormatError(f"{data.place}: {error}") from error
 
 
 def _add_tree(document: Document, data: JsonValue) -> Document:

@@ -17,13 +17,14 @@ from typing import Any, Literal, TypeAlias
 from genrst import storage
 from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
 from genrst.io import decode, read_bytes
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import AnyModelConfig, ChartConfig, ModelConfig
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""
 DEFAULT_MODEL = "en"
 
-Search: TypeAlias = Literal["bag", "word", "action", "greedy"]
+Search: TypeAlias = Literal["bag", "word", "action", "greedy", "risk", "best"]
+Whole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
 EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
 
@@ -33,7 +34,9 @@ class ParserConfig:
 
     name: str | None = None
     """What parsed documents say about their origin; the name of the folder if not given."""
-    search: Search = "bag"
+    search: Search | None = None
+    """How trees are found. Step by step: bag, word, action or greedy (default: bag). In a chart: risk, the tree whose
+    units are expected to be right most often, or best, the most probable tree (default: risk)."""
     beam: int = 10
     word_weight: float = 0.5
     """The weight of words in comparisons; 1 is the joint probability."""
@@ -48,7 +51,14 @@ class ParserConfig:
     encoder_overlap: float | None = None
     """The share of a window that the one before has, too; as in training if not given. Less is faster."""
 
+    whole: Whole = "sentences"
+    """What a chart does not cut: every sentence is a unit, or every sentence and every paragraph, or nothing is."""
+    temperature: float = 1.0
+    """Of a chart's probabilities, chosen so that they are right on average; above 1 they are less sure."""
+
     def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature > 0):
+            raise ConfigError(f"temperature: the value must be a number above 0, was: {self.temperature}")
         if self.beam < 1:
             raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
         if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
@@ -134,6 +144,22 @@ def read_parser_config(folder: Path) -> ParserConfig:
     return replace(config, name=config.name or folder.resolve().name)
 
 
+def is_chart(folder: Path) -> bool:
+    """Whether a parser's models are charts; either all of them are or none."""
+    places = [place for place, _ in read_models(folder)]
+    kinds = {_kind(place) == "chart" for place in places}
+    if len(kinds) > 1:
+        raise ConfigError(f"{folder}: models that choose together must all be charts, or none, was: a mixture")
+    return True in kinds
+
+
+def _kind(folder: Path) -> object:
+    """What a folder says that its model is; what else is wrong with it shows when it is read."""
+    path = folder / storage.CONFIG
+    data = storage.read_json(path) if path.is_file() else None
+    return data.get("kind") if isinstance(data, dict) else None
+
+
 def read_models(folder: Path) -> list[tuple[Path, float]]:
     """The folders and weights of the models that a parser asks: its own, or those of an ensemble."""
     if not is_ensemble(folder):
@@ -194,8 +220,11 @@ def _describe_network(folder: Path) -> dict[str, Any]:
         sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels")}
     except (KeyError, TypeError) as error:
         raise ConfigError(f"{path}: symbols must be words, deprels and labels, was: {error!r}") from error
-    config = asdict(storage.read_config(ModelConfig, folder / storage.CONFIG))
-    return {"n_parameters": storage.count_parameters(folder / storage.WEIGHTS), **sizes, "config": config}
+    path = folder / storage.CONFIG
+    config: AnyModelConfig = (
+        storage.read_config(ChartConfig, path) if _kind(folder) == "chart" else storage.read_config(ModelConfig, path)
+    )
+    return {"n_parameters": storage.count_parameters(folder / storage.WEIGHTS), **sizes, "config": asdict(config)}
 
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:

@@ -12,7 +12,7 @@ loaded, spaCy when the first text is annotated.
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING
 from genrst.config import from_mapping
 from genrst.document import Document
 from genrst.errors import ConfigError, MissingDependencyError, ParserWarning, UsageError
-from genrst.parser.packages import ParserConfig, Search, copy_parser, find_model, find_segmenter, read_parser_config
+from genrst.parser.packages import (
+    ParserConfig,
+    Search,
+    Whole,
+    copy_parser,
+    find_model,
+    find_segmenter,
+    is_chart,
+    read_parser_config,
+)
 from genrst.parser.stages import (
     Failure,
     Item,
@@ -34,8 +43,10 @@ from genrst.parser.stages import (
     through,
 )
 from genrst.text.raw import looks_english
+from genrst.trees.constraint import Constraint
 
 if TYPE_CHECKING:
+    from genrst.parser.chart_search import ChartSearch, Distribution
     from genrst.parser.search import TreeSearch
     from genrst.segmenter.segment import Segmenter
 
@@ -49,14 +60,16 @@ def load(
     beam: int | None = None,
     word_weight: float | None = None,
     max_stack: int | None = 40,
+    whole: Whole | None = None,
 ) -> "Parser":
     """Load a parser by name (`en` if none is given) or from its folder; what is given replaces its own settings.
 
-    `device` is `auto`, `cpu` or `cuda`; `max_stack` bounds the stacks that search follows, unless it is word-level.
+    `device` is `auto`, `cpu` or `cuda`; `max_stack` bounds the stacks that search follows, unless it is word-level;
+    `whole` is what a chart does not cut: `sentences`, `paragraphs` or `nothing`.
     """
     folder = find_model(name_or_folder)
     config = read_parser_config(folder)
-    given = {"pipeline": pipeline, "search": search, "beam": beam, "word_weight": word_weight}
+    given = {"pipeline": pipeline, "search": search, "beam": beam, "word_weight": word_weight, "whole": whole}
     try:
         changes = {name: value for name, value in given.items() if value is not None}
         config = from_mapping(ParserConfig, asdict(config) | changes)
@@ -65,11 +78,20 @@ def load(
     place = find_segmenter(folder)
     _calm_threads()
     try:
+        from genrst.chart.storage import load_chart
+        from genrst.model.storage import load_model
+        from genrst.parser.chart_search import ChartSearch
         from genrst.parser.search import TreeSearch, load_models
         from genrst.segmenter.segment import load_segmenter
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
-    tree_search = TreeSearch(load_models(folder, config, device), config, max_stack)
+    tree_search: TreeSearch | ChartSearch
+    if is_chart(folder):
+        config = replace(config, search=config.search or "risk")
+        tree_search = ChartSearch(load_models(folder, config, device, load_chart), config)
+    else:
+        config = replace(config, search=config.search or "bag")
+        tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack)
     segmenter = load_segmenter(place, tree_search.device) if place else None
     return Parser(tree_search, config, segmenter, folder)
 
@@ -89,7 +111,7 @@ def _calm_threads() -> None:
 class Parser:
     """Makes trees of texts; see `load`."""
 
-    search: "TreeSearch"
+    search: "TreeSearch | ChartSearch"
     config: ParserConfig
     segmenter: "Segmenter | None" = None
     """Without one, rules find EDUs."""
@@ -98,7 +120,8 @@ class Parser:
     _warned: set[str] = field(default_factory=set, init=False)
 
     def __repr__(self) -> str:
-        return f"<Parser {self.config.name!r}: {self.config.search} search, beam {self.config.beam}>"
+        beam = "" if self.config.search in ("risk", "best") else f", beam {self.config.beam}"
+        return f"<Parser {self.config.name!r}: {self.config.search} search{beam}>"
 
     def save(self, folder: str | Path) -> None:
         """Copy the parser's files, with its settings as they are now, into a new folder that needs no other."""
@@ -114,9 +137,23 @@ class Parser:
         """Parse a text that is segmented already; `paragraph_starts` are the EDUs that start a paragraph."""
         return self.parse(from_edus(id, edus, paragraph_starts))
 
-    def parse(self, document: Document) -> Document:
-        """Parse a document again: it keeps its EDUs, tokens, sentences and paragraphs, and gets another tree."""
+    def parse(self, document: Document, constraints: Sequence[Constraint] | None = None) -> Document:
+        """Parse a document again: it keeps its EDUs, tokens, sentences and paragraphs, and gets another tree.
+
+        Constraints say what the tree has to be like; those of the document if none are given. They need a chart.
+        """
+        if constraints is not None:
+            document = replace(document, constraints=tuple(constraints))
         return self.kbest(document, 1)[0]
+
+    def distribution(self, item: Item) -> "Distribution":
+        """All trees of a text, a list of EDUs or a document with their probabilities; only a chart has them."""
+        from genrst.parser.chart_search import ChartSearch
+
+        if not isinstance(self.search, ChartSearch):
+            raise UsageError(f"a distribution must be that of a chart's model, was: {self.config.name!r}")
+        (outcome,) = self._find_edus([(item, "text")])
+        return next(self.search.distributions([only(outcome)]))
 
     def kbest(self, item: Item, n: int) -> list[Document]:
         """A text, a list of EDUs or a document with its n best trees, the best first; fewer if no more are found."""

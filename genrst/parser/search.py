@@ -1,23 +1,24 @@
 """From documents with EDUs to documents with trees: the models that are asked, and the search that asks them.
 
-A parser asks for trees in one way only: `search(documents, n)`, each document with its n best trees. A kind of model
-that does not go through the transition system needs another class with that call, and `load` in `genrst.parser.parser`
-to choose it. The searches themselves are in `genrst.search`.
+A parser asks for trees in one way only: `search(documents, n)`, each document with its n best trees. Here trees are
+built step by step, by the searches in `genrst.search`; those of charts are `genrst.parser.chart_search`'s.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, Literal, TypeVar
 
 import torch
 
+from genrst.chart.storage import ChartModel
 from genrst.document import Document
-from genrst.errors import ConfigError, GenrstError, ParserWarning
+from genrst.errors import ConfigError, GenrstError, ParserWarning, UsageError
 from genrst.model.device import choose_device, computes_bfloat16
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import Model, load_model
+from genrst.model.storage import Model
 from genrst.parser.packages import ParserConfig, read_models, read_parser_config
 from genrst.search.beam import BeamOptions, in_groups, search_beams
 from genrst.search.ensemble import Ensemble
@@ -28,12 +29,14 @@ from genrst.transitions.oracle import tree_of
 MOST_EDUS = 2000
 """How many EDUs are searched at once, unless a document has more: memory grows with them."""
 
+AnyModel = TypeVar("AnyModel", Model, ChartModel)
+
 
 @dataclass(frozen=True, slots=True)
-class WeightedModel:
+class WeightedModel(Generic[AnyModel]):
     """A model, the weight of its scores, and how documents are prepared for it."""
 
-    model: Model
+    model: AnyModel
     weight: float = 1.0
     lowercase: bool = False
 
@@ -42,9 +45,11 @@ class WeightedModel:
         return prepare(document, self.model.symbols, None, self.lowercase, self.model.tokenizer)
 
 
-def load_models(folder: Path, config: ParserConfig, device_name: str) -> list[WeightedModel]:
-    """The model of a folder, or those of an ensemble; `config` is that of the parser."""
-    models = []
+def load_models(
+    folder: Path, config: ParserConfig, device_name: str, load: Callable[..., AnyModel]
+) -> list[WeightedModel[AnyModel]]:
+    """The model of a folder, or those of an ensemble; `config` is that of the parser, `load` reads one model."""
+    models: list[WeightedModel[AnyModel]] = []
     places = read_models(folder)
     device = choose_device(device_name)
     for place, weight in places:
@@ -53,13 +58,13 @@ def load_models(folder: Path, config: ParserConfig, device_name: str) -> list[We
         precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
         overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
         is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
-        model = load_model(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
+        model = load(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
         models.append(WeightedModel(model, weight, own.lowercase))
     check_labels(models, [str(place) for place, _ in places])
     return models
 
 
-def check_labels(models: Sequence[WeightedModel], names: Sequence[str]) -> None:
+def check_labels(models: Sequence[WeightedModel[AnyModel]], names: Sequence[str]) -> None:
     """Raise an error if models, which have these names, cannot choose together."""
     for one, name in zip(models, names, strict=True):
         if one.model.symbols.actions != models[0].model.symbols.actions:
@@ -69,7 +74,11 @@ def check_labels(models: Sequence[WeightedModel], names: Sequence[str]) -> None:
 class TreeSearch:
     """Finds the best trees of annotated documents under a model, or under several that choose together."""
 
-    def __init__(self, models: Sequence[WeightedModel], config: ParserConfig, max_stack: int | None = 40) -> None:
+    def __init__(
+        self, models: Sequence[WeightedModel[Model]], config: ParserConfig, max_stack: int | None = 40
+    ) -> None:
+        if config.search in ("risk", "best"):
+            raise UsageError(f"the search of this model must be bag, word, action or greedy, was: {config.search}")
         self.models = models
         self.config = config
         self.max_stack = max_stack
@@ -85,6 +94,9 @@ class TreeSearch:
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
         documents, results = list(documents), []
+        for document in documents:
+            if document.constraints:
+                raise UsageError(f"{document.id}: constraints must go with a chart's model, was: {self.config.name!r}")
         examples = self.prepare(documents)
         for group in in_groups(range(len(documents)), lambda number: len(documents[number].edus), MOST_EDUS):
             found = self.find([[own[number] for number in group] for own in examples], max(n, self.config.beam))
@@ -127,7 +139,8 @@ class TreeSearch:
             return WordOptions(beam, word_weight=config.word_weight)
         if config.search == "greedy":
             return BeamOptions(1, "action", self.max_stack, word_weight=0.0)
-        return BeamOptions(beam, config.search, self.max_stack, config.word_weight)
+        level: Literal["bag", "action"] = "action" if config.search == "action" else "bag"
+        return BeamOptions(beam, level, self.max_stack, config.word_weight)
 
     def _with_tree(self, document: Document, parse: Parse) -> Document:
         actions = self.models[0].model.symbols.actions

@@ -61,7 +61,7 @@ class ChartLessons(Lessons[ChartNetwork]):
         labels = [(label.relation, label.nuclearity) for label in self._prepared.symbols.actions.labels]
         derivations = []
         for example in dev:
-            demands = make_demands(example.n_edus, (), labels, example.syntax.sentences)
+            demands = make_demands(example.n_edus, (), labels, [example.syntax.sentences])
             (posterior,) = read_documents([(network, 1.0)], [[example]], [demands])
             derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
         return evaluate_parses(dev, derivations, self._prepared.symbols)

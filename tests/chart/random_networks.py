@@ -58,7 +58,7 @@ def make_posterior(
 ) -> tuple[Posterior, Tensor, Tensor]:
     """The posterior of a random document under constraints, and its scores and labels without."""
     network, example = make_network(seed=seed), piece_example(n_edus, seed)
-    demands = make_demands(n_edus, constraints, LABELS, groups)
+    demands = make_demands(n_edus, constraints, LABELS, [] if groups is None else [groups])
     (posterior,) = read_documents([(network, 1.0)], [[example]], [demands], temperature)
     scores, labels = make_charts(network, [example])
     return posterior, scores[0].double() / temperature, (labels[0].double() / temperature).log_softmax(-1)

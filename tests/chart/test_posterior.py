@@ -20,7 +20,7 @@ def test_documents_together_are_as_each_alone(monkeypatch):
     network = make_network()
     examples = [piece_example(n_edus, seed=n_edus) for n_edus in (9, 1, 2, 14, 5)]
     groups = [[edu // 3 for edu in range(example.n_edus)] for example in examples]
-    demands = [make_demands(len(own), [], LABELS, own) for own in groups]
+    demands = [make_demands(len(own), [], LABELS, [own]) for own in groups]
     alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, demands, strict=True)]
     for most in (1, 300, 1 << 20):
         monkeypatch.setattr(module, "MOST_CELLS", most)
@@ -39,7 +39,7 @@ def test_charts_of_sentences_say_what_the_whole_chart_says():
     n_edus, network = 40, make_network()
     example = piece_example(n_edus, seed=3)
     groups = [edu // 4 for edu in range(n_edus)]
-    (posterior,) = read_documents([(network, 1.0)], [[example]], [make_demands(n_edus, [], LABELS, groups)])
+    (posterior,) = read_documents([(network, 1.0)], [[example]], [make_demands(n_edus, [], LABELS, [groups])])
     assert len(posterior.charts) == 11
     scores, _ = make_charts(network, [example])
     starts = {edu for edu in range(n_edus + 1) if edu % 4 == 0}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token
-from genrst.errors import CorpusFormatError, UsageError
+from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
 from genrst.formats.json_format import (
     document_from_dict,
     document_to_dict,
@@ -21,6 +21,7 @@ from genrst.formats.json_format import (
     write_json,
     write_jsonl,
 )
+from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Tree, Unit, fold, units
 from tests.strategies import documents
 
@@ -215,7 +216,23 @@ def test_errors_in_a_deep_tree_have_a_short_place() -> None:
 def test_without_text_and_without_tree() -> None:
     segmented = read({"id": "x", "edus": [{"start": 3, "end": 5}, {"start": 5, "end": 9}]})
     assert segmented == Document("x", None, (Span(3, 5), Span(5, 9)))
-    assert read(acme(text=None, tree=None, surprise=[1])).tree is None
+    assert read(acme(text=None, tree=None)).tree is None
+
+
+def test_an_unknown_key_is_a_warning() -> None:
+    with pytest.warns(CorpusWarning, match=r"^folder/rain.json: a key must be one of id, .*, was: 'constraint'; it"):
+        assert read(acme(constraint=[])).constraints == ()
+    with pytest.warns(CorpusWarning, match=r"^folder/rain.jsonl:1: "):
+        read_jsonl(json.dumps(acme(surprise=1)).encode(), LINES)
+
+
+def test_constraints() -> None:
+    constraints = [{"edus": [1, 3], "relation": "attribution", "nuclearity": "SN"}, {"edus": [0, 2], "is_unit": False}]
+    document = read(acme(constraints=constraints), with_tree=False)
+    assert document.constraints == (Constraint(1, 3, True, "attribution", "SN"), Constraint(0, 2, is_unit=False))
+    assert document_to_dict(document)["constraints"] == constraints
+    with pytest.raises(CorpusFormatError, match=r"rain.json: constraints\[1\]: edus must be two numbers.*was: 3$"):
+        read(acme(constraints=[{"edus": [0, 1]}, {"edus": 3}]))
 
 
 def test_the_id_may_come_from_the_file() -> None:

@@ -74,10 +74,16 @@ def write_ensemble(folder: Path, members: Mapping[str, float], **settings: objec
     return folder
 
 
+def step_search(parser: Parser) -> TreeSearch:
+    """The search of a parser that builds trees step by step."""
+    assert isinstance(parser.search, TreeSearch)
+    return parser.search
+
+
 def load_like(parser: Parser, *, has_segmenter: bool = True, **changes: Any) -> Parser:
     """The same model with other settings, and not from a folder."""
     config = replace(parser.config, **changes)
-    return Parser(TreeSearch(parser.search.models, config), config, parser.segmenter if has_segmenter else None)
+    return Parser(TreeSearch(step_search(parser).models, config), config, parser.segmenter if has_segmenter else None)
 
 
 def check(document: Document, text: str) -> None:

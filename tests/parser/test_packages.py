@@ -15,7 +15,7 @@ import genrst
 from genrst import Parser, load
 from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError, UsageError
 from genrst.parser.packages import MODELS, describe_model, find_segmenter, installed_models
-from tests.parser.samples import PIPELINE, TEXT, load_like, write_ensemble, write_parser
+from tests.parser.samples import PIPELINE, TEXT, load_like, step_search, write_ensemble, write_parser
 
 EDUS = ["It rained,", "so we stayed in."]
 
@@ -27,7 +27,7 @@ def test_settings_of_the_folder_and_of_the_call(tmp_path: Path):
     assert (parser.config.word_weight, parser.config.lowercase, parser.config.pipeline) == (0.25, True, PIPELINE)
     parser = load(str(tmp_path), search="action", beam=2, word_weight=1, pipeline="other", max_stack=9)
     assert repr(parser) == "<Parser 'tiny': action search, beam 2>"
-    assert (parser.config.word_weight, parser.config.pipeline, parser.search.max_stack) == (1.0, "other", 9)
+    assert (parser.config.word_weight, parser.config.pipeline, step_search(parser).max_stack) == (1.0, "other", 9)
 
 
 def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -49,7 +49,13 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ),
         ('{"beam": 0}', "beam: the value must be 1 or more, was: 0"),
         ('{"beam": "ten"}', "beam: the value must be of type int, was: 'ten'"),
-        ('{"search": "deep"}', "search: the value must be one of 'bag', 'word', 'action', 'greedy', was: 'deep'"),
+        (
+            '{"search": "deep"}',
+            "search: the value must be one of 'bag', 'word', 'action', 'greedy', 'risk', 'best', was: 'deep'",
+        ),
+            '{"search": "deep"}',
+            "search: the value must be one of 'bag', 'word', 'action', 'greedy', 'risk', 'best', was: 'deep'",
+        ),
         ('{"word_weight": -1}', "word_weight: the value must be finite and 0 or more, was: -1.0"),
         ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
         ('{"encoder_overlap": NaN}', "encoder_overlap: the value must be 0 or more and less than 1, was: nan"),

@@ -19,7 +19,7 @@ from genrst.parser.stages import Text
 from genrst.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.search.word import WordOptions, search_words
 from genrst.transitions.oracle import tree_of
-from tests.parser.samples import TEXT, check, load_like, write_parser
+from tests.parser.samples import TEXT, check, load_like, step_search, write_parser
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
@@ -66,7 +66,7 @@ def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, tiny
 @pytest.mark.parametrize("word_weight", [0.5, 1.0])
 def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
     document = load(tiny).segment(TEXT)
-    model = load(tiny).search.models[0].model
+    model = step_search(load(tiny)).models[0].model
     examples = [prepare(document, model.symbols)]
 
     def scorer() -> NetworkScorer:
@@ -238,7 +238,7 @@ def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pyte
     items: list[Any] = [EDUS, EDUS * 4, EDUS[:1], EDUS[:2], EDUS * 2]
     together = [one.tree for one in parser.pipe(items) if isinstance(one, Document)]
     sizes = []
-    find = parser.search.find
+    find = step_search(parser).find
 
     def spy(examples: Any, beam: int) -> Any:
         sizes.append([example.n_edus for example in examples[0]])

@@ -12,7 +12,7 @@ from genrst import Document, Parser, load
 from genrst.errors import GenrstError
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import Model, make_network, save_model
+from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.model.symbols import make_symbols
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import WeightedModel, load_models
@@ -29,6 +29,7 @@ from tests.parser.samples import (
     check,
     load_like,
     make_model,
+    step_search,
     write_ensemble,
     write_parser,
 )
@@ -67,7 +68,7 @@ def test_trees_are_those_of_the_ensemble(both: Parser):
     document = both.segment(TEXT)
     scorers = [
         NetworkScorer(one.model.network, [one.prepare(document)], one.model.symbols.nucleus_is_right)
-        for one in both.search.models
+        for one in step_search(both).models
     ]
     (found,) = search_beams(Ensemble(scorers, [2.0, 0.5]), BeamOptions(4, word_weight=0.5))
     actions = both.search.models[0].model.symbols.actions
@@ -220,7 +221,7 @@ def test_labels_that_differ(tmp_path: Path, tiny: Path):
     assert str(error.value) == expected
 
 
-def encoder_of(weighted: WeightedModel) -> tuple[torch.dtype, torch.dtype, float]:
+def encoder_of(weighted: WeightedModel[Model]) -> tuple[torch.dtype, torch.dtype, float]:
     """The precision of the encoder, that of the rest, and the overlap of windows."""
     network = weighted.model.network
     assert isinstance(network.edu_encoder, PretrainedEncoder)
@@ -237,7 +238,7 @@ def test_precision_and_overlap_of_encoders(
 ):
     monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: is_native)
     config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-    (weighted,) = load_models(folder.parent / "encoded", config, "cpu")
+    (weighted,) = load_models(folder.parent / "encoded", config, "cpu", load_model)
     is_half = precision == "bfloat16" or (precision == "auto" and is_native)
     assert encoder_of(weighted) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
 
@@ -246,7 +247,7 @@ def test_without_a_pretrained_encoder_there_is_nothing_to_change(tiny: Path, mon
     monkeypatch.setattr("genrst.parser.search.computes_bfloat16", lambda device: True)
     for precision in ("auto", "bfloat16"):
         config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-        (weighted,) = load_models(tiny, config, "cpu")
+        (weighted,) = load_models(tiny, config, "cpu", load_model)
         assert {parameter.dtype for parameter in weighted.model.network.parameters()} == {torch.float32}
 
 
@@ -256,7 +257,7 @@ def test_encoders_of_an_ensemble_are_set_one_by_one_or_for_all(tmp_path: Path, m
     write_encoded(tmp_path / "two")
     ensemble = write_ensemble(tmp_path, {"one": 1, "two": 1})
     of_their_own, for_all = (
-        [encoder_of(one) for one in load_models(ensemble, config, "cpu")]
+        [encoder_of(one) for one in load_models(ensemble, config, "cpu", load_model)]
         for config in (ParserConfig(), ParserConfig(encoder_precision="bfloat16", encoder_overlap=0.0))
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]
