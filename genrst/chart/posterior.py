@@ -115,6 +115,7 @@ class Scored:
 class Reading:
     """Documents as networks have read them, and what is demanded of their trees."""
 
+    ids: Sequence[str]
     readers: Sequence[Reader]
     kinds: Sequence[NDArray[np.int64]]
     demands: Sequence[Demands]
@@ -161,8 +162,10 @@ def read_documents(
         for (network, weight), own in zip(networks, examples, strict=True)
     ]
     kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
-    reading = Reading(readers, kinds, demands or [NOTHING] * len(kinds), temperature)
-    posteriors = [Posterior(reading, number, example.id) for number, example in enumerate(examples[0])]
+    reading = Reading(
+        [example.id for example in examples[0]], readers, kinds, demands or [NOTHING] * len(kinds), temperature
+    )
+    posteriors = [Posterior(reading, number) for number in range(len(kinds))]
     charts = [chart for posterior in posteriors for chart in posterior.charts]
     for group in _in_groups(charts):
         for chart, tables in zip(group, _make_tables(reading, group), strict=True):
@@ -203,7 +206,8 @@ def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
     for (document, _), log_z in zip(charts, mean.log_z.tolist(), strict=True):
         if not math.isfinite(log_z):
             listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(reading.demands[document].forbidden))
-            raise UsageError(f"constraints must leave a tree, was: none without the units {listed}")
+            rule = f"{reading.ids[document]}: constraints must leave a tree"
+            raise UsageError(f"{rule}, was: none without the units {listed}")
     best_p, label = mean.label_p.max(dim=-1)
     sizes = [len(chart.borders) - 1 for chart in charts]
     trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
@@ -256,8 +260,8 @@ def _probabilities(reading: Reading, reader: Reader, charts: Sequence[OwnChart])
 class Posterior:
     """The distribution over the trees of one document; `read_documents` makes it."""
 
-    def __init__(self, reading: Reading, number: int, id: str) -> None:
-        self._reading, self._number, self._id = reading, number, id
+    def __init__(self, reading: Reading, number: int) -> None:
+        self._reading, self._number = reading, number
         demands, kinds = reading.demands[number], reading.kinds[number]
         self.n_edus = len(kinds) - 1
         charts = cut(self.n_edus, demands.whole, kinds.tolist(), demands.forbidden)
@@ -306,7 +310,7 @@ class Posterior:
         """The probabilities of the labels of a span, given that it is a unit."""
         place = self.locate((start, stop))
         if place is None:
-            raise UsageError(f"{self._id}: EDUs must be a possible unit, was: [{start}, {stop}]")
+            raise UsageError(f"{self._reading.ids[self._number]}: EDUs must be a possible unit, was: [{start}, {stop}]")
         chart, first, last = place
         with torch.inference_mode():
             found = [_probabilities(self._reading, one, [self._own(chart)]) for one in self._reading.readers]

@@ -175,7 +175,7 @@ CONTRADICTIONS = {
     ),
     "no tree": (
         [Constraint(1, 4), Constraint(1, 3, is_unit=False), Constraint(2, 4, is_unit=False)],
-        "constraints must leave a tree, was: none without the units [1, 3], [2, 4]",
+        "random-0: constraints must leave a tree, was: none without the units [1, 3], [2, 4]",
     ),
 }
 

