@@ -14,6 +14,7 @@ from genrst.errors import UsageError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -28,12 +29,15 @@ def loads(text: str) -> object:
 def dumps(value: object) -> str:
     """The JSON text of dictionaries, lists and scalars, on one line.
 
-    Only what UTF-8 cannot encode (lone surrogates) and what other programs take for a line end is escaped.
+    Only what UTF-8 cannot encode (lone surrogates) and what other programs take for a line end is escaped. Two halves
+    of a surrogate pair side by side would be read as one character, so they are refused.
     """
     try:
         text = _encode(value)
     except ValueError as error:
         raise UsageError(f"JSON must hold finite numbers only: {error}") from error
+    if _PAIR.search(text):
+        raise UsageError("JSON must hold characters of Unicode text, was: one as two surrogates")
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from genrst.errors import CorpusFormatError, CorpusWarning
+from genrst.formats.lines import one_line
 from genrst.io import decode
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -37,7 +38,7 @@ class Element:
     @property
     def text(self) -> str:
         """The text with every run of white space, line breaks included, as one space and none at the edges."""
-        return " ".join("".join(self.pieces).split())
+        return one_line("".join(self.pieces))
 
 
 class Repairs:
