@@ -15,6 +15,7 @@ from genrst.errors import UsageError
 _SPACE = re.compile(r"[ \t\n\r]*")
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_MAX_DEPTH = 1_000_000  # each level takes 200 bytes of memory for one in the file
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -84,6 +85,8 @@ class _Reader:
         while True:
             if self.next_mark() in ("[", "{"):
                 container = _Container(self.take("[{"))
+                if len(containers) > _MAX_DEPTH:
+                    raise json.JSONDecodeError(f"Values nested more than {_MAX_DEPTH} deep", self.text, self.at)
                 if self.next_mark() != container.closing:
                     self.read_key(container)
                     containers.append(container)
