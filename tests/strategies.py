@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, relabel
 
 RELATIONS = ("elaboration", "contrast", "same-unit", "joint", "Attribution", "temporal-before")
@@ -57,6 +57,12 @@ HOSTILE_TEXTS = st.lists(st.one_of(_PIECES, WORDS, st.text(st.characters(), max_
 
 
 @st.composite
+def _secondary_edges(draw: st.DrawFn, n_edus: int) -> SecondaryEdge:
+    source, target = (draw(st.integers(0, n_edus - 1)) for _ in range(2))
+    return SecondaryEdge((source, source + 1), (target, target + 1), draw(HOSTILE_TEXTS))
+
+
+@st.composite
 def hostile_documents(draw: st.DrawFn) -> Document:
     """A document of hostile texts, relations and ids, with a tree or without; EDUs may be empty or leave gaps."""
     names = draw(st.lists(st.one_of(st.sampled_from([*RELATIONS, SPAN, ""]), HOSTILE_TEXTS), min_size=1, max_size=3))
@@ -64,6 +70,10 @@ def hostile_documents(draw: st.DrawFn) -> Document:
     texts = draw(st.lists(st.one_of(EDU_TEXTS, HOSTILE_TEXTS), min_size=tree.stop, max_size=tree.stop))
     starts = draw(st.sets(st.integers(0, tree.stop - 1), max_size=2))
     document = Document.from_edus(draw(HOSTILE_TEXTS), texts, draw(st.sampled_from([tree, tree, None])), starts)
+    if document.tree is not None:
+        edges = tuple(draw(st.lists(_secondary_edges(tree.stop), max_size=2)))
+        signals = tuple(Signal(edge.source, edge.relation, "", (1,), edge.relation, edge.target) for edge in edges)
+        document = replace(document, secondary_edges=edges, signals=signals)
     if draw(st.integers(0, 9)) == 5:
         document = replace(document, text=draw(st.sampled_from([None, f"{document.text} more"])))
     return document

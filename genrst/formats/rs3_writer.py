@@ -31,10 +31,10 @@ def write_rs3(document: Document) -> str:
 def write_rs4(document: Document) -> str:
     """The text of an `.rs4` file: that of an `.rs3` file, with secondary edges and signals.
 
-    Those between ranges of EDUs that are not units of the tree are left out with a warning.
+    Those at EDUs that are no unit of the tree, and signals of an edge that is not there, are left out with a warning.
     """
     numbering = _Numbering(document)
-    nodes = numbering.ids.keys()
+    nodes = numbering.ids.keys() if document.tree is not None else set()
     edges = [edge for edge in document.secondary_edges if {edge.source, edge.target} <= nodes]
     ends = {(edge.source, edge.target) for edge in edges}
     signals = [

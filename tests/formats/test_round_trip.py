@@ -25,7 +25,10 @@ def expected(document: Document, suffix: str) -> Document:
     tree = None if suffix == ".edus" else document.tree
     numbers = document.paragraph_of_edus() if suffix in (".dis", ".edus") else [0]
     starts = {edu for edu in range(1, len(numbers)) if numbers[edu] != numbers[edu - 1]}
-    return Document.from_edus("random", list(map(one_line, document.edu_texts)), tree, starts)
+    kept = Document.from_edus("random", list(map(one_line, document.edu_texts)), tree, starts)
+    if suffix == ".rs4":
+        kept = replace(kept, secondary_edges=document.secondary_edges, signals=document.signals)
+    return kept
 
 
 def read_back(text: str, suffix: str) -> Document:
