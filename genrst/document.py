@@ -66,8 +66,8 @@ class Document:
     """A segmented text, with a tree or without.
 
     `edus` are spans of `text`, in order, not overlapping; characters between them are white space as a rule. `text`
-    may be None: then only the offsets count. `tokens`, `sentences`, `paragraphs` and `entities` are empty when
-    nobody annotated them.
+    may be None: then only the offsets count, or nothing but the number of EDUs (see `unplaced_edus`). `tokens`,
+    `sentences`, `paragraphs` and `entities` are empty when nobody annotated them.
     """
 
     id: str
@@ -118,6 +118,11 @@ class Document:
         return cls(id, "".join(pieces), tuple(spans), tree, paragraphs=paragraphs)
 
     @property
+    def is_placed(self) -> bool:
+        """Whether it is known where EDUs stand, by their text or their offsets, and not only how many there are."""
+        return self.text is not None or self.edus != unplaced_edus(len(self.edus))
+
+    @property
     def edu_texts(self) -> list[str]:
         """The text of every EDU; empty strings when the document has no text."""
         text = self.text or ""
@@ -146,6 +151,11 @@ class Document:
 
     def _repr_html_(self) -> str | None:
         return None  # replaced in `genrst/__init__.py`, which may import the drawing
+
+
+def unplaced_edus(n_edus: int) -> tuple[Span, ...]:
+    """The offsets of EDUs of which nothing but their number is known: each is a character, and a space follows it."""
+    return tuple(Span(2 * edu, 2 * edu + 1) for edu in range(n_edus))
 
 
 def require_tree(document: Document, side: str = "") -> Tree:

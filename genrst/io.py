@@ -4,11 +4,15 @@ What the text means is up to the formats (`genrst.formats`).
 """
 
 import codecs
+import gzip
 import os
+import re
 import sys
 import tempfile
 import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
@@ -21,6 +25,18 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+_ENCODINGS = re.compile(
+    "ascii|utf-(8|8-sig|16|32|16-le|16-be|32-le|32-be)|iso8859-[0-9]{1,2}|cp(125[0-8]|437|850|852|866|932|949|950)"
+    "|koi8-[ru]|mac-roman|gb2312|gbk|gb18030|big5|shift_jis|euc_jp|euc_kr"
+)
+"""Encodings that a file may declare, by Python's names; others are no text, or slow: punycode is quadratic."""
+
+_MAX_RATIO = 20
+"""How many times its size a compressed file may unpack to: ours have up to 6, and a bomb has up to 1,000."""
+_ALWAYS_ALLOWED = 2**24
+"""How many bytes any compressed file may unpack to, and how many a line of it may have."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -52,13 +68,46 @@ def decode(content: bytes, path: Path, declared: str | None = None) -> str:
 
 def _decode_strictly(content: bytes, encoding: str, path: Path) -> str:
     try:
+        is_known = _ENCODINGS.fullmatch(codecs.lookup(encoding).name) is not None
+    except LookupError:
+        is_known = False
+    if not is_known:
+        raise CorpusFormatError(f"an encoding must be a usual one, such as UTF-8 or ISO-8859-1, was: {encoding}", path)
+    try:
         return content.decode(encoding)
-    except (UnicodeError, LookupError) as error:
+    except UnicodeError as error:
         raise CorpusFormatError(f"the text must be {encoding}, was: {error}", path) from error
 
 
 def _normalise(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def max_unpacked(path: Path) -> int:
+    """How many bytes a compressed file may unpack to, so that a small file cannot fill the memory."""
+    return max(_MAX_RATIO * path.stat().st_size, _ALWAYS_ALLOWED)
+
+
+def unpack_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a gzip file."""
+    try:
+        left = allowed = max_unpacked(path)
+        with gzip.open(path) as file:
+            for number in count(1):
+                line = file.readline(min(left, _ALWAYS_ALLOWED) + 1)
+                if len(line) > left:
+                    raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, was: more", path)
+                if len(line) > _ALWAYS_ALLOWED:
+                    rule = f"a line must have at most {_ALWAYS_ALLOWED} bytes"
+                    raise CorpusFormatError(f"{rule}, was: more", path, number)
+                if not line:
+                    return
+                left -= len(line)
+                yield line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
+    except OSError as error:
+        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:

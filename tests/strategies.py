@@ -1,9 +1,11 @@
 """Random trees and documents for hypothesis."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
-from genrst.document import Document
-from genrst.trees.node import SPAN, Leaf, Tree, Unit
+from genrst.document import Document, SecondaryEdge, Signal
+from genrst.trees.node import SPAN, Leaf, Tree, Unit, relabel
 
 RELATIONS = ("elaboration", "contrast", "same-unit", "joint", "Attribution", "temporal-before")
 
@@ -45,6 +47,36 @@ WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cn", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=8
 )
 EDU_TEXTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
+
+
+_CHARACTERS = "\0\x08\x1b\x7f\ud800\udc00\ufeff\ufffe\r\n\t\x0c\x1c\x85\xa0\u2028\u2029 _!()<&'\"\\{-1"
+_MARKUP = ["_!", "( Root", "//TT_ERR", "<P>", "<s>", "</EDU>", "&amp;", "]]>", "<![CDATA[", "<!--", "</segment>"]
+_PIECES = st.sampled_from([*_CHARACTERS, *_MARKUP])
+HOSTILE_TEXTS = st.lists(st.one_of(_PIECES, WORDS, st.text(st.characters(), max_size=3)), max_size=3).map("".join)
+"""Whatever a string can hold: markup of every format, white space and controls of every kind, halves of characters."""
+
+
+@st.composite
+def _secondary_edges(draw: st.DrawFn, n_edus: int) -> SecondaryEdge:
+    source, target = (draw(st.integers(0, n_edus - 1)) for _ in range(2))
+    return SecondaryEdge((source, source + 1), (target, target + 1), draw(HOSTILE_TEXTS))
+
+
+@st.composite
+def hostile_documents(draw: st.DrawFn) -> Document:
+    """A document of hostile texts, relations and ids, with a tree or without; EDUs may be empty or leave gaps."""
+    names = draw(st.lists(st.one_of(st.sampled_from([*RELATIONS, SPAN, ""]), HOSTILE_TEXTS), min_size=1, max_size=3))
+    tree = relabel(draw(nary_trees(max_edus=6)), lambda name: names[RELATIONS.index(name) % len(names)])
+    texts = draw(st.lists(st.one_of(EDU_TEXTS, HOSTILE_TEXTS), min_size=tree.stop, max_size=tree.stop))
+    starts = draw(st.sets(st.integers(0, tree.stop - 1), max_size=2))
+    document = Document.from_edus(draw(HOSTILE_TEXTS), texts, draw(st.sampled_from([tree, tree, None])), starts)
+    if document.tree is not None:
+        edges = tuple(draw(st.lists(_secondary_edges(tree.stop), max_size=2)))
+        signals = tuple(Signal(edge.source, edge.relation, "", (1,), edge.relation, edge.target) for edge in edges)
+        document = replace(document, secondary_edges=edges, signals=signals)
+    if draw(st.integers(0, 9)) == 5:
+        document = replace(document, text=draw(st.sampled_from([None, f"{document.text} more"])))
+    return document
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """Bytes to text: marks, declarations, line ends; tables and unreadable files."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
-from genrst.io import decode, read_bytes, read_table
+from genrst.io import decode, max_unpacked, read_bytes, read_table, unpack_lines
 
 PATH = Path("folder/sample.txt")
 ENCODINGS = ["utf-8-sig", "utf-16", "utf-32"]
@@ -34,9 +35,22 @@ def test_line_ends_are_made_one():
 
 def test_declared_encodings():
     assert decode("naïve".encode("iso-8859-1"), PATH, "ISO-8859-1") == "naïve"
-    for declared, content in (("utf-8", b"\xff"), ("no-such-code", b"a"), ("hex", b"61")):
-        with pytest.raises(CorpusFormatError, match=f"sample.txt: the text must be {declared}, was: "):
-            decode(content, PATH, declared)
+    with pytest.raises(CorpusFormatError, match=r"sample\.txt: the text must be utf-8, was: "):
+        decode(b"\xff", PATH, "utf-8")
+
+
+@pytest.mark.parametrize("declared", ["UTF-8", "us-ascii", "latin1", "ISO-8859-15", "windows-1252", "CP1251", "koi8-r"])
+def test_usual_encodings_may_be_declared(declared: str):
+    assert decode(b"text", PATH, declared) == "text"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["no-such-code", "hex", "punycode", "idna", "utf-7", "unicode_escape", "rot13", "undefined", "mbcs", "."],
+)
+def test_other_encodings_may_not(declared: str):
+    with pytest.raises(CorpusFormatError, match=rf"sample\.txt: an encoding must be a usual one, .*, was: {declared}$"):
+        decode(b"text", PATH, declared)
 
 
 def test_undeclared_latin_1_is_read_with_a_warning():
@@ -65,6 +79,30 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(CorpusNotFoundError, match="secret: Permission denied"):
         read_bytes(tmp_path / "secret")
+
+
+def test_lines_of_packed_files(tmp_path: Path):
+    path = tmp_path / "lines.gz"
+    lines = [b"first\n", b"\n", b"last"]
+    path.write_bytes(gzip.compress(b"".join(lines)))
+    assert list(unpack_lines(path)) == lines
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(CorpusFormatError, match="must be intact gzip"):
+        list(unpack_lines(path))
+    with pytest.raises(CorpusNotFoundError, match="missing: No such file"):
+        list(unpack_lines(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize(("line", "rule"), [(b"0" * 1000, "a line must have"), (b"short\n", "the file must unpack to")])
+def test_a_small_file_does_not_unpack_to_a_large_one(
+    tmp_path: Path, line: bytes, rule: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("genrst.io._ALWAYS_ALLOWED", 10_000)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(line * (2_000_000 // len(line))))
+    limit = 10_000 if rule == "a line must have" else max_unpacked(path)
+    with pytest.raises(CorpusFormatError, match=rf"{rule} at most {limit} bytes, was: more$"):
+        list(unpack_lines(path))
 
 
 def test_tables(tmp_path: Path):

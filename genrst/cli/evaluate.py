@@ -6,7 +6,8 @@
 
 GOLD and PRED are files or folders of any format that genrst reads; documents are paired by their names. Parseval is
 the metric of Morey et al. (2017) and of most work since; S, N, R, F score spans, with nuclearity, with relation, with
-both. A report names the set of relations it counts.
+both. A report names the set of relations it counts. Texts must be the same but for white space: what cannot be
+compared is refused.
 """
 
 import argparse

@@ -16,8 +16,7 @@ from genrst.cli.inputs import add_text_arguments, find_texts, read_sources
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, open_outputs
 from genrst.document import Document
 from genrst.errors import TreeError
-from genrst.formats.json_format import write_json
-from genrst.formats.plain import write_edus
+from genrst.formats.files import format_documents
 
 HELP = "split a text into EDUs"
 
@@ -67,7 +66,7 @@ def write_tok(document: Document) -> str:
 
 
 FORMATS = {
-    "edus": Format(".edus", write_edus, "on screen"),
-    "json": Format(".json", write_json, "list"),
+    "edus": Format(".edus", lambda document: format_documents([document], ".edus"), "on screen"),
+    "json": Format(".json", lambda document: format_documents([document], ".json"), "list"),
     "tok": Format(".tok", write_tok, "lines"),
 }

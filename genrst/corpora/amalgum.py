@@ -3,8 +3,6 @@
 The label map turns relations into GUM's coarse classes; its one doubtful entry is `contrast`.
 """
 
-import gzip
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ from genrst.corpora.conllu import Word, assemble
 from genrst.document import Document, join_runs
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.formats import json_text
-from genrst.io import read_table
+from genrst.io import read_table, unpack_lines
 from genrst.trees.node import Leaf, Tree, Unit
 
 
@@ -36,12 +34,8 @@ def read_label_map(path: Path) -> dict[tuple[str, str], str]:
 
 def read_genre(path: Path, labels: Mapping[tuple[str, str], str]) -> Iterator[Document]:
     """The documents of one file."""
-    try:
-        with gzip.open(path) as file:
-            for number, line in enumerate(file, start=1):
-                yield _document(line, labels, path, number)
-    except (EOFError, OSError, zlib.error) as error:
-        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
+    for number, line in enumerate(unpack_lines(path), start=1):
+        yield _document(line, labels, path, number)
 
 
 def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path, line: int) -> Document:

@@ -1,5 +1,6 @@
 """How many items agree, and the scores that follow from it."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,11 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """True positives, gold items and predicted items; 0/0 is 0 in every score."""
+    """True positives, gold items and predicted items.
+
+    0/0 is 0 in every score, unless neither side has an item, as in documents of one EDU: then nothing differs, and all
+    scores are 1.
+    """
 
     tp: int = 0
     n_gold: int = 0
@@ -31,17 +36,22 @@ class Counts:
     @property
     def precision(self) -> float:
         """The share of predicted items that are right."""
-        return _ratio(self.tp, self.n_pred)
+        return self._share(self.tp, self.n_pred)
 
     @property
     def recall(self) -> float:
         """The share of gold items that were found."""
-        return _ratio(self.tp, self.n_gold)
+        return self._share(self.tp, self.n_gold)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall."""
-        return _ratio(2 * self.tp, self.n_gold + self.n_pred)
+        return self._share(2 * self.tp, self.n_gold + self.n_pred)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither side has an item."""
+        return not self.n_gold and not self.n_pred
 
     @property
     def scores(self) -> Scores:
@@ -52,14 +62,16 @@ class Counts:
         """The counts and the scores by name."""
         return {"tp": self.tp, "n_gold": self.n_gold, "n_pred": self.n_pred, **self.scores.as_dict()}
 
-
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+    def _share(self, part: int, whole: int) -> float:
+        return part / whole if whole else float(self.is_empty)
 
 
 def count_matches(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> Counts:
-    """Count the items of one document; an item that stands twice in a list is matched once."""
-    return Counts(len(set(gold) & set(predicted)), len(gold), len(predicted))
+    """Count the items of one document; one that stands several times is matched as often as both sides have it.
+
+    Only empty EDUs give items that stand twice.
+    """
+    return Counts((Counter(gold) & Counter(predicted)).total(), len(gold), len(predicted))
 
 
 def micro(counts: Iterable[Counts]) -> Counts:

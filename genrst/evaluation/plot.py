@@ -23,11 +23,11 @@ def plot_systems(systems: Mapping[str, Evaluation], path: Path | str, metric: Tr
 
 
 def plot_levels(evaluation: Evaluation, path: Path | str) -> None:
-    """Draw the Parseval F1 inside sentences, inside paragraphs and above."""
+    """Draw the Parseval F1 inside sentences, inside paragraphs and above, where there is something to compare."""
     levels = evaluation.levels()
     if levels is None:
         raise GenrstError("levels can be drawn if all gold documents have sentences, was: some have none")
-    _plot_bars(levels, "parseval", Path(path))
+    _plot_bars({level: cells for level, cells in levels.items() if not cells["S"].is_empty}, "parseval", Path(path))
 
 
 def plot_confusion(confusion: Confusion, path: Path | str) -> None:

@@ -151,9 +151,9 @@ def _statistics(counts: Sequence[Counts], average: Average) -> _Array:
 
 
 def _f1(sums: _Array) -> _Array:
-    """F1 from (tp, n_gold, n_pred) on the last axis; 0/0 is 0."""
+    """F1 from (tp, n_gold, n_pred) on the last axis; 1 where neither side has anything, as in `Counts`."""
     totals = sums[..., 1] + sums[..., 2]
-    return np.divide(2 * sums[..., 0], totals, out=np.zeros_like(totals), where=totals > 0)
+    return np.divide(2 * sums[..., 0], totals, out=np.ones_like(totals), where=totals > 0)
 
 
 def _difference(first: _Array, second: _Array) -> float:

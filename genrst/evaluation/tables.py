@@ -65,13 +65,18 @@ def relation_table(evaluation: Evaluation, aspect: Literal["R", "F"] = "R") -> T
 
 
 def level_table(evaluation: Evaluation) -> Table | None:
-    """The Parseval F1 inside sentences, inside paragraphs and above; None where sentences are unknown."""
+    """The Parseval F1 inside sentences, inside paragraphs and above; None where sentences are unknown.
+
+    A level without anything to compare has no scores.
+    """
     levels = evaluation.levels()
     if levels is None:
         return None
-    rows = [
-        [level, *_f1_cells(cells), str(cells["S"].n_gold), str(cells["S"].n_pred)] for level, cells in levels.items()
-    ]
+    rows = []
+    for level, cells in levels.items():
+        spans = cells["S"]
+        scores = ["–"] * len(ASPECTS) if spans.is_empty else _f1_cells(cells)
+        rows.append([level, *scores, str(spans.n_gold), str(spans.n_pred)])
     return Table(["level", *ASPECTS, "gold", "predicted"], rows)
 
 

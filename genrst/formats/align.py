@@ -5,6 +5,7 @@ from itertools import islice, takewhile
 
 from genrst.document import Span
 from genrst.errors import CorpusFormatError
+from genrst.formats.lines import dense
 
 _CONTEXT = 30
 
@@ -14,12 +15,12 @@ def align_edus(edus: Sequence[str], text: str) -> list[Span]:
 
     An EDU without characters gets an empty span where the one before it ends.
     """
-    dense_text = _dense(text)
+    dense_text = dense(text)
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
     spans: list[Span] = []
     at = 0
     for number, edu in enumerate(edus, start=1):
-        dense_edu = _dense(edu)
+        dense_edu = dense(edu)
         if not dense_text.startswith(dense_edu, at):
             pairs = zip(dense_edu, dense_text[at:], strict=False)
             n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
@@ -32,10 +33,6 @@ def align_edus(edus: Sequence[str], text: str) -> list[Span]:
     if at < len(dense_text):
         raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, was: {_around(text, at)!r}")
     return spans
-
-
-def _dense(text: str) -> str:
-    return "".join(text.split())
 
 
 def _around(text: str, n_before: int) -> str:

@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
+from reprlib import repr as shorten
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
+from genrst.formats.lines import edu_lines, one_line
 from genrst.io import decode
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
 
@@ -27,7 +29,6 @@ _TOKEN = re.compile(
     r"_!(?P<text>.*?)_!|(?P<unterminated>_!)|(?P<bracket>[()])|(?P<word>(?:[^\s()_]|_(?!!))+)", re.DOTALL
 )
 _TAG = re.compile(r"(</?s>|</?EDU>|<P>)")
-_MARKUP = re.compile(r"_(?=!)|<(?=P>|/?(?:s|EDU)>)")
 _NOT_IN_NAMES = re.compile(r"_!|[()]")
 _PARAGRAPH_END = "<P>"
 _ANNOTATION_TOOL_ERROR = "//TT_ERR"
@@ -56,7 +57,7 @@ def _unwrap(text: str) -> tuple[str, bool]:
     pieces = _TAG.split(text)
     end = list(takewhile(is_tag, reversed(pieces)))
     kept = dropwhile(lambda piece: is_tag(piece) and piece != _PARAGRAPH_END, pieces[: len(pieces) - len(end)])
-    return " ".join("".join(kept).split()), _PARAGRAPH_END in end
+    return one_line("".join(kept)), _PARAGRAPH_END in end
 
 
 @dataclass(slots=True)
@@ -201,12 +202,13 @@ def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> U
 def write_dis(document: Document) -> str:
     """The text of a `.dis` file.
 
-    White space in an EDU becomes one space. A space breaks up what the format would take for markup (`_!` becomes
-    `_ !`, `<P>` becomes `< P>`), and brackets in a relation's name become hyphens, both with a `CorpusWarning`.
+    White space in an EDU becomes one space. What the format would take for markup is refused: `_!` in an EDU, tags such
+    as `<P>` and `<s>` at its edges, brackets in the name of a relation.
     """
     if document.tree is None:
         raise UsageError(f"{document.id}: a document must have a tree to be written as .dis, was: segmented only")
-    texts, names = _texts(document), _names(document.tree, document.id)
+    texts = _texts(document)
+    _check_names(document.tree, document.id)
     lines: list[str] = []
     pending: list[tuple[Tree, str, str, int] | str] = [(document.tree, _ROOT, "", 0)]
     while pending:
@@ -222,29 +224,25 @@ def write_dis(document: Document) -> str:
         lines.append(f"{indent}( {role} (span {node.start + 1} {node.stop}){relation}")
         pending.append(f"{indent})")
         for letter, name, child in reversed(list(zip(node.nuclearity, node.relations, node.children, strict=True))):
-            pending.append((child, _ROLES[letter], f" (rel2par {names[name]})", depth + 1))
+            pending.append((child, _ROLES[letter], f" (rel2par {name})", depth + 1))
     return "\n".join(lines) + "\n"
 
 
 def _texts(document: Document) -> list[str]:
-    texts = [" ".join(text.split()) for text in document.edu_texts]
-    broken_up = [_MARKUP.sub(r"\g<0> ", text) for text in texts]
-    if broken_up != texts:
-        message = f"{document.id}: an EDU holds markup of .dis files, which a space breaks up"
-        warnings.warn(CorpusWarning(message), stacklevel=3)
+    edus = edu_lines(document, ".dis")
     paragraphs = document.paragraph_of_edus()
-    if paragraphs[-1] == paragraphs[0]:
-        return broken_up
-    is_last = [before != after for before, after in pairwise([*paragraphs, -1])]
-    return [text + _PARAGRAPH_END if last else text for text, last in zip(broken_up, is_last, strict=True)]
+    last = paragraphs[-1] if paragraphs[-1] == paragraphs[0] else -1
+    ends = [before != after for before, after in pairwise([*paragraphs, last])]
+    texts = [edu + _PARAGRAPH_END if is_end else edu for edu, is_end in zip(edus, ends, strict=True)]
+    for edu, text, is_end in zip(edus, texts, ends, strict=True):
+        if "_!" in edu or _unwrap(text) != (edu, is_end):
+            rule = "an EDU must hold no _!, and no <P>, <s> or <EDU> at its edges, to be written as .dis"
+            raise UsageError(f"{document.id}: {rule}, was: {shorten(edu)}")
+    return texts
 
 
-def _names(tree: Tree, document_id: str) -> dict[str, str]:
-    """How each relation is written."""
-    relations = {relation for unit in units(tree) for relation in unit.relations}
-    names = {relation: _NOT_IN_NAMES.sub("-", " ".join(relation.split())) or "-" for relation in relations}
-    changed = [f"{relation!r} as {name!r}" for relation, name in sorted(names.items()) if relation != name]
-    if changed:
-        message = f"{document_id}: names of relations must have no brackets; writing {', '.join(changed)}"
-        warnings.warn(CorpusWarning(message), stacklevel=3)
-    return names
+def _check_names(tree: Tree, document_id: str) -> None:
+    for name in {relation for unit in units(tree) for relation in unit.relations}:
+        if not name or name != one_line(name) or _NOT_IN_NAMES.search(name):
+            rule = "a relation must have a name without brackets, _! or needless white space to be written as .dis"
+            raise UsageError(f"{document_id}: {rule}, was: {shorten(name)}")

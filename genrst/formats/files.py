@@ -3,6 +3,7 @@
 Each format has a module of its own; named corpora with splits are in `genrst.corpora.corpus`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,9 @@ FORMATS: dict[str, Format] = {
     ".txt": Format(lambda content, path, options: [read_edus(content, path)], None),
 }
 """The formats by suffix."""
+
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+"""What strings may hold and text files may not: half of a surrogate pair is no UTF-8, and NUL means binary data."""
 
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
 """What is looked for in a folder: the formats that can hold trees."""
@@ -125,14 +129,21 @@ def write_documents(documents: Iterable[Document], path: str | Path) -> None:
 
 
 def format_documents(documents: Iterable[Document], suffix: str) -> str:
-    """The text of a file with these documents."""
+    """The text of a file with these documents, which reads back as they are, but for white space outside of JSON.
+
+    What the format cannot hold is an error.
+    """
     target = _format(suffix)
     if target.write is None:
         raise UsageError(f"{suffix} files can be read, not written")
     documents = list(documents)
     if not target.holds_many and len(documents) != 1:
         raise UsageError(f"a {suffix} file holds one document, was: {len(documents)}; write .jsonl or a folder")
-    return target.write(documents)
+    text = target.write(documents)
+    if found := _NOT_TEXT.search(text):
+        rule = f"a document must have characters of Unicode text to be written as {suffix}"
+        raise UsageError(f"{documents[0].id}: {rule}, was: U+{ord(found[0]):04X}; .json can hold it")
+    return text
 
 
 def _format(suffix: str, name: str | None = None) -> Format:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from reprlib import repr as short_repr
 
-from genrst.document import Document, SecondaryEdge, Signal, Span, Token
+from genrst.document import Document, SecondaryEdge, Signal, Span, Token, unplaced_edus
 from genrst.errors import CorpusFormatError, CorpusWarning, TreeError, UsageError
 from genrst.formats import json_text
 from genrst.formats.align import align_edus
@@ -302,7 +302,7 @@ def _text_and_edus(data: JsonValue) -> tuple[str | None, tuple[Span, ...]]:
     text = data["text"].optional_string()
     if data["edus"].is_missing and text is None and not data["tree"].is_missing:
         tree = _tree(data["tree"])
-        return None, tuple(Span(2 * edu, 2 * edu + 1) for edu in range(tree.stop - tree.start))
+        return None, unplaced_edus(tree.stop - tree.start)
     edus = data["edus"].items()
     if not any(isinstance(edu.data, str) or (edu["start"].is_missing and not edu["text"].is_missing) for edu in edus):
         return text, _spans(edus)

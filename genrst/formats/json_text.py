@@ -14,6 +14,8 @@ from genrst.errors import UsageError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_MAX_DEPTH = 1_000_000  # each level takes 200 bytes of memory for one in the file
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -28,12 +30,15 @@ def loads(text: str) -> object:
 def dumps(value: object) -> str:
     """The JSON text of dictionaries, lists and scalars, on one line.
 
-    Only what UTF-8 cannot encode (lone surrogates) and what other programs take for a line end is escaped.
+    Only what UTF-8 cannot encode (lone surrogates) and what other programs take for a line end is escaped. Two halves
+    of a surrogate pair side by side would be read as one character, so they are refused.
     """
     try:
         text = _encode(value)
     except ValueError as error:
         raise UsageError(f"JSON must hold finite numbers only: {error}") from error
+    if _PAIR.search(text):
+        raise UsageError("JSON must hold characters of Unicode text, was: one as two surrogates")
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -80,6 +85,8 @@ class _Reader:
         while True:
             if self.next_mark() in ("[", "{"):
                 container = _Container(self.take("[{"))
+                if len(containers) > _MAX_DEPTH:
+                    raise json.JSONDecodeError(f"Values nested more than {_MAX_DEPTH} deep", self.text, self.at)
                 if self.next_mark() != container.closing:
                     self.read_key(container)
                     containers.append(container)

@@ -11,7 +11,10 @@ from pathlib import Path
 from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError, GenrstError, UsageError
 from genrst.formats.align import align_edus
+from genrst.formats.lines import edu_lines, one_line
 from genrst.io import decode, read_bytes
+
+_MARK = "\ufeff"
 
 
 def read_edus(content: bytes, path: Path) -> Document:
@@ -20,8 +23,7 @@ def read_edus(content: bytes, path: Path) -> Document:
     paragraph_starts: set[int] = set()
     # Not splitlines(): it would also split at separators that EDUs of other formats may contain.
     for line in decode(content, path).split("\n"):
-        edu = " ".join(line.split())
-        if edu:
+        if edu := one_line(line):
             edus.append(edu)
         else:
             paragraph_starts.add(len(edus))
@@ -32,12 +34,14 @@ def read_edus(content: bytes, path: Path) -> Document:
 
 def write_edus(document: Document) -> str:
     """The text of an `.edus` file; the tree is left out."""
-    edus = [" ".join(edu.split()) for edu in document.edu_texts]
+    edus = edu_lines(document, ".edus")
     if not all(edus):
         raise UsageError(f"{document.id}: every EDU must have text to be a line, was: none in EDU {edus.index('')}")
     paragraphs = document.paragraph_of_edus()
     ends = ["\n" if before == after else "\n\n" for before, after in pairwise([*paragraphs, paragraphs[-1]])]
-    return "".join(edu + end for edu, end in zip(edus, ends, strict=True))
+    text = "".join(edu + end for edu, end in zip(edus, ends, strict=True))
+    # A mark of its own in front saves the first character of the text from being taken for one.
+    return _MARK + text if text.startswith(_MARK) else text
 
 
 def attach_text_beside(document: Document, path: Path) -> Document:

@@ -3,7 +3,7 @@
 One nucleus with satellites is a span group that holds the nucleus, and the satellites point to the nucleus. Several
 nuclei are a multinuclear group whose children carry the relation. Two things these formats cannot express are written
 as units inside units: satellites around several nuclei of one unit, and satellites between nuclei that would be read
-as nuclei. Everything else is read back equal.
+as nuclei. Everything else is read back equal or refused: characters that XML does not allow, relations called `span`.
 """
 
 import warnings
@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
+from reprlib import repr as shorten
 
 from genrst.document import Document, SecondaryEdge, Signal
-from genrst.errors import CorpusWarning
+from genrst.errors import CorpusWarning, UsageError
+from genrst.formats.lines import edu_lines
 from genrst.formats.rs3_nodes import MULTINUC_GROUP, SPAN_GROUP
 from genrst.formats.rs3_xml import FORBIDDEN
 from genrst.trees.binarise import attach_inner_satellites
@@ -22,19 +24,24 @@ from genrst.trees.node import SPAN, Tree, Unit, fold, units
 
 def write_rs3(document: Document) -> str:
     """The text of an `.rs3` file: relations, segments, groups. Without a tree, segments have no parents."""
-    numbering = _Numbering(document.tree, len(document.edus))
-    return _file(document, _relations(numbering.relations), _nodes(document, numbering))
+    numbering = _Numbering(document)
+    return _file(document, _relations(numbering.relations), _nodes(document, numbering, ".rs3"), ".rs3")
 
 
 def write_rs4(document: Document) -> str:
     """The text of an `.rs4` file: that of an `.rs3` file, with secondary edges and signals.
 
-    Those between ranges of EDUs that are not units of the tree are left out with a warning.
+    Those at EDUs that are no unit of the tree, and signals of an edge that is not there, are left out with a warning.
     """
-    numbering = _Numbering(document.tree, len(document.edus))
-    nodes = numbering.ids.keys()
+    numbering = _Numbering(document)
+    nodes = numbering.ids.keys() if document.tree is not None else set()
     edges = [edge for edge in document.secondary_edges if {edge.source, edge.target} <= nodes]
-    signals = [signal for signal in document.signals if {signal.unit, signal.target or signal.unit} <= nodes]
+    ends = {(edge.source, edge.target) for edge in edges}
+    signals = [
+        signal
+        for signal in document.signals
+        if signal.unit in nodes and (signal.target is None or (signal.unit, signal.target) in ends)
+    ]
     n_left_out = len(document.secondary_edges) + len(document.signals) - len(edges) - len(signals)
     if n_left_out:
         message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are not a unit were left out"
@@ -42,16 +49,16 @@ def write_rs4(document: Document) -> str:
     known = {name for name, _ in numbering.relations}
     beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
     header = _relations(numbering.relations | beside) + _signal_types(signals)
-    body = _nodes(document, numbering) + _secondary_edges(edges, numbering) + _signals(signals, numbering)
-    return _file(document, header, body)
+    body = _nodes(document, numbering, ".rs4") + _secondary_edges(edges, numbering) + _signals(signals, numbering)
+    return _file(document, header, body, ".rs4")
 
 
-def _file(document: Document, header: list[str], body: list[str]) -> str:
+def _file(document: Document, header: list[str], body: list[str], suffix: str) -> str:
     lines = ["<rst>", "\t<header>", *header, "\t</header>", "\t<body>", *body, "\t</body>", "</rst>", ""]
-    text, n_replaced = FORBIDDEN.subn("\ufffd", "\n".join(lines))
-    if n_replaced:
-        message = f"{document.id}: {n_replaced} characters that XML does not allow were replaced by U+FFFD"
-        warnings.warn(CorpusWarning(message), stacklevel=3)
+    text = "\n".join(lines)
+    if found := FORBIDDEN.search(text):
+        rule = f"a document must have characters that XML allows to be written as {suffix}"
+        raise UsageError(f"{document.id}: {rule}, was: U+{ord(found[0]):04X}")
     return text
 
 
@@ -70,16 +77,15 @@ def _relations(relations: set[tuple[str, str]]) -> list[str]:
     return _section("relations", (_element("rel", {"name": name, "type": kind}) for name, kind in sorted(relations)))
 
 
-def _nodes(document: Document, numbering: "_Numbering") -> list[str]:
+def _nodes(document: Document, numbering: "_Numbering", suffix: str) -> list[str]:
     def place(number: int) -> dict[str, object]:
         if number not in numbering.parents:
             return {}
         parent, relation = numbering.parents[number]
         return {"parent": parent, "relname": relation}
 
-    segments = [
-        _element("segment", {"id": number, **place(number)}, text) for number, text in enumerate(document.edu_texts, 1)
-    ]
+    edus = enumerate(edu_lines(document, suffix), 1)
+    segments = [_element("segment", {"id": number, **place(number)}, text) for number, text in edus]
     groups = [
         _element("group", {"id": number, "type": kind, **place(number)}) for number, kind in numbering.groups.items()
     ]
@@ -122,12 +128,14 @@ class _Numbering:
     and the relation of every node but the root, `relations` all relations with their type.
     """
 
-    def __init__(self, tree: Tree | None, n_edus: int) -> None:
-        self.ids = {(edu, edu + 1): edu + 1 for edu in range(n_edus)}
+    def __init__(self, document: Document) -> None:
+        tree = document.tree
+        self.ids = {(edu, edu + 1): edu + 1 for edu in range(len(document.edus))}
         self.groups: dict[int, str] = {}
         self.parents: dict[int, tuple[int, str]] = {}
         self.relations: set[tuple[str, str]] = set()
         if tree is not None:
+            _check_spans(tree, document.id)
             self.relations = set(_relations_of(tree))
             self._multinuclear = {name for name, kind in self.relations if kind == MULTINUC_GROUP}
             self._place(fold(tree, lambda leaf: leaf, partial(_expressible, self._multinuclear)))
@@ -159,6 +167,15 @@ class _Numbering:
         for letter, relation, child in zip(unit.nuclearity, unit.relations, unit.children, strict=True):
             if letter in letters:
                 self.parents[self.ids[child.start, child.stop]] = target, relation
+
+
+def _check_spans(tree: Tree, document_id: str) -> None:
+    for unit in units(tree):
+        for letter, relation in zip(unit.nuclearity, unit.relations, strict=True):
+            is_lone_nucleus = letter == "N" and unit.nuclearity.count("N") == 1
+            if is_lone_nucleus != (relation == SPAN):
+                rule = "a nucleus with satellites, and nothing else, must be called span to be written as .rs3 or .rs4"
+                raise UsageError(f"{document_id}: {rule}, was: {shorten(relation)} in a unit {unit.nuclearity[:20]}")
 
 
 def _relations_of(tree: Tree) -> Iterator[tuple[str, str]]:

@@ -13,12 +13,13 @@ from pathlib import Path
 from xml.parsers import expat
 
 from genrst.errors import CorpusFormatError, CorpusWarning
+from genrst.formats.lines import one_line
 from genrst.io import decode
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
 
-_DECLARED_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([\w.-]+)[\"']")
+_DECLARED_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 _COMMENT_OR_CDATA = r"<!(?:--(?:.*?-->|.*)|\[CDATA\[(?:.*?\]\]>|.*))"
 _BROKEN_REFERENCE = r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|(?:amp|lt|gt|quot|apos);)(?:([A-Za-z]\w*);)?"
 _REPAIRABLE = re.compile(f"{_COMMENT_OR_CDATA}|{_BROKEN_REFERENCE}", re.DOTALL)
@@ -37,7 +38,7 @@ class Element:
     @property
     def text(self) -> str:
         """The text with every run of white space, line breaks included, as one space and none at the edges."""
-        return " ".join("".join(self.pieces).split())
+        return one_line("".join(self.pieces))
 
 
 class Repairs:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
-from genrst.io import progress, tell, write_atomically_with
+from genrst.io import max_unpacked, progress, tell, write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
 from genrst.model.examples import Example, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
@@ -293,7 +293,17 @@ def save_archive(
     write_atomically_with(path, lambda file: np.savez_compressed(file, **every))  # type: ignore[arg-type]
 
 
-_DAMAGE = (OSError, EOFError, LookupError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
+def _check_size(arrays: np.lib.npyio.NpzFile, path: Path) -> None:
+    """Refuse an archive that unpacks to far more than its size."""
+    n_bytes = sum(member.file_size for member in arrays.zip.infolist()) if arrays.zip is not None else 0
+    if n_bytes > (allowed := max_unpacked(path)):
+        raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, was: {n_bytes}", path)
+
+
+_DAMAGE = (
+    *(OSError, EOFError, LookupError, MemoryError, RuntimeError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 """What NumPy, zip and JSON raise when an archive was cut or changed."""
 
 
@@ -304,6 +314,7 @@ def open_archive(
     """The header, arrays and word vectors of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            _check_size(arrays, path)
             header = json.loads(bytes(arrays["header"]))
             found = header.get("kind", PARSER), header["format"]
             if found != (kind, FORMAT):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import torch
 
-from genrst.document import Document, Span
+from genrst.document import Document, Span, unplaced_edus
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import Evaluation, evaluate
 from genrst.model.batch import make_batch
@@ -92,11 +92,11 @@ def parseval_f1(evaluation: Evaluation) -> dict[str, float]:
 def _documents(
     examples: Sequence[Example], derivations: Sequence[Sequence[int]], symbols: Symbols
 ) -> Iterator[Document]:
-    """Documents without text: an EDU is a character, and a space follows it."""
+    """Documents without text, of which only the number of EDUs counts."""
     for example, actions in zip(examples, derivations, strict=True):
-        edus = tuple(Span(2 * edu, 2 * edu + 1) for edu in range(example.n_edus))
         tree = tree_of(symbols.actions[action] for action in actions)
         sentences, paragraphs = (_spans(part) for part in (example.syntax.sentences, example.syntax.paragraphs))
+        edus = unplaced_edus(example.n_edus)
         yield Document(example.id, None, edus, tree, sentences=sentences, paragraphs=paragraphs)
 
 

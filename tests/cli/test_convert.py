@@ -224,8 +224,10 @@ def test_ids_that_are_no_file_names(folder: Path, capsys: pytest.CaptureFixture[
 
 def test_characters_that_no_encoding_has(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]):
     write(Document.from_edus("odd", ["a\ud800", "b"], Unit("x", "NN", (Leaf(0), Leaf(1)))), folder / "odd.json")
-    assert main(["convert", "odd.json", "-", "--to", "edus"]) == 0
-    assert capsysbinary.readouterr() == (b"a\xed\xa0\x80\nb\n", b"")
+    assert main(["convert", "odd.json", "-", "--to", "edus"]) == 2
+    output, message = capsysbinary.readouterr()
+    assert (output, message.count(b"\n")) == (b"", 1)
+    assert message.startswith(b"genrst: odd: a document must have characters of Unicode text to be written as .edus")
     assert main(["convert", "odd.json", "-", "--to", "json"]) == 0
     assert json.loads(capsysbinary.readouterr().out)["text"] == "a\ud800 b"
 

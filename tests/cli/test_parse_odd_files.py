@@ -1,6 +1,7 @@
 """`genrst parse` and `genrst segment` on files that are hardly texts: an answer or one line, never a traceback."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +94,18 @@ def test_an_answer(name: str, model: Path, capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.filterwarnings("default::UserWarning")
 @pytest.mark.parametrize("format", ["tree", "json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "edus"])
-def test_every_format_takes_every_character(format: str, model: Path, capsys: pytest.CaptureFixture[str]):
+def test_every_format_takes_every_character_or_refuses_it(format: str, model: Path, capsys: pytest.CaptureFixture[str]):
     text = "It\ud800 \x1brained\x07 (\0<&\ufffe>), so we stayed\u202e in ]]>. _! Nobody\u2028was\x85hurt {🌧️}."
     Path("odd.json").write_text(
-        json.dumps({"id": "odd", "text": text, "edus": [{"start": 0, "end": 20}, {"start": 21, "end": len(text)}]})
+        json.dumps({"id": "odd", "text": text, "edus": [{"start": 0, "end": 20}, {"start": 20, "end": len(text)}]})
     )
     outcome = call(capsys, "parse", "odd.json", "--model", model, "--format", format, "--output", "out")
-    assert (outcome.status, outcome.errors) == (0, [])
-    assert Path("out").stat().st_size > 20
+    if format in ("rs3", "rs4", "dis", "rsd", "edus"):
+        assert (outcome.status, len(outcome.errors), Path("out").exists()) == (2, 1, False)
+        assert re.match(rf"genrst: odd: .* to be written as \.{format}, was: ", outcome.errors[0])
+    else:
+        assert (outcome.status, outcome.errors) == (0, [])
+        assert Path("out").stat().st_size > 20
 
 
 @pytest.mark.slow

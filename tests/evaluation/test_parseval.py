@@ -29,19 +29,60 @@ def test_a_position_is_the_number_of_visible_characters_before_it(text: str, dat
 
 
 @given(TEXTS, st.data())
-def test_without_one_text_offsets_count_and_edges_are_trimmed(text: str, data: st.DataObject):
+def test_the_text_of_one_side_measures_the_offsets_of_the_other(text: str, data: st.DataObject):
     start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    with_text, without = shared_measures(bare(text), bare(None))
-    assert without(Span(start, end)) == (start, end)
-    first, last = with_text(Span(start, end))
-    assert start <= first <= last <= end
-    assert text[first:last] == text[start:end].strip()
+    span = Span(start, data.draw(st.integers(start, len(text))))
+    expected = shared_measures(bare(text), bare(text))[0](span)
+    for pair in ((bare(text), bare(None)), (bare(None), bare(text))):
+        assert [measure(span) for measure in shared_measures(*pair)] == [expected, expected]
 
 
-def test_characters_may_differ_but_not_their_number():
-    gold, predicted = shared_measures(bare("“Art” :"), bare('"Art":'))
+def test_without_any_text_offsets_are_positions():
+    for measure in shared_measures(bare(None), bare(None)):
+        assert measure(Span(3, 7)) == (3, 7)
+
+
+def test_signs_and_case_may_differ_but_not_the_number_of_characters():
+    gold, predicted = shared_measures(bare("“Art” :"), bare('"ART":'))
     assert gold(Span(6, 7)) == predicted(Span(5, 6)) == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [("word0 word1", "abcde fghij"), ("naïve", "naive"), ("so.", "so"), ("so.", "sox"), ("1", "2")],
+)
+def test_texts_of_other_words_are_an_error(gold: str, predicted: str):
+    for sides in ((gold, predicted), (predicted, gold)):
+        with pytest.raises(GenrstError, match="must be the same but for white space"):
+            shared_measures(*map(bare, sides))
+
+
+def test_a_letter_in_a_hundred_may_differ():
+    text = "In Lavan, the court stated the rule of the case. " * 10
+    assert shared_measures(bare(text), bare(text.replace("Lavan", "Levan", 3)))
+    with pytest.raises(GenrstError, match="was: 'In Lavan, the court stat' in gold, 'In Levan"):
+        shared_measures(bare(text), bare(text.replace("Lavan", "Levan")))
+
+
+def offsets(*edus: tuple[int, int], text: str | None = None) -> Document:
+    return Document("acme", text, tuple(Span(*edu) for edu in edus))
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+@pytest.mark.parametrize(
+    ("one", "other", "was"),
+    [
+        # The offsets of a tree alone are made up: it has two EDUs, wherever they are.
+        (offsets((0, 1), (2, 3)), offsets((0, 3), (4, 9), text="One  two."), "only their number, 2, in"),
+        (offsets((0, 1), (2, 3)), offsets((0, 1), (2, 3), (4, 5)), "only their number, 2, in|only their number, 3, in"),
+        (offsets((0, 3), (4, 8)), offsets((0, 3), (4, 9)), "0–8 in .*, 0–9 in|0–9 in .*, 0–8 in"),
+        (offsets((0, 3), (4, 8)), offsets((0, 3), (4, 9), text="One two.!"), "0–8 in .*, 0–9 in|0–9 in .*, 0–8 in"),
+        (offsets((0, 3), (4, 99)), offsets((0, 3), (4, 8), text="One two."), "0–8 in .*, 0–99 in|0–99 in .*, 0–8 in"),
+    ],
+)  # fmt: skip
+def test_offsets_of_different_texts_are_an_error(one: Document, other: Document, was: str, is_swapped: bool):
+    with pytest.raises(GenrstError, match=f"^acme: .*, was: .*(?:{was})"):
+        shared_measures(*((other, one) if is_swapped else (one, other)))
 
 
 def test_different_texts_are_an_error_that_shows_where():

@@ -108,7 +108,7 @@ def test_a_document_agrees_with_itself_and_with_its_other_spelling(pair: WordPai
 
 
 def test_macro_by_hand():
-    # First document: 3 of 3 spans, 1 of 3 with nuclearity. Second: one EDU, which scores 0.
+    # First document: 3 of 3 spans, 1 of 3 with nuclearity. Second: one EDU, where nothing can differ.
     gold = Document.from_edus("one", ["a", "b", "c", "d"], chain("joint", "NN", 4))
     tree = Unit("joint", "NN", (Leaf(0), Unit("joint", "NS", (Leaf(1), Unit("joint", "SN", (Leaf(2), Leaf(3)))))))
     predicted = Document.from_edus("one", ["a", "b", "c", "d"], tree)
@@ -120,28 +120,29 @@ def test_macro_by_hand():
     micro, macro = result.micro(), result.macro()
     assert as_tuple(micro["S"]) == (4, 5, 4)
     assert as_tuple(micro["N"]) == (2, 5, 4)
-    assert macro["S"].precision == pytest.approx((1 + 0 + 1) / 3)
-    assert macro["S"].recall == pytest.approx((1 + 0 + 1 / 2) / 3)
-    assert macro["S"].f1 == pytest.approx((1 + 0 + 2 / 3) / 3)
-    assert macro["N"].f1 == pytest.approx((1 / 3 + 0 + 2 / 3) / 3)
+    assert macro["S"].precision == pytest.approx((1 + 1 + 1) / 3)
+    assert macro["S"].recall == pytest.approx((1 + 1 + 1 / 2) / 3)
+    assert macro["S"].f1 == pytest.approx((1 + 1 + 2 / 3) / 3)
+    assert macro["N"].f1 == pytest.approx((1 / 3 + 1 + 2 / 3) / 3)
     assert as_tuple(result.segmentation()) == (4, 5, 4)
 
 
-def test_one_edu_documents_add_nothing():
+def test_one_edu_documents_add_nothing_and_agree():
     lone = Document.from_edus("lone", ["x"], Leaf(0))
     result = evaluate([lone], [lone])
     for metric in TREE_METRICS:
         assert set(result.micro(metric).values()) == {Counts()}
-        assert {scores.f1 for scores in result.macro(metric).values()} == {0.0}
+        assert {scores.f1 for scores in result.macro(metric).values()} == {1.0}
     assert result.segmentation() == Counts()
 
 
-def test_empty_edus_do_not_crash():
+def test_units_that_share_a_span_are_matched_one_by_one():
     edus = (Span(0, 1), Span(1, 1), Span(1, 3), Span(3, 5))
     gold = Document("empty", "a b c", edus, chain("joint", "NN", 4))
-    result = evaluate([gold], [gold])
-    # EDU 1 is empty and EDU 2 starts where it does: two units share a span, which is matched once.
-    assert as_tuple(result.micro()["S"]) == (2, 3, 3)
+    # EDU 1 is empty and EDU 2 starts where it does: two units share a span.
+    assert as_tuple(evaluate([gold], [gold]).micro()["S"]) == (3, 3, 3)
+    other = Document("other", "a b c", (Span(0, 1), Span(1, 3), Span(3, 5)), chain("joint", "NN", 3))
+    assert as_tuple(evaluate([gold], [other]).micro()["S"]) == (2, 3, 2)
 
 
 def test_the_relation_of_a_pair_of_nuclei_is_the_left_one():
@@ -283,9 +284,9 @@ def test_no_tree_is_needed():
 
 def test_offsets_alone_are_enough():
     gold = Document("a", None, (Span(0, 3), Span(4, 9)))
-    predicted = Document("a", "One  two.", (Span(0, 4), Span(4, 9)))
-    # With its text known, the predicted second EDU starts behind the space at 4.
-    assert score_segmentation([gold], [predicted]) == Counts(0, 1, 1)
+    predicted = Document("a", "One  two.", (Span(0, 4), Span(5, 9)))
+    # The text of one side shows that there is a space at 4.
+    assert score_segmentation([gold], [predicted]) == Counts(1, 1, 1)
     assert score_segmentation([gold], [gold]) == Counts(1, 1, 1)
 
 

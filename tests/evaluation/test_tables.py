@@ -64,7 +64,7 @@ def test_levels():
     assert table.as_text() == (
         "level         S     N     R     F  gold  predicted\n"
         "sentence    0.0   0.0   0.0   0.0     1          0\n"
-        "paragraph   0.0   0.0   0.0   0.0     0          0\n"
+        "paragraph     –     –     –     –     0          0\n"
         "document   66.7  66.7  66.7  66.7     1          2"
     )
     assert level_table(evaluate([GOLD], [GOLD])) is None

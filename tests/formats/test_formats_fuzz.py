@@ -23,7 +23,7 @@ from genrst.formats.plain import read_edus, write_edus
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 
 N_MUTATIONS = 2500
-WORDS = ["It", "rained", "(all", "day)", "_", "über", "“so”", "\\", '"', "<s>", "🙂", "{", "1"]
+WORDS = ["It", "rained", "(all", "day)", "_", "über", "“so”", "\\", '"', "a<s>b", "🙂", "{", "1"]
 RELATIONS = ["elaboration", "Contrast", "same-unit"]
 PIECES = {
     ".dis": [

@@ -53,11 +53,27 @@ def test_an_empty_file_is_an_error(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", [Document("x", None, (Span(0, 5),)), Document("x", "a  b", (Span(0, 1), Span(1, 3)))]
+    ("document", "message"),
+    [
+        (
+            Document("x", "a  b", (Span(0, 1), Span(1, 3), Span(3, 4))),
+            "EDU must have text .*, was: none in EDU 1",
+        ),
+        (Document("x", None, (Span(0, 5),)), "must have text to be written as .edus, was: offsets only"),
+        (Document("x", "a b c", (Span(0, 1), Span(4, 5))), "inside of EDUs to be written as .edus, was: 'b' outside"),
+        (Document("x", "a b c", (Span(0, 1), Span(1, 4))), "was: 'c' outside"),
+        (Document("x", "a b c" * 9999, (Span(99, 100),)), "was: '(?:a b c){8}' outside"),
+    ],
 )
-def test_an_edu_without_text_cannot_be_written(document: Document) -> None:
-    with pytest.raises(UsageError, match="every EDU must have text"):
+def test_what_has_no_line_cannot_be_written(document: Document, message: str) -> None:
+    with pytest.raises(UsageError, match=f"^x: .*{message}$"):
         write_edus(document)
+
+
+def test_a_first_character_like_a_byte_order_mark_is_kept() -> None:
+    document = Document.from_edus("rain", ["\ufeffa", "\ufeff"])
+    assert write_edus(document) == "\ufeff\ufeffa\n\ufeff\n"
+    assert read_edus(write_edus(document).encode(), PATH) == document
 
 
 def attached(tmp_path: Path, content: str | bytes) -> Document:

@@ -133,9 +133,18 @@ def test_xml(content: bytes, line: int | None, message: str):
 
 def test_wrong_and_unknown_encodings():
     declared = '<?xml version="1.0" encoding="{}"?><rst><body><segment id="1">é</segment></body></rst>'
-    for encoding in ("ascii", "no-such-encoding", "rot13"):
-        with pytest.raises(CorpusFormatError, match=f"the text must be {encoding}, was: "):
-            read_rs3(declared.format(encoding).encode(), PATH)
+    rules = {"ascii": "the text must be ascii, was: ", "no-such-code": "an encoding must be", "x" * 41: "well-formed"}
+    for encoding, rule in rules.items():
+        with pytest.raises(CorpusFormatError, match=rule):
+            read_rs3(declared.format(encoding).encode() + b"<", PATH)
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "idna", "rot13"])
+def test_slow_and_odd_encodings_are_refused_at_once(encoding: str):
+    # Half a minute if it were decoded.
+    content = f'<?xml version="1.0" encoding="{encoding}"?><rst>'.encode() + b"a" * 300_000 + b"-" + b"b" * 300_000
+    with pytest.raises(CorpusFormatError, match=f"an encoding must be a usual one, .*, was: {encoding}$"):
+        read_rs3(content, PATH)
 
 
 def test_repairs_of_a_file_that_stays_unreadable_are_not_told():

@@ -1,14 +1,16 @@
 """Files are written as rstWeb expects them, and read back as the document they came from."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from genrst.document import Document
-from genrst.errors import CorpusWarning
+from genrst.document import Document, SecondaryEdge, Signal
+from genrst.errors import CorpusWarning, UsageError
 from genrst.formats.dis import read_dis
 from genrst.formats.rs3_reader import read_rs3
 from genrst.formats.rs3_writer import write_rs3, write_rs4
@@ -142,14 +144,41 @@ def test_relation_names_with_special_characters():
         assert written_and_read(document) == document
 
 
-def test_forbidden_characters_are_replaced():
-    document = Document.from_edus("sample", ["a\x00b\ud800", "c\uffff"])
-    with pytest.warns(
-        CorpusWarning, match="^sample: 3 characters that XML does not allow were replaced by U"
-    ) as record:
-        text = write_rs3(document)
-    assert record[0].filename == __file__
-    assert read_rs3(text.encode(), PATH).edu_texts == ["a\ufffdb\ufffd", "c\ufffd"]
+@pytest.mark.parametrize("character", "\0\x08\x1b\ud800\ufffe\uffff")
+@pytest.mark.parametrize("write", [write_rs3, write_rs4])
+def test_forbidden_characters_cannot_be_written(write: Callable[[Document], str], character: str):
+    rule = f"^sample: .* that XML allows to be written as .rs[34], was: U\\+{ord(character):04X}$"
+    for text, relation in ((f"a{character}b", "cause"), ("a", f"x{character}")):
+        document = Document.from_edus("sample", [text, "b"], Unit(relation, "NS", (Leaf(0), Leaf(1))))
+        with pytest.raises(UsageError, match=rule):
+            write(document)
+
+
+def test_white_space_that_xml_does_not_allow_is_white_space():
+    assert written_and_read(Document.from_edus("random", ["a\x0cb\x1cc\x85d", "e"])).edu_texts == ["a b c d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("nuclearity", "relations", "was"),
+    [
+        ("NS", (SPAN, SPAN), "'span' in a unit NS"),
+        ("SN", (SPAN, SPAN), "'span' in a unit SN"),
+        ("NN", (SPAN, SPAN), "'span' in a unit NN"),
+        ("NS", ("cause", "cause"), "'cause' in a unit NS"),
+    ],
+)
+def test_nuclei_with_satellites_are_called_span_and_nothing_else(nuclearity: str, relations: tuple[str, ...], was: str):
+    with pytest.raises(UsageError, match=rf"^random: .* must be called span .*\.rs4, was: {was}$"):
+        write_rs3(with_tree(Unit.from_relations(relations, nuclearity, (Leaf(0), Leaf(1)))))
+
+
+def test_signals_of_edges_that_are_not_there_are_left_out():
+    signal = Signal((0, 1), "dm", "but", (1,), target=(1, 2))
+    document = replace(with_tree(Unit("cause", "NS", (Leaf(0), Leaf(1)))), signals=(signal,))
+    with pytest.warns(CorpusWarning, match="random: 1 secondary edges or signals"):
+        assert read_rs3(write_rs4(document).encode(), PATH).signals == ()
+    document = replace(document, secondary_edges=(SecondaryEdge((0, 1), (1, 2), "contrast"),))
+    assert read_rs3(write_rs4(document).encode(), PATH) == document
 
 
 @pytest.mark.slow

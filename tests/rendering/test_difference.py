@@ -233,5 +233,5 @@ def test_deep_trees():
 
 def test_one_edu_each():
     document = row(["Alone."])
-    assert "Parseval F1: S 0.0" in render_difference_svg(document, document)
+    assert "Parseval F1: S 100.0" in render_difference_svg(document, document)
     assert len(parse_page(render_difference_html(document, document)).data) == 2

@@ -1,3 +1,5 @@
+import struct
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +93,26 @@ def test_damaged_files(tmp_path: Path):
         load_prepared(path)
     np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
     with pytest.raises(CorpusFormatError, match=r"for a parser in format 1, was: for a parser in format 0$"):
+        load_prepared(path)
+
+
+def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path: Path):
+    path = tmp_path / "bomb.npz"
+    header = np.frombuffer(b'{"format": 1}', dtype=np.uint8)
+    np.savez_compressed(path, header=header, vectors=np.zeros((20_000_000,), np.uint8))
+    with pytest.raises(
+        CorpusFormatError, match=r"bomb\.npz: the file must unpack to at most 16777216 bytes, was: 20000"
+    ):
+        load_prepared(path)
+
+
+@pytest.mark.parametrize("shape", ["(9000000000000000000,)", "(99999999999,99999999999)", "(-1,)"])
+def test_arrays_that_are_smaller_than_they_say(tmp_path: Path, shape: str):
+    path = tmp_path / "liar.npz"
+    array = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(array)) + array)
+    with pytest.raises(CorpusFormatError, match=r"liar\.npz: the file must hold prepared features, was: "):
         load_prepared(path)
 
 
