@@ -110,6 +110,17 @@ class Scored:
         same = [torch.full_like(split, number) for number in (row, *span)]
         return self.label_logp(same[0], split, same[1], same[2])
 
+    def tree_scores(self, units: Sequence[tuple[int, int, int, int, int]]) -> Tensor:
+        """The scores of labelled trees, one of each chart; units are given by chart, split, first, last and label.
+
+        Shape: → (charts)
+        """
+        index = torch.tensor(units, dtype=torch.long).reshape(-1, 5).to(self.scores.device)
+        row, split, first, last, label = index.unbind(1)
+        label_logp = self.label_logp(row, split, first, last).gather(1, label[:, None])[:, 0]
+        values = self.scores[row, split, first, last] + label_logp
+        return values.new_zeros(len(self.scores)).index_add(0, row, values)
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -198,21 +209,27 @@ class Tables(NamedTuple):
     """Of the only network; the mean if there are several."""
     entropy: float
     """Likewise, of labelled trees."""
+    logp: float
+    """Of the tree of minimum risk; no number if there are several networks."""
 
 
 def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
-    found = [_probabilities(reading, reader, charts) for reader in reading.readers]
-    mean = _mean(found, reading.readers)
+    scored = [reading.score(reader, charts) for reader in reading.readers]
+    mean = _mean([_probabilities(one) for one in scored], reading.readers)
     for (document, _), log_z in zip(charts, mean.log_z.tolist(), strict=True):
         if not math.isfinite(log_z):
             listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(reading.demands[document].forbidden))
             rule = f"{reading.ids[document]}: constraints must leave a tree"
             raise UsageError(f"{rule}, was: none without the units {listed}")
-    best_p, label = mean.label_p.max(dim=-1)
+    best_p, best = mean.label_p.max(dim=-1)
     sizes = [len(chart.borders) - 1 for chart in charts]
     trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
-    spans, labels = mean.span_p.cpu().numpy(), label.cpu().numpy()
-    numbers = torch.stack([mean.log_z, mean.entropy], dim=1).tolist()
+    spans, labels = mean.span_p.cpu().numpy(), best.cpu().numpy()
+    logp = torch.full_like(mean.log_z, math.nan)
+    if len(scored) == 1:
+        rows = [(row, k, i, j, labels[row, i, j]) for row, units in enumerate(trees) for i, k, j in units]
+        logp = scored[0].tree_scores(rows) - mean.log_z
+    numbers = torch.stack([mean.log_z, mean.entropy, logp], dim=1).tolist()
     return [
         Tables(spans[row, : size + 1, : size + 1], labels[row, : size + 1, : size + 1], trees[row], *numbers[row])
         for row, size in enumerate(sizes)
@@ -242,12 +259,11 @@ def _mean(found: Sequence[Probabilities], readers: Sequence[Reader]) -> Probabil
     return Probabilities(mean(span_p), mean(label_p), mean(log_z), mean(entropy), may_be_unit[0])
 
 
-def _probabilities(reading: Reading, reader: Reader, charts: Sequence[OwnChart]) -> Probabilities:
-    scored = reading.score(reader, charts)
+def _probabilities(scored: Scored) -> Probabilities:
     unit_p, log_z = inference.marginals(scored.scores, scored.chart.sizes)
     span_p = unit_p.sum(1)
     n_charts, n, _ = span_p.shape
-    label_p = span_p.new_zeros(n_charts * n * n, reader.network.labels.out_features)
+    label_p = span_p.new_zeros(n_charts * n * n, scored.network.labels.out_features)
     entropy = inference.entropy(scored.scores, unit_p, log_z)
     for units in torch.nonzero(unit_p > LEAST).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
         row, split, first, last = units.unbind(1)
@@ -313,7 +329,8 @@ class Posterior:
             raise UsageError(f"{self._reading.ids[self._number]}: EDUs must be a possible unit, was: [{start}, {stop}]")
         chart, first, last = place
         with torch.inference_mode():
-            found = [_probabilities(self._reading, one, [self._own(chart)]) for one in self._reading.readers]
+            own = [OwnChart(self._number, self._borders[chart])]
+            found = [_probabilities(self._reading.score(one, own)) for one in self._reading.readers]
             total = _mean(found, self._reading.readers).label_p[0, first, last]
         shares: list[float] = (total / total.sum()).tolist()
         return shares
@@ -327,6 +344,12 @@ class Posterior:
         ]
         return sorted(units, key=lambda unit: (unit.start, -unit.stop))
 
+    @property
+    def risk_logp(self) -> float | None:
+        """The log-probability of the tree of minimum risk; none if there are several networks."""
+        return sum(tables.logp for tables in self.tables.values()) if self.is_single else None
+
+    @torch.inference_mode()
     def log_probability(self, units: Sequence[LabelledUnit]) -> float:
         """Of a labelled tree; −inf if it cannot be."""
         by_chart: dict[Span, list[tuple[int, int, int, int]]] = {chart: [] for chart in self._borders}
@@ -336,20 +359,21 @@ class Posterior:
                 return -math.inf
             chart, first, last = place
             by_chart[chart].append((bisect_left(self._borders[chart], unit.split), first, last, unit.label))
-        return sum(self._chart_logp(chart, own) for chart, own in by_chart.items())
+        total = -self.log_z
+        for spans, scored in self._scored():
+            rows = [(row, *unit) for row, chart in enumerate(spans) for unit in by_chart[chart]]
+            total += float(scored.tree_scores(rows).sum())
+        return total
 
     @torch.inference_mode()
-    def _chart_logp(self, chart: Span, units: Sequence[tuple[int, int, int, int]]) -> float:
-        scored = self._score(chart)
-        split, first, last, label = torch.tensor(units, device=scored.scores.device).unbind(1)
-        label_logp = scored.label_logp(torch.zeros_like(split), split, first, last).gather(1, label[:, None])
-        score = scored.scores[0, split, first, last].sum() + label_logp.sum()
-        return float(score) - self.tables[chart].log_z
-
     def k_best(self, k: int) -> list[LabelledTree]:
         """The k most probable labelled trees, the best first; fewer if there are fewer."""
-        rankings = {chart: self._rank(chart) for chart in self._borders}
-        best = sum(ranking.score - self.tables[chart].log_z for chart, ranking in rankings.items())
+        rankings = {
+            chart: _rank(scored, row, len(self._borders[chart]))
+            for spans, scored in self._scored()
+            for row, chart in enumerate(spans)
+        }
+        best = sum(ranking.score for ranking in rankings.values()) - self.log_z
 
         def ranked(span: Span) -> list[tuple[float, Unit, int]]:
             place = self.locate(span)
@@ -359,45 +383,41 @@ class Posterior:
             found = rankings[chart]((first, last), k)
             return [(cost, (borders[i], borders[m], borders[j]), label) for cost, (i, m, j), label in found]
 
-        with torch.inference_mode():
-            found = list(islice(cheapest_trees(self.n_edus, ranked), k))
         return [
             LabelledTree([LabelledUnit(*unit, label) for unit, label in zip(units, labels, strict=True)], best + score)
-            for score, units, labels in found
+            for score, units, labels in islice(cheapest_trees(self.n_edus, ranked), k)
         ]
 
+    @torch.inference_mode()
     def sample(self, n_samples: int, seed: int) -> list[list[LabelledUnit]]:
         """Labelled trees drawn from the distribution: their units in preorder."""
         generator = torch.Generator().manual_seed(seed)
         trees: list[list[LabelledUnit]] = [[] for _ in range(n_samples)]
-        with torch.inference_mode():
-            for chart, borders in self._borders.items():
-                scored = self._score(chart)
-                (drawn,) = inference.sample(scored.scores.cpu(), scored.chart.sizes, n_samples, generator)
-                places = torch.tensor([(k, i, j) for units in drawn for i, k, j in units]).unbind(1)
-                split, first, last = (place.to(scored.scores.device) for place in places)
-                p = scored.label_logp(torch.zeros_like(split), split, first, last).exp().cpu()
-                labels = iter(torch.multinomial(p, 1, generator=generator)[:, 0].tolist())
-                for tree, units in zip(trees, drawn, strict=True):
+        for spans, scored in self._scored():
+            drawn = inference.sample(scored.scores.cpu(), scored.chart.sizes, n_samples, generator)
+            rows = [(row, k, i, j) for row, own in enumerate(drawn) for units in own for i, k, j in units]
+            p = scored.label_logp(*torch.tensor(rows).to(scored.scores.device).unbind(1)).exp().cpu()
+            labels = iter(torch.multinomial(p, 1, generator=generator)[:, 0].tolist())
+            for chart, own in zip(spans, drawn, strict=True):
+                borders = self._borders[chart]
+                for tree, units in zip(trees, own, strict=True):
                     tree += [LabelledUnit(borders[i], borders[k], borders[j], next(labels)) for i, k, j in units]
         return [sorted(tree, key=lambda unit: (unit.start, -unit.stop)) for tree in trees]
 
-    def _own(self, chart: Span) -> OwnChart:
-        return OwnChart(self._number, self._borders[chart])
-
-    def _score(self, chart: Span) -> Scored:
-        """One chart as the only network scores it."""
+    def _scored(self) -> Iterator[tuple[list[Span], Scored]]:
+        """All charts by the spans they cover, as the only network scores them, some at a time."""
         if not self.is_single:
             raise UsageError("log-probabilities, k best trees and samples must be of one model, was: of several")
-        return self._reading.score(self._reading.readers[0], [self._own(chart)])
+        for group in _in_groups(self.charts):
+            spans = [(chart.borders[0], chart.borders[-1]) for chart in group]
+            yield spans, self._reading.score(self._reading.readers[0], group)
 
-    @torch.inference_mode()
-    def _rank(self, chart: Span) -> Ranking:
-        scored = self._score(chart)
-        best_label = torch.full_like(scored.scores[0], -math.inf)
-        numbers = torch.arange(len(best_label), device=best_label.device)
-        for units in torch.combinations(numbers, 3).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
-            first, split, last = units.unbind(1)
-            best_label[split, first, last] = scored.label_logp(torch.zeros_like(split), split, first, last).amax(-1)
-        size = len(best_label) - 1
-        return Ranking(scored.scores[0], size, best_label, lambda span: scored.label_logp_of(0, span).double())
+
+def _rank(scored: Scored, row: int, n: int) -> Ranking:
+    """The ways to split and label the spans of a chart with n borders."""
+    scores = scored.scores[row, :n, :n, :n]
+    best_label = torch.full_like(scores, -math.inf)
+    for units in torch.combinations(torch.arange(n, device=scores.device), 3).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
+        first, split, last = units.unbind(1)
+        best_label[split, first, last] = scored.label_logp(torch.full_like(split, row), split, first, last).amax(-1)
+    return Ranking(scores, n - 1, best_label, lambda span: scored.label_logp_of(row, span).double())

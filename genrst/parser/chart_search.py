@@ -85,8 +85,7 @@ class Distribution:
 
         If several charts are averaged, trees as a whole have no probability.
         """
-        chosen = self._posterior.minimum_risk()
-        return self._tree(chosen), self._posterior.log_probability(chosen) if self._posterior.is_single else None
+        return self._tree(self._posterior.minimum_risk()), self._posterior.risk_logp
 
     def best(self, k: int = 1) -> list[tuple[Tree, float]]:
         """The k most probable trees and their log-probabilities, the best first; fewer if there are fewer."""
