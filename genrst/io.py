@@ -4,9 +4,8 @@ What the text means is up to the formats (`genrst.formats`).
 """
 
 import codecs
-import os
+import secrets
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -87,10 +86,10 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:50]}.", delete=False) as file:
+        # Opened like any file, so that its mode is that of any file; asking for the umask would set it for all threads.
+        with (path.parent / f".{path.name[:50]}.{secrets.token_hex(8)}").open("x+b") as file:
             temporary = Path(file.name)
             write_content(cast(BinaryIO, file))
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException as error:
         if temporary is not None:
@@ -98,12 +97,6 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
         if isinstance(error, OSError):
             raise CorpusNotFoundError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def tell(message: str) -> None:

@@ -1,5 +1,6 @@
 """Bytes to text: marks, declarations, line ends; tables and unreadable files."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
-from genrst.io import decode, read_bytes, read_table
+from genrst.io import decode, read_bytes, read_table, write_atomically
 
 PATH = Path("folder/sample.txt")
 ENCODINGS = ["utf-8-sig", "utf-16", "utf-32"]
@@ -94,3 +95,11 @@ def test_broken_tables(tmp_path: Path, content: str, message: str):
     with pytest.raises(CorpusFormatError) as caught:
         read_table(path, ("name", "kind"))
     assert str(caught.value) == f"{path}{message}"
+
+
+def test_writing_leaves_the_umask_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It belongs to the whole process: another thread's files would get the wrong mode."""
+    monkeypatch.setattr(os, "umask", lambda _mask: pytest.fail("the umask was set"))
+    write_atomically(tmp_path / "a.txt", "a")
+    (tmp_path / "b.txt").touch()
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "b.txt").stat().st_mode
