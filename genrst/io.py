@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
+from genrst.characters import one_line
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
 
 _MARKS = (
@@ -99,10 +100,10 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
         raise
 
 
-def tell(message: str) -> None:
-    """Print a message on standard error, so that results can be piped."""
+def tell(message: object) -> None:
+    """Print a message, a warning or an error on standard error, so that results can be piped."""
     if sys.stderr is not None:
-        print("genrst:", message, file=sys.stderr, flush=True)
+        print("genrst:", one_line(str(message)), file=sys.stderr, flush=True)
 
 
 Item = TypeVar("Item")
@@ -113,4 +114,4 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
     from tqdm import tqdm
 
     has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return iter(tqdm(items, description, total, disable=not has_terminal, leave=False, unit=" documents"))
+    return iter(tqdm(items, one_line(description), total, disable=not has_terminal, leave=False, unit=" documents"))

@@ -1,6 +1,8 @@
 """Bytes to text: marks, declarations, line ends; tables and unreadable files."""
 
+import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
-from genrst.io import decode, read_bytes, read_table, write_atomically
+from genrst.io import decode, progress, read_bytes, read_table, tell, write_atomically
 
 PATH = Path("folder/sample.txt")
 ENCODINGS = ["utf-8-sig", "utf-16", "utf-32"]
@@ -103,3 +105,16 @@ def test_writing_leaves_the_umask_alone(tmp_path: Path, monkeypatch: pytest.Monk
     write_atomically(tmp_path / "a.txt", "a")
     (tmp_path / "b.txt").touch()
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "b.txt").stat().st_mode
+
+
+def test_messages_and_bars_command_no_terminal(monkeypatch: pytest.MonkeyPatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    name = "\x1b]0;evil\x07\x9b2J\u202e"
+    tell(f"{name}: no such file")
+    assert list(progress([1, 2], name)) == [1, 2]
+    printed = screen.getvalue()
+    assert printed.startswith("genrst: ␛]0;evil␇\ufffd2J\ufffd: no such file\n")
+    assert printed.count("␛]0;evil␇") > 1
+    assert not any(mark in printed for mark in ("\x1b]", "\x07", "\x9b", "\u202e"))

@@ -10,11 +10,10 @@ both. A report names the set of relations it counts.
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genrst.cli.console import show
+from genrst.cli.console import show, show_json
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
@@ -60,7 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(document.tree for documents in systems.values() for document in documents):
         return _segmentation_only(gold, systems[arguments.predicted], arguments)
     evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}
-    show(_as_json(evaluations, arguments) if arguments.json else _as_text(evaluations, arguments))
+    if arguments.json:
+        show_json(_as_data(evaluations, arguments))
+    else:
+        show(_as_text(evaluations, arguments))
     _plot(evaluations, arguments)
     return 0
 
@@ -98,7 +100,7 @@ def _segmentation_only(gold: list[Document], predicted: list[Document], argument
             raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
     counts = score_segmentation(gold, predicted)
     if arguments.json:
-        show(json.dumps({"documents": len(gold), "segmentation": counts.as_dict()}))
+        show_json({"documents": len(gold), "segmentation": counts.as_dict()})
     else:
         scores = (("precision", counts.precision), ("recall", counts.recall), ("F1", counts.f1))
         show("segmentation  " + "  ".join(f"{name} {percent(score)}" for name, score in scores))
@@ -112,7 +114,7 @@ def _metrics(arguments: argparse.Namespace) -> "tuple[TreeMetric, ...]":
     return TREE_METRICS if wanted == "all" else (wanted,)
 
 
-def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+def _as_data(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> dict[str, Any]:
     evaluation, *others = evaluations.values()
     result = _scores(evaluation, arguments)
     if arguments.confusion:
@@ -130,7 +132,7 @@ def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
             f"{metric} {aspect}": _significance_as_dict(test)
             for (metric, aspect), test in _significance(evaluations, arguments).items()
         }
-    return json.dumps(result, ensure_ascii=False)
+    return result
 
 
 def _scores(evaluation: "Evaluation", arguments: argparse.Namespace) -> dict[str, Any]:

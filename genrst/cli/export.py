@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from genrst.characters import inert
 from genrst.cli.console import Failures, show
 from genrst.cli.inputs import Source, add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import add_output_arguments, input_paths, protect, summary_size, write_output
@@ -25,7 +26,6 @@ from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
 from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, units_table, write_rows
-from genrst.rendering.measure import inert
 from genrst.trees.relations import load_inventory
 
 HELP = "summaries, chunks, tables, dependencies and profiles of trees"

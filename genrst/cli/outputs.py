@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 
+from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_file
 from genrst.cli.inputs import Source, named_suffix
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.formats.files import TREE_SUFFIXES
 from genrst.io import write_atomically_with
-from genrst.rendering.measure import inert
 from genrst.rendering.terminal import render_text
 
 AnySource: TypeAlias = Source[Any]
@@ -152,7 +152,7 @@ class Screen:
         content = gap + self.format.content(results, self.are_several)
         self._is_empty = False
         if self.format.suffix == ".txt":
-            show(content.decode("utf-8", "surrogatepass").removesuffix("\n"))
+            show(content.decode("utf-8", "surrogatepass").removesuffix("\n"), is_painted=True)
         else:
             show_file(content)
 
@@ -181,7 +181,9 @@ class OneFile:
         """Write the file, if there is something to write."""
         if len(self._waiting) > 1 and self.format.several == "on screen":
             raise self.format.refusal(len(self._waiting))
-        if self._waiting:
+        if self._waiting and self.target == "-":
+            show_file(self.format.content(self._waiting, self.are_several), is_painted=self.format.suffix == ".txt")
+        elif self._waiting:
             write_output(self.target, self.format.content(self._waiting, self.are_several), self._inputs)
 
 

@@ -19,6 +19,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, get_args
 
+from genrst.characters import inert
 from genrst.cli.console import Failures
 from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, read_sources
 from genrst.cli.outputs import (
@@ -37,7 +38,6 @@ from genrst.formats.files import format_documents
 from genrst.outputs.summary import summary_text
 from genrst.parser.packages import Search
 from genrst.parser.stages import Failure
-from genrst.rendering.measure import inert
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.trees.binarise import flatten
