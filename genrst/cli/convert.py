@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import Format, Result, add_target_arguments, open_target, target_suffix
+from genrst.cli.outputs import Format, Result, add_target_arguments, make_guard, open_target, target_suffix
 from genrst.document import Document
 from genrst.errors import CorpusWarning
 from genrst.formats.files import FORMATS, format_documents
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
     failures = Failures()
     sources = find_documents(arguments)
-    outputs = open_target(arguments.target, format, sources, failures)
+    outputs = open_target(arguments.target, format, make_guard("convert", arguments, sources), failures)
     for source, document in read_each_document(sources, "convert", failures):
         outputs.add(source, [Result(document)])
     outputs.finish()

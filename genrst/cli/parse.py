@@ -29,6 +29,7 @@ from genrst.cli.outputs import (
     choose_format,
     draw_text,
     is_drawing,
+    make_guard,
     open_outputs,
     summary_size,
 )
@@ -80,7 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     format = _make_format(arguments)
     failures = Failures()
     sources = find_texts(arguments.inputs, arguments.edus)
-    outputs = open_outputs(arguments.output, format, sources, failures)
+    guard = make_guard("parse" if arguments.summary is None else "parse --summary", arguments, sources)
+    outputs = open_outputs(arguments.output, format, guard, sources, failures)
     from genrst.parser.parser import load  # loads PyTorch
 
     parser = load(

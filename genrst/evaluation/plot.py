@@ -10,6 +10,7 @@ from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import Confusion, Evaluation, TreeMetric
+from genrst.io import write_atomically_with
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,4 +80,5 @@ def _new_figure(width: float, height: float) -> "Figure":
 def _save(figure: "Figure", path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"an image must end in {', '.join(SUFFIXES)}, was: {path}")
-    figure.savefig(path, dpi=200)
+    format = path.suffix[1:].lower()
+    write_atomically_with(path, lambda file: figure.savefig(file, format=format, dpi=200))

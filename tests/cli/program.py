@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from genrst.cli.guard import NOTES
 from genrst.cli.main import main
 
 WARNING = "genrst: warning: "
@@ -40,6 +41,12 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Outcome:
         status = int(end.code or 0)
     captured = capsys.readouterr()
     return Outcome(status, captured.out, captured.err.splitlines())
+
+
+def names(folder: Path) -> list[str]:
+    """The files below a folder, but for the list of what was written there."""
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.name != NOTES]
+    return sorted(map(str, files))
 
 
 def give_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
