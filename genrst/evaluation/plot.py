@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genrst.errors import GenrstError, UsageError
+from genrst.errors import GenrstError, MissingDependencyError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import Confusion, Evaluation, TreeMetric
@@ -73,7 +73,7 @@ def _new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise GenrstError("plots need matplotlib: pip install genrst[plot]") from None
+        raise MissingDependencyError("plots need matplotlib: pip install genrst[plot]") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

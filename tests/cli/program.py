@@ -73,11 +73,12 @@ def on_terminal(*arguments: str | Path, streams: tuple[str, ...] = ("stdout",), 
         patch.delenv("COLUMNS", raising=False)
         assert main(list(map(str, arguments))) == 0
         file.flush()
-        is_written, _, _ = select.select([terminal], [], [], 5)
-        assert is_written
-        printed = os.read(terminal, 100_000).decode()
+        printed = b""
+        while select.select([terminal], [], [], 0.1 if printed else 5)[0]:
+            printed += os.read(terminal, 100_000)
+    assert printed
     os.close(terminal)
-    return printed.replace("\r\n", "\n")
+    return printed.decode().replace("\r\n", "\n")
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
