@@ -29,6 +29,8 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no file can have, from a configuration
+        raise CorpusNotFoundError(f"{path}: {error}") from error
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     guard = _check(arguments)
     corpus = open_corpus(arguments.gold, arguments)
     gold = list(progress(corpus, "reading gold", len(corpus)))
-    systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path}
+    systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path is not None}
     if not any(document.tree for documents in systems.values() for document in documents):
         return _segmentation_only(gold, systems[arguments.predicted], arguments)
     evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}

@@ -1,11 +1,12 @@
 """Evaluations as images: bars of S, N, R, F and the confusion matrix; needs matplotlib (`pip install genrst[plot]`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from genrst.characters import printable
 from genrst.errors import GenrstError, MissingDependencyError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.parseval import ASPECTS
@@ -39,8 +40,8 @@ def plot_confusion(confusion: Confusion, path: Path | str) -> None:
     totals = confusion.matrix.sum(axis=1, keepdims=True)
     shares = confusion.matrix / np.maximum(totals, 1)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(confusion.columns)), confusion.columns, rotation=90)
-    axes.set_yticks(range(len(confusion.rows)), confusion.rows)
+    axes.set_xticks(range(len(confusion.columns)), _names(confusion.columns), rotation=90, parse_math=False)
+    axes.set_yticks(range(len(confusion.rows)), _names(confusion.rows), parse_math=False)
     axes.set_xlabel("predicted")
     axes.set_ylabel("gold")
     for row, column in zip(*confusion.matrix.nonzero(), strict=True):
@@ -59,13 +60,18 @@ def _plot_bars(groups: Mapping[str, Mapping[str, Counts]], title: str, path: Pat
         lefts = np.arange(len(groups)) + (number - (len(ASPECTS) - 1) / 2) * width
         bars = axes.bar(lefts, heights, width, label=aspect)
         axes.bar_label(bars, fmt="%.1f", fontsize=6)
-    axes.set_xticks(range(len(groups)), list(groups))
+    axes.set_xticks(range(len(groups)), _names(groups), parse_math=False)
     axes.set_ylim(0, 120)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("F1 (%)")
     axes.set_title(title)
     axes.legend(ncols=len(ASPECTS), fontsize=7)
     _save(figure, path)
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    """Relations or systems as they are shown, not as formulas: some have dollar signs."""
+    return list(map(printable, names))
 
 
 def _new_figure(width: float, height: float) -> "Figure":

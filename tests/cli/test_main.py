@@ -112,6 +112,7 @@ BREAKAGES = [
     ("evaluate missing moths.json", 1, "missing: no such file or folder"),
     ("evaluate moths.json missing", 1, "missing: no such file or folder"),
     ("evaluate moths.json moths.json --against missing", 1, "missing: no such file or folder"),
+    ("evaluate moths.json ", 1, "binary.dis: a text file must hold text, was: binary data"),
     ("evaluate moths.json empty.json", 1, "empty.json:1: the text must be JSON"),
     ("evaluate empty.jsonl empty.jsonl", 1, "there must be at least one document to score, was: none"),
     ("evaluate two.jsonl moths.json", 1, "the same ids, each once, was: only in gold owls"),

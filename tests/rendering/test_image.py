@@ -54,7 +54,12 @@ def test_huge_pictures_are_drawn_smaller():
 
 @pytest.mark.parametrize(
     ("format", "style", "n_edus"),
-    [("png", "classic", 200), ("pdf", "classic", 2000), ("png", "compact", 2000), ("pdf", "compact", 5000)],
+    [
+        ("png", "classic", 200),
+        ("pdf", "classic", 2000),
+        ("png", "compact", 2000),
+        pytest.param("pdf", "compact", 5000, marks=pytest.mark.slow),
+    ],
 )
 def test_pictures_that_nobody_could_read_are_refused(format: ImageFormat, style: Style, n_edus: int):
     with pytest.raises(UsageError) as caught:
