@@ -6,7 +6,7 @@
   genrst convert - - --from json --to dis < article.json
 
 The suffix says the format. A folder is converted file by file: files that cannot be converted are reported and do not
-stop the others. Files of IN are never overwritten.
+stop the others. Files of IN are never overwritten, and others only if this command wrote them, unless --force says so.
 """
 
 import argparse

@@ -25,7 +25,7 @@ NOTES = ".genrst-outputs"
 def add_force_argument(parser: argparse.ArgumentParser) -> None:
     """Add what allows to replace any file but an input."""
     parser.add_argument(
-        "--force", action="store_true", help="also replace files that this command did not write, or changed ones"
+        "--force", action="store_true", help="also replace files that this command did not write or somebody changed"
     )
 
 
