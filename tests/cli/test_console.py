@@ -1,10 +1,12 @@
 """What is printed: no terminal obeys the names and texts of others, and messages are short."""
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 
+import genrst
 from genrst.characters import LONGEST_MESSAGE, inert_lines
 from genrst.cli.main import main
 from genrst.document import Document
@@ -91,3 +93,14 @@ def test_a_drawing_keeps_its_own_colours_only(monkeypatch: pytest.MonkeyPatch):
     assert "\x1b[2m" in printed
     assert "\x1b[8m" not in printed
     assert printed.count("\x1b") == printed.count("\x1b[0m") + printed.count("\x1b[2m") + printed.count("\x1b[1;38;5;")
+
+
+def test_nothing_is_printed_elsewhere():
+    package = Path(genrst.__file__).parent
+    calls = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    assert calls == {"cli/console.py", "io.py"}
