@@ -5,10 +5,9 @@ What the text means is up to the formats (`genrst.formats`).
 
 import codecs
 import gzip
-import os
 import re
+import secrets
 import sys
-import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
+from genrst.characters import one_line
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
 
 _MARKS = (
@@ -45,6 +45,8 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no file can have, from a configuration
+        raise CorpusNotFoundError(f"{path}: {error}") from error
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:
@@ -136,10 +138,10 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:50]}.", delete=False) as file:
+        # Opened like any file, so that its mode is that of any file; asking for the umask would set it for all threads.
+        with (path.parent / f".{path.name[:50]}.{secrets.token_hex(8)}").open("x+b") as file:
             temporary = Path(file.name)
             write_content(cast(BinaryIO, file))
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException as error:
         if temporary is not None:
@@ -149,16 +151,10 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def tell(message: str) -> None:
-    """Print a message on standard error, so that results can be piped."""
+def tell(message: object) -> None:
+    """Print a message, a warning or an error on standard error, so that results can be piped."""
     if sys.stderr is not None:
-        print("genrst:", message, file=sys.stderr, flush=True)
+        print("genrst:", one_line(str(message)), file=sys.stderr, flush=True)
 
 
 Item = TypeVar("Item")
@@ -169,4 +165,4 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
     from tqdm import tqdm
 
     has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return iter(tqdm(items, description, total, disable=not has_terminal, leave=False, unit=" documents"))
+    return iter(tqdm(items, one_line(description), total, disable=not has_terminal, leave=False, unit=" documents"))

@@ -1,6 +1,9 @@
 """Bytes to text: marks, declarations, line ends; tables and unreadable files."""
 
 import gzip
+import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
-from genrst.io import decode, max_unpacked, read_bytes, read_table, unpack_lines
+from genrst.io import (
+    decode,
+    max_unpacked,
+    progress,
+    read_bytes,
+    read_table,
+    tell,
+    unpack_lines,
+    write_atomically,
+)
 
 PATH = Path("folder/sample.txt")
 ENCODINGS = ["utf-8-sig", "utf-16", "utf-32"]
@@ -70,6 +82,8 @@ def test_binary_data_and_broken_marks():
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(CorpusNotFoundError, match="missing: No such file or directory"):
         read_bytes(tmp_path / "missing")
+    with pytest.raises(CorpusNotFoundError, match="a\0b: embedded null byte"):
+        read_bytes(tmp_path / "a\0b")
     with pytest.raises(CorpusNotFoundError, match=": Is a directory"):
         read_bytes(tmp_path)
 
@@ -132,3 +146,24 @@ def test_broken_tables(tmp_path: Path, content: str, message: str):
     with pytest.raises(CorpusFormatError) as caught:
         read_table(path, ("name", "kind"))
     assert str(caught.value) == f"{path}{message}"
+
+
+def test_writing_leaves_the_umask_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It belongs to the whole process: another thread's files would get the wrong mode."""
+    monkeypatch.setattr(os, "umask", lambda _mask: pytest.fail("the umask was set"))
+    write_atomically(tmp_path / "a.txt", "a")
+    (tmp_path / "b.txt").touch()
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "b.txt").stat().st_mode
+
+
+def test_messages_and_bars_command_no_terminal(monkeypatch: pytest.MonkeyPatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    name = "\x1b]0;evil\x07\x9b2J\u202e"
+    tell(f"{name}: no such file")
+    assert list(progress([1, 2], name)) == [1, 2]
+    printed = screen.getvalue()
+    assert printed.startswith("genrst: ␛]0;evil␇\ufffd2J\ufffd: no such file\n")
+    assert printed.count("␛]0;evil␇") > 1
+    assert not any(mark in printed for mark in ("\x1b]", "\x07", "\x9b", "\u202e"))

@@ -9,8 +9,9 @@ PACKAGE = Path(__file__).parent.parent / "genrst"
 
 ROOT: dict[str, set[str]] = {
     "version": set(),
+    "characters": set(),
     "errors": set(),
-    "io": {"errors"},
+    "io": {"characters", "errors"},
     "config": {"errors"},
     "storage": {"errors", "config", "io"},
     "document": {"errors", "trees"},

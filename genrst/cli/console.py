@@ -1,38 +1,52 @@
-"""What the program prints: results on standard output, all else on standard error, and which documents failed."""
+"""What the program prints: results on standard output, all else on standard error, and which documents failed.
 
+Nothing is printed elsewhere: `show` and `genrst.io.tell` see to it that no terminal obeys what a file says.
+"""
+
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from genrst.characters import escape_json, inert_lines
 from genrst.errors import GenrstError, MissingDependencyError
 from genrst.io import tell
+from genrst.rendering.terminal import PAINT
 
 
-def show(result: str) -> None:
-    """Print a result at once; characters that the encoding of the output lacks are escaped."""
+def show(result: str, is_painted: bool = False) -> None:
+    """Print a result at once, with nothing in it that a terminal obeys but our own colours, if it is painted.
+
+    Characters that the encoding of the output lacks are escaped.
+    """
     output = _standard_output()
     encoding = output.encoding or "utf-8"
-    print(result.encode(encoding, "backslashreplace").decode(encoding), file=output, flush=True)
+    parts = PAINT.split(result) if is_painted else [result]
+    parts[::2] = map(inert_lines, parts[::2])
+    print("".join(parts).encode(encoding, "backslashreplace").decode(encoding), file=output, flush=True)
 
 
-def show_file(content: bytes) -> None:
-    """Write the content of a file to standard output, unchanged."""
+def show_json(result: object) -> None:
+    """Print a result as JSON, on one line."""
+    show(escape_json(json.dumps(result, ensure_ascii=False)))
+
+
+def show_file(content: bytes, is_painted: bool = False) -> None:
+    """Write the content of a file to standard output: unchanged, unless that is a terminal."""
     output = _standard_output()
-    output.buffer.write(content)
-    output.flush()
+    if output.isatty():
+        show(content.decode("utf-8", "replace").removesuffix("\n"), is_painted)
+    else:
+        output.buffer.write(content)
+        output.flush()
 
 
 def _standard_output() -> TextIO:
     if sys.stdout is None:
         raise GenrstError("standard output must be open, was: closed")
     return sys.stdout
-
-
-def complain(problem: object) -> None:
-    """Print a problem on standard error, in one line."""
-    tell(" ".join(str(problem).splitlines()))
 
 
 class Failures:
@@ -43,7 +57,7 @@ class Failures:
 
     def report(self, error: GenrstError, path: Path | None = None) -> None:
         """Print the error; the path of a file, if given, replaces the name of its text."""
-        complain(error if path is None else f"{path}: {str(error).removeprefix(f'{path.stem}: ')}")
+        tell(error if path is None else f"{path}: {str(error).removeprefix(f'{path.stem}: ')}")
         self.count += 1
 
     @contextmanager

@@ -6,7 +6,8 @@
   genrst convert - - --from json --to dis < article.json
 
 The suffix says the format. A folder is converted file by file: files that cannot be converted are reported and do not
-stop the others. What a format cannot hold is refused. Files of IN are never overwritten.
+stop the others. What a format cannot hold is refused. Files of IN are never overwritten, and others only if this
+command wrote them, unless --force says so.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from dataclasses import replace
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import Format, Result, add_target_arguments, open_target, target_suffix
+from genrst.cli.outputs import Format, Result, add_target_arguments, make_guard, open_target, target_suffix
 from genrst.document import Document
 from genrst.errors import CorpusWarning
 from genrst.formats.files import FORMATS, format_documents
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
     failures = Failures()
     sources = find_documents(arguments)
-    outputs = open_target(arguments.target, format, sources, failures)
+    outputs = open_target(arguments.target, format, make_guard("convert", arguments, sources), failures)
     for source, document in read_each_document(sources, "convert", failures):
         outputs.add(source, [Result(document)])
     outputs.finish()

@@ -11,15 +11,15 @@ compared is refused.
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genrst.cli.console import show
+from genrst.cli.console import show, show_json
+from genrst.cli.guard import Guard, add_force_argument
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
-from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.errors import UsageError
 from genrst.io import progress, tell
 from genrst.trees.relations import load_inventory
 
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confusion", action="store_true", help="add a table of which relation is taken for which")
     parser.add_argument("--plot", metavar="FILE", help="a picture of the scores (.png, .svg or .pdf)")
     parser.add_argument("--plot-confusion", metavar="FILE", help="a picture of the confusion matrix")
+    add_force_argument(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON")
     output.add_argument("--markdown", action="store_true", help="print Markdown tables")
@@ -54,27 +55,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, score and print."""
-    _check(arguments)
+    guard = _check(arguments)
     corpus = open_corpus(arguments.gold, arguments)
     gold = list(progress(corpus, "reading gold", len(corpus)))
-    systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path}
+    systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path is not None}
     if not any(document.tree for documents in systems.values() for document in documents):
         return _segmentation_only(gold, systems[arguments.predicted], arguments)
     evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}
-    show(_as_json(evaluations, arguments) if arguments.json else _as_text(evaluations, arguments))
-    _plot(evaluations, arguments)
+    if arguments.json:
+        show_json(_as_data(evaluations, arguments))
+    else:
+        show(_as_text(evaluations, arguments))
+    _plot(evaluations, arguments, guard)
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> None:
-    """Before anything is read: the options must fit together."""
+def _check(arguments: argparse.Namespace) -> Guard:
+    """Before anything is read: the options must fit together. Returns the guard of the pictures."""
     from genrst.evaluation.plot import SUFFIXES
 
     if arguments.against == arguments.predicted:
         raise UsageError(f"--against must be another system than PRED, was: {arguments.against}")
+    guard = Guard("evaluate", arguments.force)
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         if Path(path).suffix.lower() not in SUFFIXES:
             raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
+        guard.check(Path(path))
+    return guard
 
 
 def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
@@ -99,7 +106,7 @@ def _segmentation_only(gold: list[Document], predicted: list[Document], argument
             raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
     counts = score_segmentation(gold, predicted)
     if arguments.json:
-        show(json.dumps({"documents": len(gold), "segmentation": counts.as_dict()}))
+        show_json({"documents": len(gold), "segmentation": counts.as_dict()})
     else:
         scores = (("precision", counts.precision), ("recall", counts.recall), ("F1", counts.f1))
         show("segmentation  " + "  ".join(f"{name} {percent(score)}" for name, score in scores))
@@ -113,7 +120,7 @@ def _metrics(arguments: argparse.Namespace) -> "tuple[TreeMetric, ...]":
     return TREE_METRICS if wanted == "all" else (wanted,)
 
 
-def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+def _as_data(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> dict[str, Any]:
     evaluation, *others = evaluations.values()
     result = _scores(evaluation, arguments)
     if arguments.confusion:
@@ -131,7 +138,7 @@ def _as_json(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
             f"{metric} {aspect}": _significance_as_dict(test)
             for (metric, aspect), test in _significance(evaluations, arguments).items()
         }
-    return json.dumps(result, ensure_ascii=False)
+    return result
 
 
 def _scores(evaluation: "Evaluation", arguments: argparse.Namespace) -> dict[str, Any]:
@@ -203,19 +210,17 @@ def _comparison_tables(evaluations: "dict[str, Evaluation]", arguments: argparse
     return [*[system_table(evaluations, metric) for metric in _metrics(arguments)], Table(header, rows)]
 
 
-def _plot(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> None:
+def _plot(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace, guard: Guard) -> None:
     from genrst.evaluation.plot import plot_confusion, plot_levels, plot_systems
     from genrst.evaluation.report import count_confusions
 
     evaluation, metrics = next(iter(evaluations.values())), _metrics(arguments)
-    try:
-        if arguments.plot and (arguments.against or evaluation.levels() is None or "parseval" not in metrics):
-            plot_systems(evaluations, arguments.plot, metrics[0])
-        elif arguments.plot:
-            plot_levels(evaluation, arguments.plot)
-        if arguments.plot_confusion:
-            plot_confusion(count_confusions(evaluation), arguments.plot_confusion)
-    except OSError as error:
-        raise CorpusNotFoundError(f"{error.filename}: cannot be written: {error.strerror}") from error
+    if arguments.plot and (arguments.against or evaluation.levels() is None or "parseval" not in metrics):
+        plot_systems(evaluations, arguments.plot, metrics[0])
+    elif arguments.plot:
+        plot_levels(evaluation, arguments.plot)
+    if arguments.plot_confusion:
+        plot_confusion(count_confusions(evaluation), arguments.plot_confusion)
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
+        guard.note(Path(path))
         tell(f"wrote {path}")

@@ -11,21 +11,23 @@ cannot be read or have no tree are reported and do not stop the others.
 """
 
 import argparse
+import io
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import BinaryIO, TypeAlias, cast
 
-from genrst.cli.console import Failures, show
+from genrst.characters import inert
+from genrst.cli.console import Failures, show, show_file
+from genrst.cli.guard import Guard
 from genrst.cli.inputs import Source, add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import add_output_arguments, input_paths, protect, summary_size, write_output
+from genrst.cli.outputs import add_output_arguments, make_guard, summary_size
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
 from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, units_table, write_rows
-from genrst.rendering.measure import inert
 from genrst.trees.relations import load_inventory
 
 HELP = "summaries, chunks, tables, dependencies and profiles of trees"
@@ -61,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     format, make_rows = _choose_format(arguments), _row_maker(arguments)
     failures = Failures()
     sources = find_documents(arguments, has_corpora=True)
-    inputs = input_paths(sources)
+    guard = make_guard(f"export --what {arguments.what}", arguments, sources)
     if arguments.output != "-":
-        protect(Path(arguments.output), inputs)
+        guard.check(Path(arguments.output))
     documents = _with_tree(sources, failures)
     first = next(documents, None)
     if first is None:
@@ -71,14 +73,25 @@ def run(arguments: argparse.Namespace) -> int:
     documents = chain([first], documents)
     # The columns of profiles depend on all documents.
     tables = _profiles(list(documents), arguments) if make_rows is None else ((d, make_rows(d)) for d in documents)
-    if format != "text":
-        rows = chain.from_iterable(rows for _, rows in tables)
-        write_output(arguments.output, lambda file: write_rows(rows, file, cast(RowFormat, format)), inputs)
-    elif arguments.output == "-":
+    _write(tables, format, arguments, guard)
+    return failures.status
+
+
+def _write(tables: Tables, format: str, arguments: argparse.Namespace, guard: Guard) -> None:
+    def write(file: BinaryIO) -> None:
+        if format == "text":
+            file.write(f"{format_tables(arguments.what, list(tables))}\n".encode())
+        else:
+            write_rows(chain.from_iterable(rows for _, rows in tables), file, cast(RowFormat, format))
+
+    if arguments.output != "-":
+        guard.write(Path(arguments.output), write)
+    elif format == "text":
         show(format_tables(arguments.what, list(tables)))
     else:
-        write_output(arguments.output, f"{format_tables(arguments.what, list(tables))}\n", inputs)
-    return failures.status
+        buffer = io.BytesIO()
+        write(buffer)
+        show_file(buffer.getvalue())
 
 
 def _choose_format(arguments: argparse.Namespace) -> str:

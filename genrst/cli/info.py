@@ -6,16 +6,15 @@ genrst info runs/paper/model
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from genrst.cli.console import show
+from genrst.characters import inert
+from genrst.cli.console import show, show_json
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.statistics import Statistics, count
 from genrst.io import progress
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
-from genrst.rendering.measure import inert
 
 HELP = "describe a corpus or a model"
 
@@ -34,12 +33,15 @@ def run(arguments: argparse.Namespace) -> int:
     folder = _model_folder(arguments.path)
     if folder is not None:
         facts = describe_model(folder)
-        show(json.dumps(facts, ensure_ascii=False) if arguments.json else format_model(facts))
+        if arguments.json:
+            show_json(facts)
+        else:
+            show(format_model(facts))
         return 0
     corpus = open_corpus(arguments.path, arguments)
     statistics = count(progress(corpus, "reading", len(corpus)))
     if arguments.json:
-        show(json.dumps({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()}, ensure_ascii=False))
+        show_json({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()})
     else:
         show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
     return 0
@@ -102,7 +104,7 @@ def format_statistics(statistics: Statistics, title: str) -> str:
     total = sum(statistics.relations.values()) or 1
     for relation, by_nuclearity in numbers["relations"].items():
         cells = "".join(f"{by_nuclearity.get(nuclearity, 0):>8,}" for nuclearity in ("NS", "SN", "NN"))
-        lines.append(f"{relation:<30}{cells}{sum(by_nuclearity.values()) / total:>9.1%}")
+        lines.append(f"{inert(relation):<30}{cells}{sum(by_nuclearity.values()) / total:>9.1%}")
     return "\n".join(lines)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
 from genrst.cli import convert, evaluate, export, info, parse, render, segment, train
-from genrst.cli.console import complain
 from genrst.errors import GenrstError, UsageError
+from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
@@ -34,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        complain(f"{message} (see {self.prog} --help)")
+        tell(f"{message} (see {self.prog} --help)")
         self.exit(2)
 
 
@@ -66,10 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
             return status
         except UsageError as error:
-            complain(error)
+            tell(error)
             return 2
         except GenrstError as error:
-            complain(error)
+            tell(error)
             return 1
         except BrokenPipeError:
             # The reader of our output has seen enough.
@@ -78,14 +78,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         except ModuleNotFoundError as error:
             if error.name not in EXTRAS:
                 raise
-            complain(f"this needs {error.name}: pip install 'genrst[{EXTRAS[error.name]}]'")
+            tell(f"this needs {error.name}: pip install 'genrst[{EXTRAS[error.name]}]'")
             return 1
         except OSError as error:
-            complain(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
+            tell(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
             _drop_output()
             return 1
         except KeyboardInterrupt:
-            complain("interrupted")
+            tell("interrupted")
             return 130
 
 
@@ -103,7 +103,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     del category, filename, lineno, file, line
-    complain(f"warning: {message}")
+    tell(f"warning: {message}")
 
 
 if __name__ == "__main__":

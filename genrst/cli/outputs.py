@@ -1,28 +1,26 @@
 """What verbs write: how results look in a file, and whether they go to standard output, one file, or a folder.
 
-Every file is written by `write_output`, after `protect` has allowed it. `Screen`, `OneFile` and `Folder` take the
-results of one source after the other; `open_outputs` chooses among them for `parse` and `segment`, `open_target` for
-`convert` and `render`.
+Every file is written by a `Guard`, which knows what may be replaced. `Screen`, `OneFile` and `Folder` take the results
+of one source after the other; `open_outputs` chooses among them for `parse` and `segment`, `open_target` for `convert`
+and `render`.
 """
 
 import argparse
-import io
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
+from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_file
+from genrst.cli.guard import Guard, add_force_argument
 from genrst.cli.inputs import Source, named_suffix
 from genrst.document import Document
-from genrst.errors import GenrstError, UsageError
-from genrst.formats.files import TREE_SUFFIXES
-from genrst.io import write_atomically_with
-from genrst.rendering.measure import inert
+from genrst.errors import UsageError
 from genrst.rendering.terminal import render_text
 
 AnySource: TypeAlias = Source[Any]
@@ -30,37 +28,14 @@ AnySource: TypeAlias = Source[Any]
 _FILE_WIDTH = 80
 
 
-def protect(path: Path, inputs: Set[Path]) -> None:
-    """Refuse to write over an input: one of these files, or a file with trees in one of these folders.
-
-    Every file of every verb passes here before it is written: the place for rules about what may be replaced.
-    """
-    place = path.resolve()
-    has_trees = path.suffix.lower() in TREE_SUFFIXES and path.exists()
-    if place in inputs or (has_trees and not inputs.isdisjoint(place.parents)):
-        raise UsageError(f"{path}: the output must not overwrite an input")
+def make_guard(command: str, arguments: argparse.Namespace, sources: Sequence[AnySource]) -> Guard:
+    """The guard of the files of a command, which replaces none of its sources."""
+    return Guard(command, arguments.force, {source.path.resolve() for source in sources if source.is_file})
 
 
-def write_output(target: str | Path, content: str | bytes | Callable[[BinaryIO], object], inputs: Set[Path]) -> None:
-    """Write a file, all of it or nothing, or to standard output (`-`); a callable writes the content itself."""
-    write = content if callable(content) else lambda file: file.write(_encode(content))
-    if target == "-":
-        buffer = io.BytesIO()
-        write(buffer)
-        show_file(buffer.getvalue())
-    else:
-        protect(Path(target), inputs)
-        write_atomically_with(Path(target), write)
-
-
-def _encode(content: str | bytes) -> bytes:
+def encode(content: str | bytes) -> bytes:
     """Text as UTF-8; half of a surrogate pair, which JSON can hold, passes."""
     return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-
-
-def input_paths(sources: Sequence[AnySource]) -> set[Path]:
-    """What must not be overwritten."""
-    return {source.path.resolve() for source in sources if source.is_file}
 
 
 # How results look.
@@ -90,10 +65,10 @@ class Format:
         """The content of a file. `are_several`: the run has several documents, even if there is only one here."""
         if len(results) > 1 and self.several == "never":
             raise self.refusal(len(results))
-        parts = [_encode(self.make(result.document)) for result in results]
+        parts = [encode(self.make(result.document)) for result in results]
         are_several = are_several or len(parts) > 1
         if self.several in ("on screen", "with titles") and are_several:
-            titles = [_encode(f"# {inert(result.title)}\n") for result in results]
+            titles = [encode(f"# {inert(result.title)}\n") for result in results]
             return b"\n".join(title + part for title, part in zip(titles, parts, strict=True))
         if self.several == "list" and (are_several or self.is_plural):
             return b"[" + b",\n".join(part.rstrip(b"\n") for part in parts) + b"]\n"
@@ -152,7 +127,7 @@ class Screen:
         content = gap + self.format.content(results, self.are_several)
         self._is_empty = False
         if self.format.suffix == ".txt":
-            show(content.decode("utf-8", "surrogatepass").removesuffix("\n"))
+            show(content.decode("utf-8", "surrogatepass").removesuffix("\n"), is_painted=True)
         else:
             show_file(content)
 
@@ -163,14 +138,14 @@ class Screen:
 class OneFile:
     """One file, or standard output, for all results together."""
 
-    def __init__(self, target: str, format: Format, inputs: Set[Path], are_several: bool = False) -> None:
+    def __init__(self, target: str, format: Format, guard: Guard, are_several: bool = False) -> None:
         self.target = target
         self.format = format
         self.are_several = are_several
-        self._inputs = inputs
+        self._guard = guard
         self._waiting: list[Result] = []
         if target != "-":
-            protect(Path(target), inputs)
+            guard.check(Path(target))
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
         """Keep them."""
@@ -181,64 +156,81 @@ class OneFile:
         """Write the file, if there is something to write."""
         if len(self._waiting) > 1 and self.format.several == "on screen":
             raise self.format.refusal(len(self._waiting))
-        if self._waiting:
-            write_output(self.target, self.format.content(self._waiting, self.are_several), self._inputs)
+        if not self._waiting:
+            return
+        content = self.format.content(self._waiting, self.are_several)
+        if self.target == "-":
+            show_file(content, is_painted=self.format.suffix == ".txt")
+        else:
+            self._guard.write(Path(self.target), content)
 
 
 class Folder:
     """A file for each source, by its stem, if the format holds all its documents; else one for each, by its id.
 
-    With `is_by_id` every document has a file of its own. One whose content cannot be made is reported.
+    With `is_by_id` every document has a file of its own. What cannot be written is reported; the others are.
     """
 
-    def __init__(
-        self, path: Path, format: Format, inputs: Set[Path], failures: Failures, is_by_id: bool = False
-    ) -> None:
+    def __init__(self, path: Path, format: Format, guard: Guard, failures: Failures, is_by_id: bool = False) -> None:
         self.path = path
         self.format = format
         self.is_by_id = is_by_id
-        self._inputs = inputs
+        self._guard = guard
         self._failures = failures
-        self._written: dict[Path, AnySource] = {}
+        self._written: dict[tuple[int, int], str] = {}
+        """What became of which documents: files by their inodes, since names that differ may be one to the system."""
 
     def check(self, sources: Sequence[AnySource]) -> None:
-        """Before anything is read: two sources must not become one file, and none an input."""
+        """Before anything is read: two sources must not become one file, and what is there may be replaced."""
+        claimed: dict[Path, AnySource] = {}
         for source in sources:
-            self._claim(source, source.path.stem)
-        self._written.clear()
+            path = self._place(source, source.path.stem)
+            if path in claimed:
+                raise _clash(str(claimed[path].path), str(source.path), path)
+            claimed[path] = source
+            self._guard.check(path)
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
         """Write them."""
         if self.is_by_id or (len(results) > 1 and self.format.several in ("never", "on screen")):
-            files = [(file_name(result.document.id), [result]) for result in results]
+            for result in results:
+                document_id = result.document.id
+                with self._failures.reported():
+                    self._write(self._place(source, file_name(document_id)), f"{source.path}: {document_id}", [result])
         else:
-            files = [(source.path.stem, list(results))]
-        for name, part in files:
-            path = self._claim(source, name)
-            try:
-                content = self.format.content(part)
-            except GenrstError as error:
-                self._failures.report(error)
-            else:
-                write_output(path, content, self._inputs)
+            with self._failures.reported():
+                self._write(self._place(source, source.path.stem), str(source.path), results)
 
     def finish(self) -> None:
         """Nothing waits."""
 
-    def _claim(self, source: AnySource, name: str) -> Path:
-        """The path of a file that nothing else writes or reads."""
-        path = self.path / source.below / f"{name}{self.format.suffix}"
-        protect(path, self._inputs)
-        if path in self._written:
-            raise UsageError(f"{self._written[path].path} and {source.path} would both become {path}")
-        self._written[path] = source
-        return path
+    def _place(self, source: AnySource, name: str) -> Path:
+        return self.path / source.below / f"{name}{self.format.suffix}"
+
+    def _write(self, path: Path, origin: str, results: Sequence[Result]) -> None:
+        if (earlier := self._written.get(_inode(path))) is not None:
+            raise _clash(earlier, origin, path)
+        self._guard.write(path, self.format.content(results))
+        self._written[_inode(path)] = origin
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    """What a file system takes a file for; -1 if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return -1, -1
+    return status.st_dev, status.st_ino
+
+
+def _clash(earlier: str, later: str, path: Path) -> UsageError:
+    return UsageError(f"{earlier} and {later} would both become {path}")
 
 
 def file_name(document_id: str) -> str:
     """The id as far as a file system takes it: an id from a `.json` file may have any characters."""
-    name = document_id.replace("/", "_").replace("\0", "_")
-    return name.encode("utf-8", "replace").decode("utf-8") or "document"
+    name = "".join("_" if character == "/" or inert(character) != character else character for character in document_id)
+    return name or "document"
 
 
 def is_folder(target: str) -> bool:
@@ -259,6 +251,7 @@ def add_output_arguments(parser: argparse.ArgumentParser, formats: Sequence[str]
     output.add_argument("--format", choices=formats, help=f"default: by PATH, or {default}")
     output.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
     parser.add_argument("--output", metavar="PATH", default="-", help=f"{places} (default: -, standard output)")
+    add_force_argument(parser)
 
 
 def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], default: str) -> str:
@@ -276,18 +269,19 @@ def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], defau
     return names[suffix]
 
 
-def open_outputs(output: str, format: Format, sources: Sequence[AnySource], failures: Failures) -> Outputs:
+def open_outputs(
+    output: str, format: Format, guard: Guard, sources: Sequence[AnySource], failures: Failures
+) -> Outputs:
     """Open `-`, a file or a folder. Several sources, or a folder of them, need a folder or a format that joins them."""
     are_several = len(sources) > 1 or any(source.folder for source in sources)
-    inputs = input_paths(sources)
     if output == "-":
         if len(sources) > 1 and format.several == "never":
             raise format.refusal(len(sources))
-        return OneFile("-", format, inputs, are_several) if format.several == "list" else Screen(format, are_several)
+        return OneFile("-", format, guard, are_several) if format.several == "list" else Screen(format, are_several)
     is_joint = format.several in ("list", "lines") and Path(output).suffix.lower() == format.suffix
     if not _is_surely_folder(output) and (is_joint or not are_several):
-        return OneFile(output, format, inputs, are_several)
-    folder = Folder(Path(output), format, inputs, failures)
+        return OneFile(output, format, guard, are_several)
+    folder = Folder(Path(output), format, guard, failures)
     folder.check(sources)
     return folder
 
@@ -299,6 +293,7 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
     """Add OUT, and what says its format."""
     parser.add_argument("target", metavar="OUT", help="a file, a folder (with --to), or - for standard output")
     parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of files in a folder, or of -")
+    add_force_argument(parser)
 
 
 def target_suffix(arguments: argparse.Namespace, known: Collection[str]) -> str:
@@ -312,9 +307,8 @@ def target_suffix(arguments: argparse.Namespace, known: Collection[str]) -> str:
     return Path(target).suffix.lower()
 
 
-def open_target(target: str, format: Format, sources: Sequence[AnySource], failures: Failures) -> Outputs:
+def open_target(target: str, format: Format, guard: Guard, failures: Failures) -> Outputs:
     """Open OUT: a folder takes a file for each document, all else holds all documents together."""
-    inputs = input_paths(sources)
     if is_folder(target):
-        return Folder(Path(target), format, inputs, failures, is_by_id=True)
-    return OneFile(target, format, inputs)
+        return Folder(Path(target), format, guard, failures, is_by_id=True)
+    return OneFile(target, format, guard)

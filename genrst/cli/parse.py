@@ -19,6 +19,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, get_args
 
+from genrst.characters import inert
 from genrst.cli.console import Failures
 from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, read_sources
 from genrst.cli.outputs import (
@@ -28,6 +29,7 @@ from genrst.cli.outputs import (
     choose_format,
     draw_text,
     is_drawing,
+    make_guard,
     open_outputs,
     summary_size,
 )
@@ -37,7 +39,6 @@ from genrst.formats.files import format_documents
 from genrst.outputs.summary import summary_text
 from genrst.parser.packages import Search
 from genrst.parser.stages import Failure
-from genrst.rendering.measure import inert
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.trees.binarise import flatten
@@ -80,7 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     format = _make_format(arguments)
     failures = Failures()
     sources = find_texts(arguments.inputs, arguments.edus)
-    outputs = open_outputs(arguments.output, format, sources, failures)
+    guard = make_guard("parse" if arguments.summary is None else "parse --summary", arguments, sources)
+    outputs = open_outputs(arguments.output, format, guard, sources, failures)
     from genrst.parser.parser import load  # loads PyTorch
 
     parser = load(

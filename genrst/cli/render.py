@@ -8,14 +8,23 @@
 
 IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. HTML is
 one file that needs no network: zoomable, foldable, with the text beside the tree. --against compares two analyses of
-one text; both trees are binarised, as genrst evaluate does it.
+one text; both trees are binarised, as genrst evaluate does it. .png and .pdf are for trees of some hundred EDUs.
 """
 
 import argparse
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import Format, Result, add_target_arguments, draw_text, is_folder, open_target, target_suffix
+from genrst.cli.outputs import (
+    Format,
+    Result,
+    add_target_arguments,
+    draw_text,
+    is_folder,
+    make_guard,
+    open_target,
+    target_suffix,
+)
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.files import read_documents
@@ -60,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
             return _draw_difference(document, _partner(document, predicted, arguments), suffix, arguments)
         return _draw(document, suffix, arguments)
 
-    outputs = open_target(arguments.target, Format(suffix, draw), sources, failures)
+    guard = make_guard("render", arguments, sources)
+    outputs = open_target(arguments.target, Format(suffix, draw), guard, failures)
     for source, document in read_each_document(sources, "draw", failures):
         outputs.add(source, [Result(document)])
     outputs.finish()

@@ -13,7 +13,7 @@ import argparse
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_text_arguments, find_texts, read_sources
-from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, open_outputs
+from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
 from genrst.document import Document
 from genrst.errors import TreeError
 from genrst.formats.files import format_documents
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     format = FORMATS[choose_format(arguments, NAMES, "edus")]
     failures = Failures()
     sources = find_texts(arguments.inputs)
-    outputs = open_outputs(arguments.output, format, sources, failures)
+    outputs = open_outputs(arguments.output, format, make_guard("segment", arguments, sources), sources, failures)
     from genrst.parser.parser import load  # loads PyTorch
 
     parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)

@@ -18,12 +18,13 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from genrst.cli.console import show
+from genrst.cli.guard import Guard, add_force_argument
 from genrst.config import read_tables, resolve
 from genrst.errors import MissingDependencyError, UsageError
-from genrst.io import tell
+from genrst.io import read_bytes, tell
 
 if TYPE_CHECKING:
-    from genrst.segmenter.training import SegmenterRecord
+    from genrst.segmenter.training import SegmenterRecord, SegmenterRun
     from genrst.training.data import Prepared
     from genrst.training.run import Run
     from genrst.training.trainer import Record
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prepared", metavar="FILE", help="train from this file of prepared features")
     parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their file, and stop")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    add_force_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,7 +61,7 @@ def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> N
     from genrst.model.device import choose_device
     from genrst.training.data import load_prepared, prepare_data
     from genrst.training.distributed import join_processes, leave_processes
-    from genrst.training.run import Run, plot_curves
+    from genrst.training.run import CURVE, Run, plot_curves
     from genrst.training.run_config import RunConfig
 
     config = resolve(RunConfig, tables, Path(arguments.config))
@@ -72,19 +74,24 @@ def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> N
     try:
         folders = _seed_folders(config.training.seeds, arguments)
         runs = [Run(config, seed, folder, device, processes) for seed, folder in folders.items()]
+        guard, curve = Guard("train", arguments.force), _run_folder(arguments) / CURVE
         _check(runs, arguments.resume)
+        if processes.is_first:
+            _check_files(runs, guard)
+            guard.check(curve)
         if arguments.prepared:
             prepared = load_prepared(Path(arguments.prepared))
         else:
             prepared, _ = prepare_data(config.data, cache, config.model.encoder)
-        histories = {f"seed {run.seed}": _follow(run, prepared, arguments.resume) for run in runs}
+        histories = {f"seed {run.seed}": _follow(run, prepared, arguments.resume, guard) for run in runs}
         if not processes.is_first:
             return
         # A finished run that was resumed into another folder has no records there.
         scored = {name: [record for record in records if record.dev_scores] for name, records in histories.items()}
         _tell_spread([_tell_best(name, records, config.training.select) for name, records in scored.items() if records])
         try:
-            plot_curves(histories, _run_folder(arguments) / "curve.svg")
+            plot_curves(histories, curve)
+            guard.note(curve)
         except MissingDependencyError as error:
             tell(f"no learning curve: {error}")
     finally:
@@ -102,20 +109,37 @@ def _check(runs: "list[Run]", resume: str | None) -> None:
             )
 
 
-def _follow(run: "Run", prepared: "Prepared", resume: str | None) -> "list[Record]":
+def _check_files(runs: "Sequence[Run | SegmenterRun]", guard: Guard) -> None:
+    """What a run's folder holds must be a run of ours: its configuration tells, noted earlier or just the same."""
+    from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, config_text
+
+    for run in runs:
+        config = run.folder / CONFIG
+        if not config.is_file():
+            for name in (CONFIG, LOG, MODEL, CHECKPOINT):
+                guard.check(run.folder / name)
+        elif read_bytes(config) != config_text(run.config).encode():
+            guard.check(config)
+
+
+def _follow(run: "Run", prepared: "Prepared", resume: str | None, guard: Guard) -> "list[Record]":
     """Train one seed and tell what happens; returns all its records, also those from before a resumption."""
-    from genrst.training.run import LOG, read_log
+    from genrst.training.run import CONFIG, LOG, read_log
 
     checkpoint = run.find_checkpoint() if resume == "auto" else Path(resume) if resume else None
     for record in run.records(prepared, checkpoint):
         if run.processes.is_first:
+            guard.note(run.folder / CONFIG)
             perplexity = "" if record.dev_perplexity is None else f", perplexity {record.dev_perplexity:.1f}"
             tell(
                 f"seed {run.seed} epoch {record.epoch}: loss {record.train_loss:.3f}, dev loss {record.dev_loss:.3f} "
                 f"(actions {record.dev_action_loss:.3f}{perplexity}) {_scores(record, 1)}"
                 f"{' best' if record.is_best else ''} [{record.train_seconds:.1f} + {record.dev_seconds:.1f} s]"
             )
-    return read_log(run.folder / LOG) if run.processes.is_first else []
+    if not run.processes.is_first:
+        return []
+    guard.note(run.folder / CONFIG)  # also of a run without records, since it was finished before
+    return read_log(run.folder / LOG)
 
 
 def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -> None:
@@ -123,6 +147,7 @@ def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -
     from genrst.segmenter.data import load_segmenter_data, prepare_segmenter_data
     from genrst.segmenter.segmenter_config import SegmenterRunConfig
     from genrst.segmenter.training import SegmenterRun
+    from genrst.training.run import CONFIG
 
     config = resolve(SegmenterRunConfig, tables, Path(arguments.config))
     if arguments.resume:
@@ -137,6 +162,8 @@ def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -
     for run in runs:
         if run.exists:
             raise UsageError(f"{run.folder} holds a run already: --output starts another")
+    guard = Guard("train", arguments.force)
+    _check_files(runs, guard)
     if arguments.prepared:
         prepared = load_segmenter_data(Path(arguments.prepared))
     else:
@@ -146,6 +173,7 @@ def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -
         records = []
         for record in run.records(prepared):
             records.append(record)
+            guard.note(run.folder / CONFIG)
             tell(
                 f"seed {run.seed} epoch {record.epoch}: loss {record.train_loss:.4f}, dev {_scores(record)}"
                 f"{' best' if record.is_best else ''} [{record.seconds:.1f} s]"

@@ -1,15 +1,17 @@
 """Evaluations as images: bars of S, N, R, F and the confusion matrix; needs matplotlib (`pip install genrst[plot]`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genrst.errors import GenrstError, UsageError
+from genrst.characters import printable
+from genrst.errors import GenrstError, MissingDependencyError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import Confusion, Evaluation, TreeMetric
+from genrst.io import write_atomically_with
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +40,8 @@ def plot_confusion(confusion: Confusion, path: Path | str) -> None:
     totals = confusion.matrix.sum(axis=1, keepdims=True)
     shares = confusion.matrix / np.maximum(totals, 1)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(confusion.columns)), confusion.columns, rotation=90)
-    axes.set_yticks(range(len(confusion.rows)), confusion.rows)
+    axes.set_xticks(range(len(confusion.columns)), _names(confusion.columns), rotation=90, parse_math=False)
+    axes.set_yticks(range(len(confusion.rows)), _names(confusion.rows), parse_math=False)
     axes.set_xlabel("predicted")
     axes.set_ylabel("gold")
     for row, column in zip(*confusion.matrix.nonzero(), strict=True):
@@ -58,7 +60,7 @@ def _plot_bars(groups: Mapping[str, Mapping[str, Counts]], title: str, path: Pat
         lefts = np.arange(len(groups)) + (number - (len(ASPECTS) - 1) / 2) * width
         bars = axes.bar(lefts, heights, width, label=aspect)
         axes.bar_label(bars, fmt="%.1f", fontsize=6)
-    axes.set_xticks(range(len(groups)), list(groups))
+    axes.set_xticks(range(len(groups)), _names(groups), parse_math=False)
     axes.set_ylim(0, 120)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("F1 (%)")
@@ -67,16 +69,22 @@ def _plot_bars(groups: Mapping[str, Mapping[str, Counts]], title: str, path: Pat
     _save(figure, path)
 
 
+def _names(names: Iterable[str]) -> list[str]:
+    """Relations or systems as they are shown, not as formulas: some have dollar signs."""
+    return list(map(printable, names))
+
+
 def _new_figure(width: float, height: float) -> "Figure":
     """A figure of its own, outside pyplot, so that nothing global changes and no display is needed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise GenrstError("plots need matplotlib: pip install genrst[plot]") from None
+        raise MissingDependencyError("plots need matplotlib: pip install genrst[plot]") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def _save(figure: "Figure", path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"an image must end in {', '.join(SUFFIXES)}, was: {path}")
-    figure.savefig(path, dpi=200)
+    format = path.suffix[1:].lower()
+    write_atomically_with(path, lambda file: figure.savefig(file, format=format, dpi=200))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from genrst.characters import inert
 from genrst.evaluation.counts import Counts, Scores, percent
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import TREE_METRICS, Confusion, Evaluation, TreeMetric
@@ -29,7 +30,7 @@ class Table:
         return "\n".join([_markdown_row(header), f"|{rule}|", *map(_markdown_row, rows)])
 
     def _aligned(self) -> list[list[str]]:
-        lines = [self.header, *self.rows]
+        lines = [list(map(inert, cells)) for cells in (self.header, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return [[cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])] for cells in lines]
 

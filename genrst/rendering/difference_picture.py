@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
+from genrst.characters import printable
 from genrst.document import Document
 from genrst.evaluation.counts import percent
 from genrst.evaluation.parseval import ASPECTS, Granularity, Position
@@ -16,7 +17,7 @@ from genrst.rendering.difference import Difference, Pair, Status, compare
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.geometry import MARGIN, Picture, line_width, wrap_relation
 from genrst.rendering.labels import Range, range_of, roots, titles
-from genrst.rendering.measure import is_right_to_left, printable
+from genrst.rendering.measure import is_right_to_left
 from genrst.rendering.page import Page, fill_page, html_text, tree_data
 from genrst.rendering.svg import layout, svg_file, svg_groups
 from genrst.trees.node import units

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from genrst.characters import printable
 from genrst.document import Document
 from genrst.rendering.classic import COLUMN_WIDTH
 from genrst.rendering.compact import TEXT_WIDTH
@@ -24,7 +25,7 @@ from genrst.rendering.geometry import (
     line_height,
 )
 from genrst.rendering.labels import Range, edu_texts, nodes_of, range_of, roots
-from genrst.rendering.measure import is_right_to_left, printable, shorten, wrap
+from genrst.rendering.measure import is_right_to_left, shorten, wrap
 from genrst.rendering.svg import Style, layout
 from genrst.trees.node import Tree, Unit, fold
 

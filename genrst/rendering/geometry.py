@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from genrst.characters import printable
 from genrst.rendering.labels import Range
-from genrst.rendering.measure import is_right_to_left, printable, shorten, text_width, wrap
+from genrst.rendering.measure import is_right_to_left, shorten, text_width, wrap
 
 Point: TypeAlias = tuple[float, float]
 Align: TypeAlias = Literal["left", "centre", "right"]

@@ -13,7 +13,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from genrst.document import Document
-from genrst.errors import GenrstError, UsageError
+from genrst.errors import MissingDependencyError, UsageError
 from genrst.rendering.colours import LIGHT, relation_colours
 from genrst.rendering.geometry import FONT_SIZES, Picture, Shape, TextBox
 from genrst.rendering.svg import Style, layout
@@ -36,15 +36,26 @@ _POINTS_PER_INCH = 72
 _MOST_PIXELS = 40_000_000
 _LONGEST_SIDE = 60_000  # in pixels; matplotlib draws nothing longer than 65,536
 _LONGEST_PAGE = 14_400  # in points; PDF readers show nothing longer
-_SMALLEST_FONT = 1.0
+_SMALLEST_FONTS = {"png": 3.0, "pdf": 1.0}  # in points: 6 pixels high, or what readers can still enlarge
 _LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8}
 
 
 def render_image(document: Document, format: ImageFormat = "png", style: Style = "classic") -> bytes:
-    """Draw the tree of a document as a PNG or PDF file; a picture that would be huge is drawn smaller."""
+    """Draw the tree of a document as a PNG or PDF file.
+
+    A picture that would be huge is drawn smaller, and refused if nobody could read it.
+    """
     if format not in get_args(ImageFormat):
         raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, was: {format!r}")
-    return draw_image(layout(document, style), format)
+    picture = layout(document, style)
+    size = FONT_SIZES["text"] * _scale(picture, format)
+    if size < _SMALLEST_FONTS[format]:
+        instead = "draw .svg or .html" + (", or in the style compact" if style == "classic" else "")
+        raise UsageError(
+            f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
+            f"was: {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
+        )
+    return draw_image(picture, format)
 
 
 def draw_image(picture: Picture, format: ImageFormat) -> bytes:
@@ -52,7 +63,7 @@ def draw_image(picture: Picture, format: ImageFormat) -> bytes:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise GenrstError("PNG and PDF pictures need matplotlib: pip install genrst[plot]") from error
+        raise MissingDependencyError("PNG and PDF pictures need matplotlib: pip install genrst[plot]") from error
     scale = _scale(picture, format)
     size = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
     figure = Figure(figsize=size, dpi=_DPI, facecolor=LIGHT.paper)
@@ -93,8 +104,7 @@ def _draw(figure: "Figure", picture: Picture, scale: float) -> None:
     _draw_shapes(axes, picture.shapes, colours, scale)
     fonts = _installed_fonts()
     for box in picture.boxes:
-        if FONT_SIZES[box.kind] * scale >= _SMALLEST_FONT:
-            _draw_text(axes, box, colours.get(box.relation, _plain_colour(box.kind)), scale, fonts)
+        _draw_text(axes, box, colours.get(box.relation, _plain_colour(box.kind)), scale, fonts)
 
 
 def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], colours: Mapping[str, str], scale: float) -> None:

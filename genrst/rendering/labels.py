@@ -6,8 +6,8 @@ EDUs are counted from 1 in everything that people read, as RST tools do; `genrst
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from genrst.characters import printable
 from genrst.document import Document, Span
-from genrst.rendering.measure import printable
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, preorder, units
 
 Range: TypeAlias = tuple[int, int]

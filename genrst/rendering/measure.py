@@ -1,10 +1,9 @@
-"""Characters made safe to show, how wide they are without a font, and how a text is wrapped.
+"""How wide characters are without a font, and how a text is wrapped.
 
 Widths err on the wide side: for ASCII they are the larger one of DejaVu Sans and Arial (Helvetica is as wide), for the
 rest an upper average per script. A text fits its box in any common sans-serif; it does not fill it exactly.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -13,24 +12,6 @@ from typing import TypeAlias
 from unicodedata import bidirectional, category, east_asian_width, normalize
 
 CharacterWidth: TypeAlias = Callable[[str], float]
-
-_REPLACEMENT = "\ufffd"
-
-_LINE_BREAKS = re.compile("\r\n|[\t\n\r\v\f\x85\u2028\u2029]")
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_CONTROL_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
-
-
-def printable(text: str) -> str:
-    """The text with line breaks and tabs as spaces and what XML forbids or nobody can see as U+FFFD."""
-    return _UNPRINTABLE.sub(_REPLACEMENT, _LINE_BREAKS.sub(" ", text))
-
-
-def inert(text: str) -> str:
-    """The text with nothing in it that a terminal obeys: ESC becomes ␛, direction overrides become U+FFFD."""
-    pictured = _LINE_BREAKS.sub(" ", text).translate(_CONTROL_PICTURES)
-    return _REORDERING.sub(_REPLACEMENT, printable(pictured))
 
 
 def is_right_to_left(text: str) -> bool:

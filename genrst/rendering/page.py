@@ -16,11 +16,11 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from genrst.characters import printable
 from genrst.document import Document
 from genrst.rendering.colours import DARK, LIGHT, Theme
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.labels import Range, nodes_of, range_of, roots, titles
-from genrst.rendering.measure import printable
 from genrst.rendering.svg import Style, draw_svg
 from genrst.trees.measures import depth
 from genrst.trees.node import Unit, units

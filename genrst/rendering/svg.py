@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias, get_args
 from xml.sax.saxutils import escape, quoteattr
 
+from genrst.characters import printable
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.rendering.classic import layout_classic
@@ -15,7 +16,7 @@ from genrst.rendering.colours import DARK, LIGHT, Theme, relation_colours
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
 from genrst.rendering.geometry import FONT_SIZES, Picture, Point, Shape, TextBox
 from genrst.rendering.labels import Range, edu_texts, roots, titles
-from genrst.rendering.measure import is_right_to_left, printable
+from genrst.rendering.measure import is_right_to_left
 
 Style: TypeAlias = Literal["classic", "compact"]
 

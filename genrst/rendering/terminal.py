@@ -13,14 +13,19 @@ justify 1–3
         does.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from genrst.characters import inert
 from genrst.document import Document
 from genrst.rendering.colours import relation_colours
 from genrst.rendering.labels import edu_texts, range_label, roots, shared_relation
-from genrst.rendering.measure import columns, inert, shorten, wrap
+from genrst.rendering.measure import columns, shorten, wrap
 from genrst.trees.node import Tree, Unit, units
+
+PAINT = re.compile("(\x1b\\[(?:0|2|1;38;5;[0-9]{1,3})m)")
+"""The ANSI colours of a drawing, all that a terminal may obey."""
 
 LEAST_WIDTH = 40
 """A smaller width is taken as this one."""

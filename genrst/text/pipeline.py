@@ -59,7 +59,7 @@ def _load(name: str) -> "Language":
             pipeline: Language = importlib.import_module(name).load()
             return pipeline
         return spacy.load(name)
-    except (OSError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # what others wrote is run here, and may raise anything
         known = ", ".join(PIPELINES)
         raise MissingDependencyError(
             f"the spaCy pipeline must be installed or a folder ({known}), was: {name!r}; pip install 'genrst[text]'"

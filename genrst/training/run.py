@@ -21,7 +21,7 @@ from genrst.chart.network import ChartNetwork
 from genrst.chart.storage import make_chart_network
 from genrst.config import to_toml
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
-from genrst.io import write_atomically
+from genrst.io import write_atomically, write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, load_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.model.model_config import ChartConfig
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
+CURVE = "curve.svg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,12 @@ def check_vectors(prepared: NDArray[np.float32], weight: Tensor, setting: str) -
 
 def write_config(config: Any, folder: Path) -> None:  # noqa: ANN401
     """Write the resolved configuration of a run, a dataclass of tables."""
-    write_atomically(folder / CONFIG, to_toml(dataclasses.asdict(config)))
+    write_atomically(folder / CONFIG, config_text(config))
+
+
+def config_text(config: Any) -> str:  # noqa: ANN401
+    """The resolved configuration of a run as TOML."""
+    return to_toml(dataclasses.asdict(config))
 
 
 def append_to_log(record: Any, folder: Path) -> None:  # noqa: ANN401
@@ -218,4 +224,4 @@ def plot_curves(runs: Mapping[str, Sequence[Record]], path: Path) -> None:
     for axes in (losses, scores):
         axes.legend(fontsize="small")
         axes.grid(alpha=0.3)
-    figure.savefig(path)
+    write_atomically_with(path, lambda file: figure.savefig(file, format=path.suffix[1:].lower()))

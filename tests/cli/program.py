@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from genrst.cli.guard import NOTES
 from genrst.cli.main import main
 
 WARNING = "genrst: warning: "
@@ -42,6 +43,12 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Outcome:
     return Outcome(status, captured.out, captured.err.splitlines())
 
 
+def names(folder: Path) -> list[str]:
+    """The files below a folder, but for the list of what was written there."""
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.name != NOTES]
+    return sorted(map(str, files))
+
+
 def give_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     """Let standard input be these bytes."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -66,11 +73,12 @@ def on_terminal(*arguments: str | Path, streams: tuple[str, ...] = ("stdout",), 
         patch.delenv("COLUMNS", raising=False)
         assert main(list(map(str, arguments))) == 0
         file.flush()
-        is_written, _, _ = select.select([terminal], [], [], 5)
-        assert is_written
-        printed = os.read(terminal, 100_000).decode()
+        printed = b""
+        while select.select([terminal], [], [], 0.1 if printed else 5)[0]:
+            printed += os.read(terminal, 100_000)
+    assert printed
     os.close(terminal)
-    return printed.replace("\r\n", "\n")
+    return printed.decode().replace("\r\n", "\n")
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
 from genrst.trees.binarise import flatten
 from genrst.trees.node import Leaf, Unit
-from tests.cli.program import Outcome, call, give_input, in_ascii, on_terminal, shell
+from tests.cli.program import Outcome, call, give_input, in_ascii, names, on_terminal, shell
 from tests.parser.samples import TEXT, write_ensemble, write_parser
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
@@ -43,10 +43,6 @@ def run(tiny: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return lambda *arguments: call(capsys, "parse", "--model", tiny, *arguments)
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
 @pytest.mark.slow
 def test_a_tree_for_the_terminal(run: Run, parser: Parser):
     outcome = run("ferry.txt")
@@ -70,6 +66,30 @@ def test_standard_input(run: Run, parser: Parser, monkeypatch: pytest.MonkeyPatc
     assert json.loads(outcome.output)["text"] == TEXT
     give_input(monkeypatch, "\n".join(EDUS).encode())
     assert run("-", "--edus").output == render_text(parser.parse_edus(EDUS))
+
+
+def test_a_text_beside_its_edus_is_not_replaced(run: Run, folder: Path, capsys: pytest.CaptureFixture[str], tiny: Path):
+    (folder / "w").mkdir()
+    (folder / "w/article.txt").write_text(TEXT, encoding="utf-8")
+    segment = ("segment", "--model", tiny, "w", "--format", "edus", "--output", "w")
+    assert call(capsys, *segment).status == 0
+    outcome = run("w", "--output", "w")
+    assert outcome.status == 2
+    assert outcome.messages[0].startswith("genrst: w/article.txt: a file must be an unchanged output of genrst parse")
+    assert (folder / "w/article.txt").read_text(encoding="utf-8") == TEXT
+    for options in (["--json"], ["--json", "--nary"], ["--format", "dis"]):
+        assert run("w/article.txt", "--output", "trees/", *options).messages == []
+        assert run("w/article.txt", "--output", "trees/", *options).messages == []
+    assert run("w", "--output", "w", "--force").messages == []
+    assert (folder / "w/article.txt").read_text(encoding="utf-8") != TEXT
+
+
+def test_one_bad_id_loses_no_other_document(run: Run, folder: Path):
+    documents = [Document.from_edus(id, EDUS, GOLD) for id in ("one", "two", "one", "x" * 300, "three")]
+    write_documents(documents, folder / "ids.jsonl")
+    outcome = run("ids.jsonl", "--output", "out/", "--format", "rs3")
+    assert (outcome.status, len(outcome.messages)) == (1, 2)
+    assert names(folder / "out") == ["one.rs3", "three.rs3", "two.rs3"]
 
 
 @pytest.mark.parametrize("suffix", ["dis", "rs3", "rs4", "json", "edus"])

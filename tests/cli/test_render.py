@@ -13,7 +13,7 @@ from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg
 from genrst.rendering.terminal import render_text
 from genrst.trees.node import Leaf, Unit
-from tests.cli.program import call, give_input, on_terminal
+from tests.cli.program import call, give_input, names, on_terminal
 
 EDUS = ["Though small,", "bees dance,", "hum,", "and work."]
 LIST = Unit("joint-list", "NNN", (Leaf(1), Leaf(2), Leaf(3)))
@@ -97,20 +97,19 @@ def test_folders(folder: Path, capsys: pytest.CaptureFixture[str]):
     outcome = call(capsys, "render", "in", "out", "--to", "svg")
     assert outcome.status == 1
     assert [line.split(":")[1] for line in outcome.messages] == [" in/broken.json"]
-    made = sorted(str(path.relative_to(folder / "out")) for path in (folder / "out").rglob("*.*"))
-    assert made == ["a.svg", "insects/bees.svg"]
+    assert names(folder / "out") == ["a.svg", "insects/bees.svg"]
     assert call(capsys, "render", "two.jsonl", "two/", "--to", "html").status == 0
-    assert sorted(path.name for path in (folder / "two").iterdir()) == ["bees.html", "wasps.html"]
+    assert names(folder / "two") == ["bees.html", "wasps.html"]
 
 
 @pytest.mark.usefixtures("folder")
 def test_differences(capsys: pytest.CaptureFixture[str]):
-    names = "bees.json", "other.json"
+    pair = "bees.json", "other.json"
     expected = {
-        ("--to", "html"): render_difference_html(BEES, OTHER, names=names),
-        ("--to", "svg"): render_difference_svg(BEES, OTHER, names=names),
-        ("--to", "svg", "--labels", "fine"): render_difference_svg(BEES, OTHER, "fine", names),
-        ("--to", "svg", "--style", "compact"): render_difference_svg(BEES, OTHER, names=names),
+        ("--to", "html"): render_difference_html(BEES, OTHER, names=pair),
+        ("--to", "svg"): render_difference_svg(BEES, OTHER, names=pair),
+        ("--to", "svg", "--labels", "fine"): render_difference_svg(BEES, OTHER, "fine", pair),
+        ("--to", "svg", "--style", "compact"): render_difference_svg(BEES, OTHER, names=pair),
     }
     for options, content in expected.items():
         outcome = call(capsys, "render", "bees.json", "-", *options, "--against", "other.json")
@@ -120,11 +119,11 @@ def test_differences(capsys: pytest.CaptureFixture[str]):
 def test_differences_of_folders_are_paired_by_id(folder: Path, capsys: pytest.CaptureFixture[str]):
     write_documents([replace(OTHER, id="wasps"), OTHER], folder / "predicted.jsonl")
     assert call(capsys, "render", "two.jsonl", "out", "--to", "svg", "--against", "predicted.jsonl").status == 0
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["bees.svg", "wasps.svg"]
+    assert names(folder / "out") == ["bees.svg", "wasps.svg"]
     outcome = call(capsys, "render", "two.jsonl", "half", "--to", "svg", "--against", "other.json")
     assert outcome.status == 1
     assert outcome.messages == ["genrst: other.json: there must be a document 'wasps' to compare with, was: none"]
-    assert [path.name for path in (folder / "half").iterdir()] == ["bees.svg"]
+    assert names(folder / "half") == ["bees.svg"]
 
 
 def test_one_document_is_compared_with_one_whatever_their_names(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -181,3 +181,37 @@ def test_a_run_that_exists_is_refused_before_anything_is_done(here: Workspace):
     assert found.messages == [f"genrst: runs/tiny/seed-2 holds a run already: {rule}"]
     assert names(Path("runs/tiny")) == ["seed-2"]
     assert not Path("cache").exists()
+
+
+@pytest.mark.parametrize("name", ["config.toml", "log.jsonl", "checkpoint.safetensors", "model/notes.txt", "curve.svg"])
+def test_a_folder_with_files_of_others_is_refused(here: Workspace, name: str):
+    path = here.folder / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("# what a user wrote\n")
+    found = here.train("--prepared", "features.npz", "--output", "mine", "--resume", "auto")
+    assert found.status in (1, 2)
+    assert found.messages[-1].startswith(f"genrst: mine/{name.split('/')[0]}: ")
+    assert [file for file in (here.folder / "mine").rglob("*") if file.is_file()] == [path]
+    assert path.read_text() == "# what a user wrote\n"
+
+
+@pytest.mark.slow
+def test_a_configuration_in_the_folder_of_its_run_stays_unless_it_is_ours(here: Workspace):
+    def train(n_epochs: int, *options: str) -> int:
+        epochs = ("--set", f"training.max_epochs={n_epochs}")
+        return here.train("--prepared", "features.npz", "--output", "mine", *epochs, *options).status
+
+    (here.folder / "mine").mkdir()
+    config = here.folder / "mine/config.toml"
+    config.write_text("# settled after long thought\n" + (here.folder / "tiny.toml").read_text())
+    before = config.read_text()
+    assert train(1) == 2
+    assert config.read_text() == before
+    assert train(1, "--force") == 0
+    # Now it is ours, also with other settings, and after a run that was killed before its first epoch ended.
+    assert train(2, "--resume", "auto") == 0
+    for file in ("checkpoint.safetensors", ".genrst-outputs", "log.jsonl"):
+        (here.folder / "mine" / file).unlink()
+    (here.folder / "mine/curve.svg").unlink(missing_ok=True)
+    assert train(1) == 2
+    assert train(2) == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from genrst.cli.guard import NOTES
 from genrst.formats.files import write
 from genrst.training.data import save_prepared
 from genrst.training.run import read_log
@@ -76,5 +77,5 @@ def timeless(run: Path) -> list[Record]:
 
 
 def names(folder: Path) -> list[str]:
-    """The names of the files in a folder, sorted, but for what only machines with TensorBoard have."""
-    return sorted(path.name for path in folder.iterdir() if path.name != "tensorboard")
+    """The names of the files in a folder, sorted, but for what only machines with TensorBoard have and the notes."""
+    return sorted(path.name for path in folder.iterdir() if path.name not in ("tensorboard", NOTES))

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,16 @@ def test_images_are_written_in_the_format_of_their_suffix(suffix: str, tmp_path:
     plot_confusion(count_confusions(RESULT), paths[2])
     for path in paths:
         assert path.read_bytes().startswith(MAGIC[suffix])
+
+
+@pytest.mark.slow
+def test_names_are_no_formulas(tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    name = "$\\frac{$ $x^{$\x1b"
+    plot_systems({name: RESULT, "theirs": RESULT}, tmp_path / "systems.svg")
+    confusion = count_confusions(RESULT)
+    plot_confusion(replace(confusion, relations=(name, *confusion.relations[1:])), tmp_path / "confusion.svg")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["confusion.svg", "systems.svg"]
 
 
 def test_the_svg_shows_the_numbers(tmp_path: Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from genrst.cli.guard import NOTES
 from tests.cli.program import call
 
 PAGE = Path(__file__).parents[2] / "docs" / "outputs.md"
@@ -32,9 +33,11 @@ def test_every_example(folder: Path, capsys: pytest.CaptureFixture[str]):
             n_checked += _run_commands(match[2], capsys)
     assert n_checked == text.count("\n>>> ") + text.count("\n$ ") > 30
     assert {path.name for path in folder.iterdir()} == {
+        NOTES,
         "chunks.jsonl",
         "features.csv",
         "ferry.rs3",
+        "rows.csv",
         "units.csv",
         "units.jsonl",
     }

@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
+from genrst.characters import printable
 from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.report import evaluate
 from genrst.rendering.difference import Difference, compare
 from genrst.rendering.difference_picture import STATUS_COLOURS, render_difference_html, render_difference_svg
-from genrst.rendering.measure import printable
 from genrst.trees.node import SPAN, Leaf, Unit
 from tests.evaluation.samples import WordPair, word_pairs
 from tests.rendering.page_parser import parse_page

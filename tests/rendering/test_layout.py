@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genrst.characters import printable
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.formats.rs3_reader import read_rs3
 from genrst.rendering.geometry import Picture
-from genrst.rendering.measure import printable
 from genrst.rendering.svg import Style, layout
 from genrst.trees.node import SPAN, Leaf, Unit, preorder, units
 from tests.rendering.geometry_checks import assert_sound, crossings

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genrst.characters import printable
 from genrst.document import Document, Span
 from genrst.errors import UsageError
-from genrst.rendering.measure import printable
 from genrst.rendering.page import html_text, inert_json, render_html
 from genrst.rendering.svg import Style
 from genrst.trees.node import Leaf, Unit, preorder

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genrst.characters import printable
 from genrst.document import Document
-from genrst.rendering.measure import printable
 from genrst.rendering.svg import Style, render_svg
 from genrst.trees.node import Leaf, Unit, preorder
 from tests.rendering.samples import SCRIPTS, bridge, chain, row

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genrst.characters import inert
 from genrst.document import Document
 from genrst.rendering import terminal
-from genrst.rendering.measure import inert
 from genrst.rendering.terminal import LEAST_WIDTH, render_text
 from genrst.trees.node import SPAN, Leaf, Unit
 from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row, several_satellites

