@@ -157,7 +157,7 @@ def change_text(chance: random.Random, text: str, pieces: Sequence[str] = ()) ->
             case 2:
                 new = text[start:stop][::-1]
             case 3 if chance.random() < 0.1:
-                new *= 2000
+                new *= 1 + 20_000 // len(new)
         text = text[:start] + new + text[stop:]
     return text
 
