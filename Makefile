@@ -1,21 +1,27 @@
-# Two commands do all the set-up: `make demo` and `make test`. Both create .venv with pinned packages.
+# Two commands do all the set-up: `make demo` and `make test`. Both create .venv with packages checked by their hashes.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 DEMO := runs/demo
 
-.PHONY: demo check test lint bench pictures clean
+.PHONY: demo check test lint lock bench fuzz pictures clean
 
-$(VENV)/.user: pyproject.toml constraints.txt
+# All packages must have the hashes of their list but PyTorch: which build fits, and what it brings, depends on the machine.
+define install
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e '.[model,text]'
+	$(INSTALL) --require-hashes -r requirements/$(1).txt
+	$(INSTALL) -c constraints.txt torch
+	$(INSTALL) --no-deps --no-build-isolation -e .
+endef
+
+$(VENV)/.user: pyproject.toml constraints.txt requirements/demo.txt
+	$(call install,demo)
 	touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e '.[dev]'
+$(VENV)/.dev: pyproject.toml constraints.txt requirements/test.txt
+	$(call install,test)
 	touch $@ $(VENV)/.user
 
 # From raw text to a tree, in the terminal and as a picture.
@@ -43,9 +49,24 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.train --documents 16 --epochs 2 | tee runs/bench-train.json
 	$(BIN)/python -m benchmarks.search --edus 50 100 --beams 1 10 --literal 6 --literal-beam 5 | tee runs/bench-search.jsonl
 
+# Damaged input of every kind for some time; crashes are kept in tests/data/fuzz, figures are printed.
+SECONDS ?= 60
+fuzz: $(VENV)/.dev
+	mkdir -p runs
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.run --seconds $(SECONDS) > runs/fuzz.json; status=$$?; cat runs/fuzz.json; exit $$status
+
 # The pictures of the README and the docs.
 pictures: $(VENV)/.dev
 	$(BIN)/python -m docs.make_pictures
+
+# The lists of hashes again, for all systems, after a change of constraints.txt or pyproject.toml; needs uv.
+CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
+LOCK := printf '%s\n' $(CUDA) | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--no-header --excludes /dev/stdin --no-emit-package torch -c constraints.txt --group build pyproject.toml
+
+lock:
+	$(LOCK) --extra model --extra text --output-file requirements/demo.txt
+	$(LOCK) --extra dev --output-file requirements/test.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

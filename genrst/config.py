@@ -6,6 +6,7 @@ ones. Not here: the configurations themselves, which live with what they configu
 
 import dataclasses
 import json
+import re
 import tomllib
 import types
 import typing
@@ -16,12 +17,13 @@ from typing import Any, Literal, TypeVar
 from genrst.errors import ConfigError
 
 Config = TypeVar("Config")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
     """Build a configuration from nested plain data; `where` is the name of the table."""
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{where or 'a configuration'}: the value must be a table, was: {data!r}")
+        raise ConfigError(f"{where or 'a configuration'}: the value must be a table, was: {_shown(data)}")
     hints = typing.get_type_hints(cls)
     table = f"{where}." if where else ""
     unknown = [key for key in data if key not in hints]
@@ -31,36 +33,54 @@ def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
+    _check_plain(value, where)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return from_mapping(hint, value, where)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         if value not in arguments:
-            raise ConfigError(f"{where}: the value must be one of {', '.join(map(repr, arguments))}, was: {value!r}")
+            raise ConfigError(
+                f"{where}: the value must be one of {', '.join(map(repr, arguments))}, was: {_shown(value)}"
+            )
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise ConfigError(f"{where}: the value must be a list, was: {value!r}")
+            raise ConfigError(f"{where}: the value must be a list, was: {_shown(value)}")
         return tuple(_value(arguments[0], item, f"{where}[{position}]") for position, item in enumerate(value))
     if origin in (types.UnionType, typing.Union):
         if all(map(dataclasses.is_dataclass, arguments)):
-            return from_mapping(_of_kind(arguments, value), value, where)
+            return from_mapping(_of_kind(arguments, value, where), value, where)
         return None if value is None else _value(arguments[0], value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{where}: the value must be of type {hint.__name__}, was: {value!r}")
+        raise ConfigError(f"{where}: the value must be of type {hint.__name__}, was: {_shown(value)}")
     return value
 
 
-def _of_kind(types: Sequence[type], data: object) -> type:
+def _of_kind(types: Sequence[type], data: object, where: str) -> type:
     """Of several configurations, each with a `kind` of its own, the one that data is for; the first if none is."""
     kind = data.get("kind") if isinstance(data, Mapping) else None
     kinds = [typing.get_args(typing.get_type_hints(one)["kind"]) for one in types]
     if kind is not None and not any(kind in own for own in kinds):
         names = ", ".join(repr(name) for own in kinds for name in own)
-        raise ConfigError(f"kind: the value must be one of {names}, was: {kind!r}")
+        raise ConfigError(f"{where}.kind: the value must be one of {names}, was: {_shown(kind)}")
     return next((one for one, own in zip(types, kinds, strict=True) if kind in own), types[0])
+
+
+def _check_plain(value: object, where: str) -> None:
+    """Raise an error for what a file may hold, but no setting needs and not everything can deal with."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        raise ConfigError(f"{where}: a whole number must have at most 64 bits, was: one of {value.bit_length()}")
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise ConfigError(f"{where}: the value must be text that UTF-8 can hold, was: {value!r}")
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"  # hexadecimal in TOML; Python does not write it out
 
 
 def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
@@ -69,7 +89,7 @@ def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
     for change in changes:
         _apply(data, change)
@@ -84,10 +104,10 @@ def _apply(data: dict[str, Any], change: str) -> None:
     for table in tables:
         data = data.setdefault(table, {})
         if not isinstance(data, dict):
-            raise ConfigError(f"{name.strip()}: {table} must be a table, was: {data!r}")
+            raise ConfigError(f"{name.strip()}: {table} must be a table, was: {_shown(data)}")
     try:
         data[key] = tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         # A bare word is a string; quoting it twice for the shell and for TOML would be a nuisance.
         data[key] = value.strip()
 

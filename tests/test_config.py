@@ -146,3 +146,28 @@ def test_the_default_round_trip():
     text = to_toml(dataclasses.asdict(RunConfig()))
     assert "pipeline" not in text, "keys without a value are left out"
     assert from_mapping(RunConfig, tomllib.loads(text)) == RunConfig()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[training]\nclip = " + "9" * 400, "training.clip: a whole number must have at most 64 bits, was: one of "),
+        ("[training]\nclip = " + "9" * 5000, "the file must be TOML, was: Exceeds the limit"),
+        (
+            "[data]\npath = [0x" + "f" * 5000 + "]",
+            "data.path: the value must be of type str, was: a number of",
+        ),
+        ("[model]\nedu_layers = 0x" + "f" * 5000, "model.edu_layers: a whole number must have at most 64 bits"),
+    ],
+)
+def test_numbers_that_python_does_not_write_out(line: str, message: str, tmp_path: Path):
+    (tmp_path / "large.toml").write_text(line)
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "large.toml")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("change", ["data.path=\udcff", "training.clip=" + "9" * 5000])
+def test_changes_that_no_file_can_hold(change: str, file: Path):
+    with pytest.raises(ConfigError):
+        load_config(file, [change])

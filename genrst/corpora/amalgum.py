@@ -42,7 +42,8 @@ def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path,
     try:
         record: Any = json_text.loads(content.decode("utf-8"))
         kinds = {
-            start: kind or "p" for start, kind in zip(record["paragraphs"], record["paragraph_types"], strict=True)
+            start: _string(kind) or "p"
+            for start, kind in zip(record["paragraphs"], record["paragraph_types"], strict=True)
         }
         annotated = assemble(list(map(_sentence, record["tokens"])), kinds, {})
         return Document(
@@ -60,7 +61,10 @@ def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path,
 
 
 def _sentence(words: list[Any]) -> list[Word]:
-    sentence = [Word(form, head, deprel, tag, bool(space)) for form, tag, head, deprel, space in words]
+    sentence = [
+        Word(_string(form), head, _string(deprel), _string(tag), bool(space))
+        for form, tag, head, deprel, space in words
+    ]
     if not sentence or not all(0 <= word.head <= len(sentence) for word in sentence):
         raise ValueError(f"{len(sentence)} words in a sentence, or a head outside them")
     return sentence
@@ -86,5 +90,11 @@ def _tree(nested: Any, labels: Mapping[tuple[str, str], str]) -> Tree:  # noqa: 
         relation, nuclearity, children = item
         kind = "rst" if "S" in nuclearity else "multinuc"
         nodes = tuple(Leaf(child) if isinstance(child, int) else built[id(child)] for child in children)
-        built[id(item)] = Unit(labels.get((relation, kind), relation), nuclearity, nodes)
+        built[id(item)] = Unit(labels.get((relation, kind), _string(relation)), nuclearity, nodes)
     return Leaf(nested) if isinstance(nested, int) else built[id(nested)]
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} in the place of a string")
+    return value

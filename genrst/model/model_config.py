@@ -24,7 +24,8 @@ class ModelConfig:
     edu_layers: int = 2
     """Layers of the EDU encoder."""
     encoder: str | None = None
-    """A pretrained encoder in place of the EDU encoder: a name on Hugging Face, or a folder (not the paper's)."""
+    """A pretrained encoder in place of the EDU encoder: a name on Hugging Face, which may end with @ and
+    a commit, or a folder (not the paper's)."""
     encoder_window: int = 512
     """The most word pieces that the pretrained encoder reads at once; fewer if it has fewer positions."""
     encoder_overlap: float = 0.5

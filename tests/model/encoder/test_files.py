@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
 from genrst.model.encoder.files import (
     CONFIG,
+    REVISIONS,
     TOKENIZER,
     PieceTokenizer,
     find_encoder,
@@ -22,7 +23,10 @@ from genrst.model.encoder.files import (
     make_encoder,
     read_tokenizer,
 )
+from genrst.training.run_config import load_config
 from tests.model.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder
+
+CONFIGS = Path(__file__).parents[3] / "configs"
 
 
 @pytest.fixture
@@ -81,6 +85,26 @@ def test_a_name_that_cannot_be_found(name: str, monkeypatch: pytest.MonkeyPatch,
         find_encoder(name)
     assert repr(name) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_every_download_is_of_one_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    download = Mock(return_value="folder")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    configs = [load_config(path).model for path in CONFIGS.glob("*.toml") if "[model]" in path.read_text()]
+    commit = "0123456789abcdef" * 2 + "01234567"
+    for name in ["a/b@" + commit, *(config.encoder for config in configs if config.encoder)]:
+        assert find_encoder(name) == Path("folder")
+    revisions = {call.args[0]: call.kwargs["revision"] for call in download.call_args_list}
+    assert revisions == {"a/b": commit, **REVISIONS}
+
+
+@pytest.mark.parametrize("name", ["a/b", "a/b@main", "a/b@v1.0", "a/b@", "sentence-transformers/all-MiniLM-L6-v2@main"])
+def test_names_without_a_commit(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=AssertionError("nothing is asked for")))
+    with pytest.raises(CorpusNotFoundError, match="must end with the commit that is meant: NAME@"):
+        find_encoder(name)
 
 
 @pytest.mark.parametrize("name", [CONFIG, "model.safetensors"])

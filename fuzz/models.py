@@ -1,0 +1,246 @@
+"""The targets that need PyTorch: folders of models, checkpoints, and constraints of the chart.
+
+A case of a folder is a JSON object: what stands in the place of some of its files. A folder that is loaded must parse.
+PyTorch is imported when the first such case is made.
+"""
+
+import base64
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzz.mutate import NUMBERS, as_json, change_data, change_file, change_safetensors
+from genrst.errors import GenrstError
+from genrst.model.model_config import ModelConfig
+
+if TYPE_CHECKING:
+    from genrst.training.trainer import Trainer
+
+TINY = ModelConfig(
+    word_size=4, edu_size=4, edu_layers=1, unit_size=4, relation_size=2, stack_size=4, decoder_size=4,
+    lookahead_size=4, boundary_size=2, deprel_size=2,
+)  # fmt: skip
+
+
+def scratch(name: str) -> Path:
+    """A new folder, in memory where there is such a place."""
+    shared = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(prefix=f"genrst-fuzz-{name}-", dir=shared if shared.is_dir() else None))
+
+
+def _write_generative(folder: Path) -> None:
+    from genrst.model.storage import Model, make_network, save_model
+    from genrst.segmenter.network import SegmenterConfig
+    from genrst.segmenter.segment import Segmenter, save_segmenter
+    from genrst.segmenter.segment import make_network as make_segmenter_network
+    from tests.parser.samples import WORDS, make_model
+    from tests.segmenter.samples import make_document, make_segmenter
+
+    symbols = make_model().symbols
+    save_model(Model(make_network(TINY, symbols), symbols), folder)
+    segmenter = make_segmenter([make_document(WORDS[:5], random.Random(5))])
+    config = SegmenterConfig(4, 2, 2, 2, 2, 4, 1, 1)
+    network = make_segmenter_network(config, segmenter.symbols)
+    save_segmenter(Segmenter(network, segmenter.symbols), folder / "segmenter")
+    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": "none", "beam": 2}))
+
+
+def _write_pretrained(folder: Path) -> None:
+    from genrst.model.encoder.pretrained import PretrainedEncoder
+    from genrst.model.storage import Model, make_network, save_model
+    from tests.model.tiny_encoders import make_hugging_face, make_tokenizer
+    from tests.parser.samples import make_model
+
+    config = replace(TINY, kind="discriminative", encoder="tiny", encoder_window=16)
+    symbols, tokenizer = make_model().symbols, make_tokenizer()
+    pretrained = PretrainedEncoder(config, make_hugging_face(), tokenizer)
+    save_model(Model(make_network(config, symbols, pretrained), symbols, tokenizer), folder, "int8")
+    (folder / "parser.json").write_text(json.dumps({"search": "greedy", "segmenter": "../generative"}))
+
+
+def _write_ensemble(folder: Path) -> None:
+    from tests.parser.samples import write_ensemble
+
+    write_ensemble(folder, {"../generative": 1.0, "../pretrained": 0.5})
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "generative": _write_generative,
+    "pretrained": _write_pretrained,
+    "ensemble": _write_ensemble,
+}
+
+
+@cache
+def home() -> Path:
+    """The folder with undamaged models; they are the same in every process."""
+    import torch
+
+    torch.set_num_threads(1)
+    folder = scratch("models")
+    for name, write in KINDS.items():
+        torch.manual_seed(1)
+        write(folder / name)
+    return folder
+
+
+def make_folder(kind: str, chance: random.Random) -> bytes:
+    """One or two files of a model's folder changed, by name."""
+    folder = home() / kind
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    changed = {}
+    for name in chance.sample(names, k=min(chance.choice([1, 1, 1, 2]), len(names))):
+        new = change_file(chance, name, (folder / name).read_bytes())
+        changed[name] = new if isinstance(new, str) else "=" + base64.b64encode(new).decode()
+    return as_json(changed)
+
+
+def check_folder(kind: str, content: bytes) -> None:
+    """A folder is described and loaded, or refused; what is loaded parses."""
+    from genrst.parser.packages import describe_model
+    from genrst.parser.parser import load
+    from tests.training.samples import make_document
+
+    folder = home() / "case"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(home() / kind, folder, copy_function=os.link)
+    for name, new in json.loads(content).items():
+        _put(folder / name, new)
+    refused: GenrstError | None = None
+    try:
+        describe_model(folder)
+    except GenrstError as error:
+        refused = error
+    parser = load(folder, device="cpu")
+    document = make_document(0)
+    if parser.segmenter is not None:
+        parser.segmenter.segment([document])
+    parser.search([document])
+    if refused is not None:
+        raise refused
+
+
+def _put(path: Path, new: str) -> None:
+    """A file of this content, or one of `ODD_FILES`."""
+    path.unlink()
+    match new:
+        case "missing":
+            pass
+        case "folder":
+            path.mkdir()
+        case "fifo":
+            os.mkfifo(path)
+        case "loop":
+            path.symlink_to(path)
+        case "zero" | "null":
+            path.symlink_to(f"/dev/{new}")
+        case "empty":
+            path.touch()
+        case _:
+            path.write_bytes(base64.b64decode(new[1:]))
+
+
+@cache
+def trainer() -> "Trainer":
+    """One that has trained for an epoch."""
+    import torch
+
+    from genrst.model.storage import make_network
+    from genrst.training.run_config import TrainingConfig
+    from genrst.training.trainer import Trainer
+    from tests.training.samples import prepare_samples
+
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    prepared = prepare_samples()
+    one = Trainer(make_network(TINY, prepared.symbols), prepared, TrainingConfig(batch_documents=2), 1)
+    next(one.epochs())
+    return one
+
+
+@cache
+def checkpoint() -> bytes:
+    """The checkpoint of that trainer."""
+    from genrst.training.checkpoint import save_checkpoint
+
+    path = scratch("checkpoint") / "whole.safetensors"
+    save_checkpoint(trainer(), path)
+    return path.read_bytes()
+
+
+def make_checkpoint(chance: random.Random) -> bytes:
+    """A damaged checkpoint; seldom a whole one."""
+    return change_safetensors(chance, checkpoint()) if chance.random() < 0.98 else checkpoint()
+
+
+@cache
+def checkpoint_path() -> Path:
+    """Where cases are put."""
+    return scratch("case") / "case.safetensors"
+
+
+def check_checkpoint(content: bytes) -> None:
+    """A checkpoint is refused, or the trainer goes on from it and can save it again."""
+    from genrst.training.checkpoint import load_checkpoint, save_checkpoint
+
+    path = checkpoint_path()
+    path.write_bytes(content)
+    load_checkpoint(trainer(), path)
+    trainer().optimizer.step()
+    save_checkpoint(trainer(), path)
+    load_checkpoint(trainer(), path)
+
+
+LABELS = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
+
+
+def make_constraints(chance: random.Random) -> bytes:
+    """Demands on a small document, a few of them wrong."""
+    n_edus = chance.randint(1, 6)
+    demands: list[dict[str, object]] = []
+    for _ in range(chance.choice([0, 1, 2, 3, 5])):
+        start = chance.randrange(n_edus)
+        one: dict[str, object] = {"edus": [start, chance.randint(start + 1, n_edus + (chance.random() < 0.05))]}
+        if chance.random() < 0.4:
+            one["is_unit"] = False
+        elif chance.random() < 0.3:
+            one["relation"], one["nuclearity"] = chance.choice([*LABELS, ("cause", "NN"), ("other", "NS")])
+        demands.append(one)
+    groups = sorted(chance.choices(range(3), k=n_edus)) if chance.random() < 0.5 else None
+    if demands and chance.random() < 0.4:
+        demands = change_data(chance, demands)
+    if groups and chance.random() < 0.05:
+        groups[0] = chance.choice([one for one in NUMBERS if isinstance(one, int)])
+    return as_json({"n_edus": n_edus, "constraints": demands, "groups": groups})
+
+
+def check_constraints(content: bytes) -> None:
+    """The trees that are as demanded are those of brute force."""
+    from genrst.chart.constraints import make_demands
+    from genrst.trees.constraint import constraint_from_dict
+    from tests.chart.enumeration import all_trees, spans_of
+    from tests.chart.test_constraints import fits
+
+    case = json.loads(content)
+    n_edus, groups, demands = case["n_edus"], case["groups"], case["constraints"]
+    constraints = [constraint_from_dict(one) for one in (demands if isinstance(demands, list) else [demands])]
+    assert [constraint_from_dict(one.as_dict()) for one in constraints] == constraints, "JSON there and back"
+    has_order = groups is None or groups == sorted(groups)
+    expected = [tree for tree in all_trees(0, n_edus) if has_order and fits(tree, constraints, groups, n_edus)]
+    try:
+        found = make_demands(n_edus, constraints, LABELS, [] if groups is None else [groups])
+    except GenrstError:
+        # Brute force knows nothing of labels that contradict each other, and of EDUs that are not there.
+        is_known = all(not one.is_labelled and one.stop <= n_edus for one in constraints)
+        assert not (expected and is_known), "trees are left, but refused"
+        raise
+    spans = {tree: spans_of(tree, n_edus) for tree in all_trees(0, n_edus)}
+    left = [tree for tree, own in spans.items() if own.issuperset(found.whole) and own.isdisjoint(found.forbidden)]
+    assert left == expected, "not the trees of brute force are left"
