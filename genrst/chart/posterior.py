@@ -132,6 +132,12 @@ class Reading:
     demands: Sequence[Demands]
     temperature: float
 
+    def charts(self, document: int) -> list[OwnChart]:
+        """The charts of a document; one EDU has none."""
+        demands, kinds = self.demands[document], self.kinds[document]
+        charts = cut(len(kinds) - 1, demands.whole, kinds.tolist(), demands.forbidden)
+        return [OwnChart(document, borders) for borders in charts]
+
     def score(self, reader: Reader, charts: Sequence[OwnChart]) -> Scored:
         """The scores of some charts."""
         network = reader.network
@@ -167,24 +173,33 @@ def read_documents(
 
     A temperature above 1 makes all distributions flatter.
     """
+    reading = make_reading(networks, examples, demands, temperature)
+    posteriors = [Posterior(reading, number) for number in range(len(reading.ids))]
+    charts = [chart for posterior in posteriors for chart in posterior.charts]
+    for group in in_groups(charts):
+        for chart, tables in zip(group, _make_tables(reading, group), strict=True):
+            posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
+    return posteriors
+
+
+def make_reading(
+    networks: Sequence[tuple[ChartNetwork, float]],
+    examples: Sequence[Sequence[Example]],
+    demands: Sequence[Demands] | None,
+    temperature: float,
+) -> Reading:
+    """Let networks read documents, see `read_documents`."""
     total = sum(weight for _, weight in networks)
     readers = [
         Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device)))
         for (network, weight), own in zip(networks, examples, strict=True)
     ]
     kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
-    reading = Reading(
-        [example.id for example in examples[0]], readers, kinds, demands or [NOTHING] * len(kinds), temperature
-    )
-    posteriors = [Posterior(reading, number) for number in range(len(kinds))]
-    charts = [chart for posterior in posteriors for chart in posterior.charts]
-    for group in _in_groups(charts):
-        for chart, tables in zip(group, _make_tables(reading, group), strict=True):
-            posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
-    return posteriors
+    ids = [example.id for example in examples[0]]
+    return Reading(ids, readers, kinds, demands or [NOTHING] * len(kinds), temperature)
 
 
-def _in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
+def in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
     """Charts of similar sizes, as many as can be scored at once."""
     group: list[OwnChart] = []
     for chart in sorted(charts, key=lambda chart: len(chart.borders)):
@@ -278,10 +293,8 @@ class Posterior:
 
     def __init__(self, reading: Reading, number: int) -> None:
         self._reading, self._number = reading, number
-        demands, kinds = reading.demands[number], reading.kinds[number]
-        self.n_edus = len(kinds) - 1
-        charts = cut(self.n_edus, demands.whole, kinds.tolist(), demands.forbidden)
-        self.charts = [OwnChart(number, borders) for borders in charts] if self.n_edus > 1 else []
+        self.n_edus = len(reading.kinds[number]) - 1
+        self.charts = reading.charts(number)
         self.tables: dict[Span, Tables] = {}
         """By the span of the whole chart."""
         self._borders = {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
@@ -408,7 +421,7 @@ class Posterior:
         """All charts by the spans they cover, as the only network scores them, some at a time."""
         if not self.is_single:
             raise UsageError("log-probabilities, k best trees and samples must be of one model, was: of several")
-        for group in _in_groups(self.charts):
+        for group in in_groups(self.charts):
             spans = [(chart.borders[0], chart.borders[-1]) for chart in group]
             yield spans, self._reading.score(self._reading.readers[0], group)
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from genrst.document import Document
 from genrst.errors import TreeError, UnknownLabelError
@@ -31,6 +32,20 @@ def _nothing() -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
+class SoftTree:
+    """A distribution over the trees of a document, as teachers see it: all units that are not unlikely."""
+
+    units: IntArray
+    """The start, split and stop of each. Shape: (units, 3)"""
+    p: NDArray[np.float32]
+    """The probability of each. Shape: (units)"""
+    labels: IntArray
+    """Its most probable labels. Shape: (units, labels)"""
+    label_p: NDArray[np.float32]
+    """Their probabilities, given the unit. Shape: (units, labels)"""
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """The words and the syntax of a document, and its gold actions if it has a tree."""
 
@@ -45,6 +60,8 @@ class Example:
     pieces: IntArray = field(default_factory=_nothing)
     """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
     piece_lengths: IntArray = field(default_factory=_nothing)
+    soft: SoftTree | None = None
+    """In place of actions: what other models think of its trees."""
 
     @property
     def n_edus(self) -> int:

@@ -7,17 +7,18 @@ all units, less 1 where the tree has one. Labels are learned at the tree's units
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from genrst.chart.constraints import make_demands
-from genrst.chart.inference import log_partition
+from genrst.chart.inference import inside, split_logp
 from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.posterior import LabelledUnit, read_documents
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation
 from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example
+from genrst.model.examples import Example, SoftTree
 from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood, evaluate_parses
 from genrst.training.lessons import Lesson, Lessons
@@ -78,22 +79,57 @@ def _mask_piece(prepared: Prepared) -> int:
 def tree_losses(network: ChartNetwork, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
     """The negative log-likelihood of the tree of each document, and that of its labels.
 
+    If a document has a soft tree, it is the cross-entropy to that.
+
     Shape: → (documents), (documents)
     """
     kinds = [edu_boundaries(example, network.config.layout_kinds) for example in examples]
     layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
     edus = network.encode(network.make_batch(examples).to(network.device))
     chart = network(edus, layout.to(network.device))
-    rows = [
-        (row, k, i, j, label) for row, example in enumerate(examples) for i, k, j, label in units_of(example.actions)
-    ]
-    index = torch.tensor(rows, dtype=torch.long).reshape(-1, 5).to(network.device, non_blocking=True)
-    row, split, start, stop, label = index.unbind(1)
+    row, (start, split, stop), weights, labels, label_weights = _join(
+        [_target(one) for one in examples], network.device
+    )
     scores = chart.scores.float()
-    total = log_partition(scores, chart.sizes)
-    tree = total.index_add(0, row, scores[row, split, start, stop], alpha=-1)
-    label_logp = network.label_logp(chart, row, split, start, stop).gather(1, label[:, None])[:, 0]
-    return tree, torch.zeros_like(tree).index_add(0, row, label_logp, alpha=-1)
+    table, _ = inside(scores, chart.sizes)
+    tree_logp = weights * split_logp(scores, table, row, split, start, stop)
+    label_logp = network.label_logp(chart, row, split, start, stop).gather(1, labels)
+    label_logp = weights * (label_weights * label_logp).sum(1)
+    zeros = scores.new_zeros(len(examples))
+    return zeros.index_add(0, row, tree_logp, alpha=-1), zeros.index_add(0, row, label_logp, alpha=-1)
+
+
+def _target(example: Example) -> SoftTree:
+    """What is to be learned from a document: its soft tree, or its tree with probability 1."""
+    if example.soft is not None:
+        return example.soft
+    units = np.array(units_of(example.actions), dtype=np.int64).reshape(-1, 4)
+    ones = np.ones(len(units), dtype=np.float32)
+    return SoftTree(units[:, :3], ones, units[:, 3:], ones[:, None])
+
+
+def _join(
+    targets: Sequence[SoftTree], device: torch.device
+) -> tuple[Tensor, tuple[Tensor, ...], Tensor, Tensor, Tensor]:
+    """The units of all documents: their documents, places, probabilities, labels and probabilities of labels.
+
+    What is known of labels is given as much weight as if all were known.
+    """
+    width = max(target.labels.shape[1] for target in targets)
+    labels, label_p = (
+        np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
+        for parts in ([one.labels for one in targets], [one.label_p for one in targets])
+    )
+    label_p = label_p / np.maximum(label_p.sum(1, keepdims=True), 1e-6)
+    arrays = (
+        np.repeat(np.arange(len(targets)), [len(target.p) for target in targets]),
+        np.concatenate([target.units for target in targets]),
+        np.concatenate([target.p for target in targets]),
+        labels,
+        label_p.astype(np.float32),
+    )
+    row, units, p, numbers, shares = (torch.from_numpy(array).to(device, non_blocking=True) for array in arrays)
+    return row, units.unbind(1), p, numbers, shares
 
 
 def units_of(actions: Sequence[int]) -> list[LabelledUnit]:

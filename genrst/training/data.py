@@ -25,7 +25,7 @@ from genrst.document import Document
 from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import max_unpacked, progress, tell, write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
-from genrst.model.examples import Example, mask_entities, prepare, prepare_tree
+from genrst.model.examples import Example, SoftTree, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
@@ -217,9 +217,22 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
             parts = [getattr(one.syntax if column in SYNTAX_COLUMNS else one, column) for one in examples]
             arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
             arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
+        arrays |= _soft_arrays(split, [one.soft for one in examples if one.soft is not None])
     if prepared.tokenizer is not None:
         arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
     save_archive(path, header, arrays, prepared.vectors)
+
+
+SOFT_COLUMNS = {"units": np.int32, "p": np.float16, "labels": np.int32, "label_p": np.float16}
+
+
+def _soft_arrays(split: str, trees: Sequence[SoftTree]) -> dict[str, NDArray[Any]]:
+    """Soft trees as columns; all documents of a split have one or none has."""
+    if not trees:
+        return {}
+    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in SOFT_COLUMNS}
+    arrays = {f"{split}.soft.{name}": column.astype(SOFT_COLUMNS[name]) for name, column in columns.items()}
+    return {**arrays, f"{split}.soft.sizes": np.array([len(tree.p) for tree in trees], dtype=np.int32)}
 
 
 def load_prepared(path: Path) -> Prepared:
@@ -247,7 +260,19 @@ def _examples(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str]
             # Files from before there were word pieces, or kinds.
             columns.append([np.zeros(0, dtype=np.int64)] * len(ids))
     rows = zip(ids, *columns, strict=True)
-    return [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
+    examples = [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
+    if f"{split}.soft.sizes" not in arrays:
+        return examples
+    return [replace(one, soft=soft) for one, soft in zip(examples, _soft_trees(arrays, split), strict=True)]
+
+
+def _soft_trees(arrays: Mapping[str, NDArray[Any]], split: str) -> Iterator[SoftTree]:
+    ends = np.cumsum(arrays[f"{split}.soft.sizes"])[:-1]
+    parts = {name: np.split(arrays[f"{split}.soft.{name}"], ends) for name in SOFT_COLUMNS}
+    for places, p, labels, label_p in zip(*parts.values(), strict=True):
+        yield SoftTree(
+            places.astype(np.int64), p.astype(np.float32), labels.astype(np.int64), label_p.astype(np.float32)
+        )
 
 
 def _example(id: str, columns: dict[str, Any]) -> Example:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from genrst.errors import CorpusFormatError
-from genrst.model.examples import Example
+from genrst.model.examples import Example, SoftTree
 from genrst.training.data import Prepared, content_key, load_prepared, save_prepared
 from tests.model.tiny_encoders import make_tokenizer
 from tests.training.samples import make_document, prepare_samples
@@ -125,3 +125,24 @@ def test_silver_documents_are_kept_apart(tmp_path: Path):
     assert len(found.train) == len(prepared.train)
     save_prepared(prepared, tmp_path / "gold.npz")
     assert load_prepared(tmp_path / "gold.npz").silver == []
+
+
+def test_soft_trees(tmp_path: Path):
+    prepared = prepare_samples()
+    soft = [
+        SoftTree(
+            np.array([[0, 1, 2]] * size).reshape(-1, 3),
+            np.linspace(0.25, 1, size, dtype=np.float32),
+            np.arange(2 * size).reshape(size, 2),
+            np.full((size, 2), 0.5, dtype=np.float32),
+        )
+        for size in (3, 0, 2)
+    ]
+    silver = [replace(example, soft=tree) for example, tree in zip(prepared.train, soft, strict=True)]
+    save_prepared(replace(prepared, silver=silver), tmp_path / "features.npz")
+    loaded = load_prepared(tmp_path / "features.npz")
+    assert all(example.soft is None for example in (*loaded.train, *loaded.dev))
+    for example, tree in zip(loaded.silver, soft, strict=True):
+        assert example.soft is not None
+        for name in ("units", "p", "labels", "label_p"):
+            np.testing.assert_allclose(getattr(example.soft, name), getattr(tree, name), atol=1e-3)

@@ -1,0 +1,76 @@
+"""What charts teach others: the probabilities of units and labels, of which a student learns all instead of one tree.
+
+Where teachers agree, a unit weighs 1; where they do not, its alternatives share that weight.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genrst.chart import inference
+from genrst.chart.constraints import Demands
+from genrst.chart.network import ChartNetwork
+from genrst.chart.posterior import OwnChart, Reading, in_groups, make_reading
+from genrst.model.examples import Example, SoftTree
+
+LEAST = 0.02
+"""Units less probable than this are left out."""
+N_LABELS = 5
+"""How many labels of each unit are kept."""
+
+
+@torch.inference_mode()
+def make_soft_trees(
+    networks: Sequence[tuple[ChartNetwork, float]],
+    examples: Sequence[Sequence[Example]],
+    demands: Sequence[Demands] | None = None,
+    temperature: float = 1.0,
+) -> list[SoftTree]:
+    """The distribution over the trees of each document; the arguments are those of `read_documents`."""
+    reading = make_reading(networks, examples, demands, temperature)
+    found: list[list[Tensor]] = [[] for _ in reading.ids]
+    charts = [chart for document in range(len(reading.ids)) for chart in reading.charts(document)]
+    for group in in_groups(charts):
+        rows, columns = _units(reading, group)
+        owners = [chart.document for chart in group]
+        for row, own in enumerate(torch.split(columns, torch.bincount(rows, minlength=len(group)).tolist())):
+            found[owners[row]].append(own)
+    return [_soft_tree(parts) for parts in found]
+
+
+def _units(reading: Reading, charts: Sequence[OwnChart]) -> tuple[Tensor, Tensor]:
+    """The chart of each unit; and its start, split, stop, probability, labels and their probabilities in columns.
+
+    Shape: (units), (units, 4 + 2 · N_LABELS)
+    """
+    scored = [reading.score(reader, charts) for reader in reading.readers]
+    weighted = [
+        reader.weight * inference.marginals(one.scores, one.chart.sizes)[0]
+        for reader, one in zip(reading.readers, scored, strict=True)
+    ]
+    total = torch.stack(weighted).sum(0) if len(weighted) > 1 else weighted[0]
+    row, split, first, last = torch.nonzero(total > LEAST).unbind(1)
+    p = total[row, split, first, last]
+    label_p = torch.stack(
+        [
+            own[row, split, first, last][:, None] * one.label_logp(row, split, first, last).exp()
+            for own, one in zip(weighted, scored, strict=True)
+        ]
+    ).sum(0)
+    best_p, labels = (label_p / p[:, None]).topk(min(N_LABELS, label_p.shape[1]), dim=1)
+    borders = torch.nn.utils.rnn.pad_sequence([torch.tensor(chart.borders) for chart in charts], batch_first=True)
+    places = [borders.to(row.device)[row, place][:, None] for place in (first, split, last)]
+    return row.cpu(), torch.cat([*places, p[:, None], labels, best_p], dim=1).double().cpu()
+
+
+def _soft_tree(parts: Sequence[Tensor]) -> SoftTree:
+    columns = torch.cat(list(parts)).numpy() if parts else np.zeros((0, 4 + 2 * N_LABELS))
+    n_labels = (columns.shape[1] - 4) // 2
+    return SoftTree(
+        columns[:, :3].astype(np.int64),
+        columns[:, 3].astype(np.float32),
+        columns[:, 4 : 4 + n_labels].astype(np.int64),
+        columns[:, 4 + n_labels :].astype(np.float32),
+    )
