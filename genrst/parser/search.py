@@ -14,7 +14,7 @@ import torch
 
 from genrst.document import Document
 from genrst.errors import ConfigError, GenrstError, ParserWarning
-from genrst.model.device import choose_device, computes_bfloat16
+from genrst.model.device import check_process, choose_device, computes_bfloat16
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, load_model
@@ -84,6 +84,7 @@ class TreeSearch:
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
+        check_process(self.device)
         documents, results = list(documents), []
         examples = self.prepare(documents)
         for group in in_groups(range(len(documents)), lambda number: len(documents[number].edus), MOST_EDUS):

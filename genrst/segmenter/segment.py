@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from genrst.document import Document
+from genrst.model.device import check_process
 from genrst.segmenter.features import Symbols, read_tokens, with_edus
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
 from genrst.storage import Precision, load_weights, read_network, save_network
@@ -28,8 +29,9 @@ class Segmenter:
         """The annotated documents with EDUs; those they have are ignored. Every sentence starts an EDU."""
         if not documents:
             return []
-        tokens = [read_tokens(document, self.symbols) for document in documents]
         device = next(self.network.parameters()).device
+        check_process(device)
+        tokens = [read_tokens(document, self.symbols) for document in documents]
         found = boundary_probabilities(self.network, WindowedText(tokens, self.network.config.window, device))
         borders = np.cumsum([0, *map(len, tokens)])
         return [
