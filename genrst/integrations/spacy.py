@@ -4,9 +4,9 @@ The pipeline's own tokens, sentences, heads and entities are used; nothing is an
 JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
 """
 
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 USER_DATA = "genrst"
 """The key of a parsed document in `doc.user_data`."""
+
+_loading = threading.Lock()
 
 
 @Language.factory(
@@ -47,12 +49,16 @@ class RstComponent:
 
     def __init__(self, model: str | None, device: str, search: "Search | None", beam: int | None) -> None:
         self._settings = (model, device, search, beam)
+        self._parser: Parser | None = None
 
-    @cached_property
+    @property
     def parser(self) -> Parser:
-        """The parser, loaded when it is first needed."""
-        model, device, search, beam = self._settings
-        return load(model, device=device, search=search, beam=beam)
+        """The parser, loaded when it is first needed, by one thread for all."""
+        with _loading:
+            if self._parser is None:
+                model, device, search, beam = self._settings
+                self._parser = load(model, device=device, search=search, beam=beam)
+            return self._parser
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse one text."""
