@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from genrst.io import write_atomically
-from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, read_tokenizer
+from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, one_line, read_tokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder, merged
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.symbols import Symbols
-from genrst.storage import ENCODER, Precision, load_weights, read_network, save_network
+from genrst.storage import ENCODER, Precision, load_network, read_network, save_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,20 @@ def load_model(
     A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
     """
     config, symbols = read_network(folder, ModelConfig, Symbols.from_dict)
-    tokenizer = pretrained = None
-    if config.encoder is not None:
-        tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
-        pretrained = PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
-    network = make_network(config, symbols, pretrained)
-    load_weights(network, folder)
+    tokenizer = None if config.encoder is None else read_tokenizer(folder / ENCODER / TOKENIZER)
+
+    def make() -> Network:
+        pretrained = None
+        if tokenizer is not None:
+            pretrained = PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
+        return make_network(config, symbols, pretrained)
+
+    network = load_network(make, folder)
     network.to(device).eval()
-    if pretrained is not None:
+    pretrained = network.edu_encoder
+    if isinstance(pretrained, PretrainedEncoder):
+        with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
+            pretrained.try_out()
         pretrained.encoder.to(encoder_dtype)
         if encoder_overlap is not None:
             pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)

@@ -44,7 +44,7 @@ class WeightedModel:
 
 def load_models(folder: Path, config: ParserConfig, device_name: str) -> list[WeightedModel]:
     """The model of a folder, or those of an ensemble; `config` is that of the parser."""
-    models = []
+    models, loaded = [], dict[Path, Model]()
     places = read_models(folder)
     device = choose_device(device_name)
     for place, weight in places:
@@ -53,8 +53,10 @@ def load_models(folder: Path, config: ParserConfig, device_name: str) -> list[We
         precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
         overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
         is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
-        model = load_model(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
-        models.append(WeightedModel(model, weight, own.lowercase))
+        # A folder that is named twice takes its memory once.
+        if place not in loaded:
+            loaded[place] = load_model(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
+        models.append(WeightedModel(loaded[place], weight, own.lowercase))
     check_labels(models, [str(place) for place, _ in places])
     return models
 

@@ -12,7 +12,7 @@ from genrst.document import Document
 from genrst.model.device import check_process
 from genrst.segmenter.features import Symbols, read_tokens, with_edus
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
-from genrst.storage import Precision, load_weights, read_network, save_network
+from genrst.storage import Precision, load_network, read_network, save_network
 
 BATCH_WINDOWS = 64
 """How many windows are read at once: about 8,000 tokens, so that memory does not grow with the text."""
@@ -63,6 +63,5 @@ def save_segmenter(segmenter: Segmenter, folder: Path, precision: Precision = "f
 def load_segmenter(folder: Path, device: torch.device | str = "cpu") -> Segmenter:
     """Read a segmenter."""
     config, symbols = read_network(folder, SegmenterConfig, Symbols.from_dict)
-    network = make_network(config, symbols)
-    load_weights(network, folder)
+    network = load_network(lambda: make_network(config, symbols), folder)
     return Segmenter(network.to(device).eval(), symbols)

@@ -39,6 +39,9 @@ class PretrainedEncoder(nn.Module):
             tokenizer.suffix,
             settings.pad_token_id or 0,
         )
+        n_around = len(tokenizer.prefix) + len(tokenizer.suffix)
+        if self.shape.size <= n_around:
+            raise ConfigError(f"a window of the encoder must have room for text, was: {self.shape.size} word pieces")
         size = 3 * settings.hidden_size
         self.norm = nn.LayerNorm(size)
         self.project = nn.Linear(size, 2 * config.edu_size)
@@ -51,6 +54,12 @@ class PretrainedEncoder(nn.Module):
         parts = [windows] if torch.is_grad_enabled() else windows.split(N_AT_ONCE)
         vectors: Tensor = self.project(self.norm(torch.cat([self._edu_states(part) for part in parts])))
         return vectors
+
+    @torch.inference_mode()
+    def try_out(self) -> None:
+        """Read a window of one piece: a strange encoder fails here, and not with the first text."""
+        pieces = torch.tensor([[*self.shape.prefix, self.shape.padding, *self.shape.suffix]])
+        self._states(pieces.to(self.norm.weight.device), torch.zeros_like(pieces, device=self.norm.weight.device))
 
     def _edu_states(self, windows: PieceWindows) -> Tensor:
         """Shape: (windows, length) → (EDUs, 3 · hidden_size)"""
