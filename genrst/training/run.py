@@ -24,8 +24,8 @@ from genrst.model.encoder.files import PieceTokenizer, load_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.model.network import Network
 from genrst.model.storage import Model, make_network, save_model
-from genrst.storage import PARSER
-from genrst.training.checkpoint import load_checkpoint, save_checkpoint
+from genrst.storage import PARSER, check_memory
+from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.data import Prepared
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.run_config import RunConfig
@@ -50,7 +50,7 @@ class Run:
     def find_checkpoint(self) -> Path | None:
         """The checkpoint that an earlier start of this run left, if any."""
         path = self.folder / CHECKPOINT
-        return path if path.is_file() else None
+        return path if path.is_file() or previous_checkpoint(path).is_file() else None
 
     def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
         """Train, from a checkpoint if one is given, and write what happens."""
@@ -68,6 +68,9 @@ class Run:
                 yield record
 
     def _network(self, prepared: Prepared) -> Network:
+        with torch.device("meta"):
+            # The weights, their gradients and Adam's two moments.
+            check_memory(make_network(self.config.model, prepared.symbols), "model", n_copies=4)
         torch.manual_seed(self.seed)
         pretrained = None
         if (tokenizer := self._tokenizer(prepared)) is not None and self.config.model.encoder is not None:
