@@ -132,7 +132,7 @@ def _is_folder(path: Path) -> bool:
 def read_parser_config(folder: Path) -> ParserConfig:
     """The settings of a parser, or the defaults where its folder has none."""
     path = folder / storage.PARSER
-    config = storage.read_config(ParserConfig, path) if path.exists() else ParserConfig()
+    config = storage.read_config(ParserConfig, path) if os.path.lexists(path) else ParserConfig()
     return replace(config, name=config.name or folder.resolve().name)
 
 
