@@ -143,11 +143,17 @@ def _toml_value(value: Any) -> str:  # noqa: ANN401
             return repr(value)
 
 
+MOST, MOST_LAYERS = 2**20, 2**8
+"""No size and no number of layers is larger: what a file says must not take all memory before it is looked at."""
+
+
 def check_sizes(settings: Mapping[str, object], where: str) -> None:
-    """Raise an error unless every integer is at least 1 and every float in [0, 1); `where` is the name of the table."""
+    """Raise an error unless integers are from 1 to `MOST`, and floats in [0, 1); `where` names the table."""
     for name, value in settings.items():
-        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-            raise ConfigError(f"{where}.{name}: the value must be 1 or more, was: {value}")
+        most = MOST_LAYERS if name.endswith("layers") else MOST
+        if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= most:
+            rule = "1 or more" if value < 1 else f"{most} or less"
+            raise ConfigError(f"{where}.{name}: the value must be {rule}, was: {value}")
         if isinstance(value, float) and not 0 <= value < 1:
             raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")
 

@@ -15,14 +15,19 @@ are read or written.
 Weights take 32, 16 or 8 bits each. As `int8` a matrix `NAME` of more than 4,096 numbers is two tensors: `NAME`, whole
 numbers from −127 to 127, and `NAME.scale`, a float32 for each row, by which they are multiplied. The largest number of
 a row is ±127, so no weight is further off than half of its row's scale. All other weights are float16 then.
+
+A folder is not believed. Only regular files are opened, and a network takes no memory before its sizes agree with the
+header of its weights.
 """
 
 import dataclasses
 import json
 import math
+import os
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from genrst.config import Config, from_mapping
 from genrst.errors import ConfigError, CorpusNotFoundError
@@ -30,6 +35,8 @@ from genrst.io import read_bytes, write_atomically
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+    Network = TypeVar("Network", bound=nn.Module)
 
 CONFIG, SYMBOLS, WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 ENCODER, SEGMENTER = "encoder", "segmenter"
@@ -41,13 +48,29 @@ _LARGEST = 127
 _SMALL = 4096
 """Matrices of at most this many numbers are not worth their scales."""
 
+MOST_BYTES = 2**26
+"""Of a file other than the weights, and of the header of these: many times what settings and words take."""
+
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
 Symbols = TypeVar("Symbols")
 
 
+def read_file(path: Path) -> bytes:
+    """The content of a file of a model, unless it is no regular file: a pipe or a device may never end."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise CorpusNotFoundError(f"{path}: a file of the model must be a regular file, was: something else")
+    if status.st_size > MOST_BYTES:
+        raise ConfigError(f"{path}: a file of the model must have {MOST_BYTES} bytes or less, was: {status.st_size}")
+    return read_bytes(path)
+
+
 def read_json(path: Path) -> Any:  # noqa: ANN401
     """The content of a JSON file."""
-    content = read_bytes(path)
+    content = read_file(path)
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -84,24 +107,51 @@ def read_network(
         raise ConfigError(f"{folder / SYMBOLS}: {error}") from error
 
 
-def load_weights(network: "nn.Module", folder: Path) -> None:
-    """Give a network the weights of a folder, as float32."""
+def load_network(make: Callable[[], "Network"], folder: Path) -> "Network":
+    """The network that `make` builds, with the weights of a folder as float32.
+
+    It is built twice: first without memory, to be compared with the header of the weights.
+    """
+    import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     path = folder / WEIGHTS
+    header = read_header(path)
+    with torch.device("meta"):
+        network = make()
+        shapes = {name: torch.empty(one.shape, dtype=getattr(torch, one.dtype)) for name, one in header.items()}
+        _set_weights(network, shapes, folder)
+    check_memory(network, str(folder))
+    network = make()
     try:
         stored = load_file(path)
     except (OSError, ValueError, SafetensorError) as error:
         raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
+    _set_weights(network, stored, folder)
+    return network
+
+
+def _set_weights(network: "nn.Module", stored: Mapping[str, "Tensor"], folder: Path) -> None:
     try:
         network.load_state_dict(unpack(stored))
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{folder / WEIGHTS}: {error}") from error
     except RuntimeError as error:
         # The first line of PyTorch's message is a heading.
         reason = str(error).splitlines()[-1].strip()
         raise ConfigError(f"{folder}: the weights do not fit the configuration: {reason}") from error
+
+
+def check_memory(network: "nn.Module", where: str, n_copies: int = 1) -> None:
+    """Raise an error if this many copies of a network, which may be on the meta device, need more than all memory."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return
+    n_bytes = n_copies * sum(tensor.numel() * tensor.element_size() for tensor in network.state_dict().values())
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if n_bytes > there:
+        sizes = f"{there / 2**30:.1f} GiB, was: {n_bytes / 2**30:.1f} GiB"
+        raise ConfigError(f"{where}: the sizes of the network must fit into memory, {sizes}")
 
 
 def save_network(
@@ -151,20 +201,47 @@ def unpack(stored: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     return weights
 
 
-def count_parameters(path: Path) -> int | None:
-    """The numbers in a safetensors file, by its header: its length in eight bytes, then JSON with all shapes.
+class StoredTensor(NamedTuple):
+    """What the header of a safetensors file says about a tensor."""
 
-    None if there is no such file. Scales are not counted.
-    """
-    if not path.is_file():
-        return None
+    dtype: str
+    """As PyTorch calls it."""
+    shape: tuple[int, ...]
+
+
+_DTYPES = {
+    **{"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"},
+    **{"I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool"},
+}
+"""The kinds of numbers that are read, in safetensors and in PyTorch; none takes less than a byte."""
+_MOST_DIMENSIONS = 8
+
+
+def read_header(path: Path) -> dict[str, StoredTensor]:
+    """The tensors of a safetensors file by its header: its length in eight bytes, then JSON."""
     try:
+        n_bytes = path.stat().st_size
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(min(length, 1 << 24)))
-        others = {"__metadata__", *(name + SCALE for name in header)}
-        return sum(int(math.prod(header[name]["shape"])) for name in header.keys() - others)
+            header = json.loads(file.read(min(length, MOST_BYTES)))
+        header.pop("__metadata__", None)
+        found = {name: StoredTensor(_DTYPES[one["dtype"]], tuple(one["shape"])) for name, one in header.items()}
     except OSError as error:
         raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {error!r}") from error
+        raise ConfigError(f"{path}: a file of the model is damaged: {type(error).__name__}: {error}") from error
+    for name, (dtype, shape) in found.items():
+        is_shape = len(shape) <= _MOST_DIMENSIONS and all(type(size) is int and 0 <= size <= n_bytes for size in shape)
+        if not is_shape or math.prod(shape) > n_bytes:
+            rule = f"{name[:50]}: a tensor must be no larger than its file, was: {dtype} of shape {str(shape)[:50]}"
+            raise ConfigError(f"{path}: a file of the model is damaged: {rule}")
+    return found
+
+
+def count_parameters(path: Path) -> int | None:
+    """The numbers in a safetensors file; None if there is no such file. Scales are not counted."""
+    if not path.is_file():
+        return None
+    header = read_header(path)
+    scales = {name + SCALE for name, one in header.items() if one.dtype == "int8"}
+    return sum(math.prod(one.shape) for name, one in header.items() if name not in scales)

@@ -9,7 +9,7 @@ from genrst.chart.network import ChartNetwork
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.model_config import ChartConfig
-from genrst.model.storage import read_pretrained, restore, write_network
+from genrst.model.storage import restore, write_network
 from genrst.model.symbols import Symbols
 from genrst.storage import Precision, read_network
 
@@ -39,9 +39,9 @@ def load_chart(
 ) -> ChartModel:
     """Read a chart's network; what may be changed is as in `genrst.model.storage.load_model`."""
     config, symbols = read_network(folder, ChartConfig, Symbols.from_dict)
-    tokenizer, pretrained = read_pretrained(folder, config)
-    network = make_chart_network(config, symbols, pretrained)
-    restore(network, folder, device, encoder_dtype, encoder_overlap)
+    network, tokenizer = restore(
+        folder, config, lambda one: make_chart_network(config, symbols, one), device, encoder_dtype, encoder_overlap
+    )
     return ChartModel(network, symbols, tokenizer)
 
 

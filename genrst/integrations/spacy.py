@@ -4,10 +4,9 @@ The pipeline's own tokens, sentences, heads and entities are used; nothing is an
 JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
 """
 
-import os
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,15 +17,17 @@ from spacy.tokens import Doc
 from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
+from genrst.parser.parser import Parser, load
 from genrst.text.layout import paragraphs
 from genrst.text.speakers import with_speakers
 
 if TYPE_CHECKING:
     from genrst.parser.packages import Search
-    from genrst.parser.parser import Parser
 
 USER_DATA = "genrst"
 """The key of a parsed document in `doc.user_data`."""
+
+_loading = threading.Lock()
 
 
 @Language.factory(
@@ -48,15 +49,16 @@ class RstComponent:
 
     def __init__(self, model: str | None, device: str, search: "Search | None", beam: int | None) -> None:
         self._settings = (model, device, search, beam)
-        self._process = os.getpid()
+        self._parser: Parser | None = None
 
-    @cached_property
-    def parser(self) -> "Parser":
-        """The parser, loaded when it is first needed."""
-        from genrst.parser.parser import load
-
-        model, device, search, beam = self._settings
-        return load(model, device=device, search=search, beam=beam)
+    @property
+    def parser(self) -> Parser:
+        """The parser, loaded when it is first needed, by one thread for all."""
+        with _loading:
+            if self._parser is None:
+                model, device, search, beam = self._settings
+                self._parser = load(model, device=device, search=search, beam=beam)
+            return self._parser
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse one text."""
@@ -72,12 +74,6 @@ class RstComponent:
 
     def _parse(self, docs: list[Doc]) -> None:
         """Parse all texts with a word; one that cannot be parsed is a warning."""
-        if self._process != os.getpid():
-            # In a forked process (`n_process`) PyTorch's threads are gone, and it would wait for them for ever.
-            import torch
-
-            torch.set_num_threads(1)
-            self._process = os.getpid()
         wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
         documents = [from_spacy(doc) for doc in wanted]
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):

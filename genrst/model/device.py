@@ -21,8 +21,16 @@ def choose_device(name: str) -> torch.device:
     except RuntimeError as error:
         raise UsageError(rule) from error
     if device.type == "cpu" or (device.type == "cuda" and (device.index or 0) < n_gpus):
+        check_process(device)
         return device
     raise UsageError(rule)
+
+
+def check_process(device: torch.device) -> None:
+    """Raise an error in a forked process whose parent has used a GPU: there it can never be used again."""
+    if device.type == "cuda" and torch.cuda._is_in_bad_fork():
+        rule = "a process that uses a GPU must be started by spawn (multiprocessing.get_context('spawn'))"
+        raise UsageError(f"{rule}, was: forked from one that has used it")
 
 
 def computes_bfloat16(device: torch.device) -> bool:

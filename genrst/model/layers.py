@@ -38,6 +38,10 @@ def _initial(lstm: "EduEncoder | DocumentEncoder | Lookahead | LanguageModel", c
     return hidden.contiguous(), cell.contiguous()
 
 
+EDUS_AT_ONCE = 4096
+"""EDUs read at once when no gradients are needed: memory grows with them, and not with the text."""
+
+
 class EduEncoder(nn.Module):
     """h_EDU(e): the last states of a bidirectional LSTM over the words of one EDU, side by side (equations 2 and 3).
 
@@ -55,8 +59,26 @@ class EduEncoder(nn.Module):
 
         Shape: words (EDUs, length, word_size) packed → (EDUs, 2 · edu_size)
         """
+        parts = [words] if torch.is_grad_enabled() else _split(words, EDUS_AT_ONCE)
+        found = torch.cat([self._last_states(part) for part in parts])
+        return found if len(parts) == 1 else found[words.unsorted_indices]
+
+    def _last_states(self, words: PackedSequence) -> Tensor:
         _, (hidden, _) = self.lstm(words, _initial(self, int(words.batch_sizes[0])))
         return torch.cat([hidden[-2], hidden[-1]], dim=1)
+
+
+def _split(words: PackedSequence, n_sequences: int) -> list[PackedSequence]:
+    """Some sequences at a time, in packed order, or all as they are if they are no more."""
+    sizes = words.batch_sizes
+    if sizes[0] <= n_sequences:
+        return [words]
+    parts = []
+    for first in range(0, int(sizes[0]), n_sequences):
+        of_part = (sizes - first).clamp(0, n_sequences)
+        steps = zip(torch.split(words.data, sizes.tolist()), of_part[of_part > 0].tolist(), strict=False)
+        parts.append(PackedSequence(torch.cat([step[first : first + n] for step, n in steps]), of_part[of_part > 0]))
+    return parts
 
 
 class DocumentEncoder(nn.Module):

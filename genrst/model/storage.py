@@ -5,20 +5,23 @@ encoder itself is not installed; the encoder's weights are among those of the mo
 `genrst.storage`'s; what a parser needs besides a model is in `genrst.parser.packages`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
 from genrst.io import write_atomically
-from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, read_tokenizer
+from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, one_line, read_tokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder, merged
 from genrst.model.model_config import AnyModelConfig, ModelConfig
 from genrst.model.network import Network
 from genrst.model.symbols import Symbols
-from genrst.storage import ENCODER, Precision, load_weights, read_network, save_network
+from genrst.storage import ENCODER, Precision, load_network, read_network, save_network
+
+AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +50,38 @@ def load_model(
     A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
     """
     config, symbols = read_network(folder, ModelConfig, Symbols.from_dict)
-    tokenizer, pretrained = read_pretrained(folder, config)
-    network = make_network(config, symbols, pretrained)
-    restore(network, folder, device, encoder_dtype, encoder_overlap)
+    network, tokenizer = restore(
+        folder, config, lambda one: make_network(config, symbols, one), device, encoder_dtype, encoder_overlap
+    )
     return Model(network, symbols, tokenizer)
 
 
-def read_pretrained(folder: Path, config: AnyModelConfig) -> tuple[PieceTokenizer | None, PretrainedEncoder | None]:
-    """The tokenizer of a model's pretrained encoder, and the encoder, without its weights; nothing if it has none."""
-    if config.encoder is None:
-        return None, None
-    tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
-    return tokenizer, PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
-
-
 def restore(
-    network: nn.Module,
     folder: Path,
+    config: AnyModelConfig,
+    make: Callable[[PretrainedEncoder | None], AnyNetwork],
     device: torch.device | str,
     encoder_dtype: torch.dtype,
     encoder_overlap: float | None,
-) -> None:
-    """Give a network its weights, and make it ready to be asked."""
-    load_weights(network, folder)
+) -> tuple[AnyNetwork, PieceTokenizer | None]:
+    """A network of either kind with its weights, ready to be asked, and its tokenizer; `make` builds it."""
+    tokenizer = None if config.encoder is None else read_tokenizer(folder / ENCODER / TOKENIZER)
+
+    def build() -> AnyNetwork:
+        if tokenizer is None:
+            return make(None)
+        return make(PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer))
+
+    network = load_network(build, folder)
     network.to(device).eval()
     pretrained = network.edu_encoder
     if isinstance(pretrained, PretrainedEncoder):
+        with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
+            pretrained.try_out()
         pretrained.encoder.to(encoder_dtype)
         if encoder_overlap is not None:
             pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)
+    return network, tokenizer
 
 
 def save_model(model: Model, folder: Path, precision: Precision = "float32") -> None:

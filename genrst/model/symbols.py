@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genrst.errors import ConfigError
-from genrst.transitions.actions import ActionSet, Reduce
+from genrst.transitions.actions import NUCLEARITIES, ActionSet, Reduce
 
 PAD, NONE, UNK, EOS = "<pad>", "<none>", "<unk>", "<eos>"
 SPECIALS = (PAD, NONE, UNK, EOS)
@@ -82,13 +82,22 @@ class Symbols:
     def from_dict(cls, data: Mapping[str, Any]) -> "Symbols":
         """The inverse of `as_dict`."""
         try:
-            for name, first in (("words", SPECIALS), ("deprels", (NONE, UNK))):
-                if tuple(data[name][: len(first)]) != first:
-                    raise ValueError(f"{name} that do not start with {' '.join(first)}")
-            labels = tuple(Reduce(relation, nuclearity) for relation, nuclearity in data["labels"])
-            return cls(Vocabulary(tuple(data["words"])), Vocabulary(tuple(data["deprels"])), ActionSet(labels))
+            words, deprels = strings(data["words"], "words", SPECIALS), strings(data["deprels"], "deprels", (NONE, UNK))
+            labels = tuple(Reduce(*strings(label, "labels")) for label in data["labels"])
+            if not labels or any(label.nuclearity not in NUCLEARITIES for label in labels):
+                raise ValueError(f"labels that are not relations with {', '.join(NUCLEARITIES)}")
+            return cls(Vocabulary(words), Vocabulary(deprels), ActionSet(labels))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"symbols must be words, deprels and labels, was: {error!r}") from error
+
+
+def strings(data: object, name: str, first: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Some symbols from plain data: a list of strings, the first of which must be these."""
+    if not isinstance(data, list) or not all(isinstance(one, str) for one in data):
+        raise TypeError(f"{name} that are no strings")
+    if tuple(data[: len(first)]) != first:
+        raise ValueError(f"{name} that do not start with {' '.join(first)}")
+    return tuple(data)
 
 
 def make_symbols(words: Iterable[str], deprels: Iterable[str], actions: ActionSet, min_count: int = 2) -> Symbols:

@@ -12,6 +12,7 @@ from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
 from genrst.errors import ConfigError, UsageError
+from genrst.model.device import check_process
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel
 from genrst.search.beam import in_groups
@@ -37,6 +38,7 @@ class ChartSearch:
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
+        check_process(self.device)
         documents = list(documents)
         is_best = n > 1 or self.config.search == "best"
         found = zip(documents, self.distributions(documents), strict=True)

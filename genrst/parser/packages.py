@@ -16,12 +16,14 @@ from typing import Any, Literal, TypeAlias
 
 from genrst import storage
 from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
-from genrst.io import decode, read_bytes
+from genrst.io import decode
 from genrst.model.model_config import AnyModelConfig, ChartConfig, ModelConfig
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""
 DEFAULT_MODEL = "en"
+MOST_MEMBERS = 100
+"""Of an ensemble; each takes memory."""
 
 Search: TypeAlias = Literal["bag", "word", "action", "greedy", "risk", "best"]
 Whole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
@@ -90,8 +92,8 @@ class EnsembleConfig:
     members: tuple[WeightedName, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.members:
-            raise ConfigError("members: an ensemble must have at least one member, was: none")
+        if not 0 < len(self.members) <= MOST_MEMBERS:
+            raise ConfigError(f"members: an ensemble must have 1 to {MOST_MEMBERS} members, was: {len(self.members)}")
 
 
 def installed_models() -> list[str]:
@@ -140,7 +142,7 @@ def _is_folder(path: Path) -> bool:
 def read_parser_config(folder: Path) -> ParserConfig:
     """The settings of a parser, or the defaults where its folder has none."""
     path = folder / storage.PARSER
-    config = storage.read_config(ParserConfig, path) if path.exists() else ParserConfig()
+    config = storage.read_config(ParserConfig, path) if os.path.lexists(path) else ParserConfig()
     return replace(config, name=config.name or folder.resolve().name)
 
 
@@ -202,7 +204,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "segmenter_parameters": storage.count_parameters(segmenter / storage.WEIGHTS) if segmenter else None,
         "bytes": sum(path.stat().st_size for path in files),
         "parser": asdict(parser),
-        "card": decode(read_bytes(card), card) if card.is_file() else None,
+        "card": decode(storage.read_file(card), card) if card.is_file() else None,
     }
     if not is_ensemble(folder):
         return facts | _describe_network(folder)
@@ -242,7 +244,7 @@ def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
             storage.write_config(replace(config, segmenter=None), copy / storage.PARSER)
             segmenter = find_segmenter(folder)
             if segmenter is not None and segmenter.parent not in [folder, *(place for place, _ in models)]:
-                shutil.copytree(segmenter, copy / storage.SEGMENTER)
+                shutil.copytree(segmenter, copy / storage.SEGMENTER, copy_function=_copy_file)
             copy.rename(target)
     except OSError as error:
         if isinstance(error, CorpusNotFoundError):
@@ -271,4 +273,10 @@ def _copy_model(folder: Path, copy: Path) -> None:
             if name not in (storage.ENCODER, storage.SEGMENTER) and (Path(parent) / name).is_dir()
         }
 
-    shutil.copytree(folder, copy, ignore=others)
+    shutil.copytree(folder, copy, ignore=others, copy_function=_copy_file)
+
+
+def _copy_file(source: str, target: str) -> str:
+    if not Path(source).is_file():
+        raise CorpusNotFoundError(f"{source}: a file of the model must be a regular file, was: something else")
+    return shutil.copy2(source, target)

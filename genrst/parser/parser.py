@@ -10,6 +10,7 @@ loaded, spaCy when the first text is annotated.
 """
 
 import os
+import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -105,6 +106,16 @@ def _calm_threads() -> None:
     """
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = "1000"
+
+
+def _do_with_one_thread() -> None:
+    """In a forked process PyTorch's threads are gone, and it would wait for them for ever; one is always there."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_do_with_one_thread)
 
 
 @dataclass(eq=False, repr=False)

@@ -15,7 +15,7 @@ import torch
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
 from genrst.errors import ConfigError, GenrstError, ParserWarning, UsageError
-from genrst.model.device import choose_device, computes_bfloat16
+from genrst.model.device import check_process, choose_device, computes_bfloat16
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model
@@ -50,6 +50,7 @@ def load_models(
 ) -> list[WeightedModel[AnyModel]]:
     """The model of a folder, or those of an ensemble; `config` is that of the parser, `load` reads one model."""
     models: list[WeightedModel[AnyModel]] = []
+    loaded: dict[Path, AnyModel] = {}
     places = read_models(folder)
     device = choose_device(device_name)
     for place, weight in places:
@@ -58,8 +59,10 @@ def load_models(
         precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
         overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
         is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
-        model = load(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
-        models.append(WeightedModel(model, weight, own.lowercase))
+        # A folder that is named twice takes its memory once.
+        if place not in loaded:
+            loaded[place] = load(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
+        models.append(WeightedModel(loaded[place], weight, own.lowercase))
     check_labels(models, [str(place) for place, _ in places])
     return models
 
@@ -93,6 +96,7 @@ class TreeSearch:
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
+        check_process(self.device)
         documents, results = list(documents), []
         for document in documents:
             if document.constraints:

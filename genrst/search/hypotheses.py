@@ -162,8 +162,14 @@ class Table:
         """Room for new rows; columns that are too short become at least this many times as long."""
         capacity, wanted = len(self._columns[0]), self.n_rows + n_new
         if wanted > capacity:
-            n_more = max(wanted, at_least * capacity) - capacity
-            self._columns = [torch.cat([old, old.new_empty(n_more, *old.shape[1:])]) for old in self._columns]
+            self._columns = [_longer(column, max(wanted, at_least * capacity)) for column in self._columns]
+
+
+def _longer(column: Tensor, n_rows: int) -> Tensor:
+    """A longer column, whose new rows take no memory before they are written."""
+    longer = column.new_empty(n_rows, *column.shape[1:])
+    longer[: len(column)] = column
+    return longer
 
 
 class Rows(Sequence[Tensor]):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from genrst.document import Document, Span, join_runs
 from genrst.errors import ConfigError, TreeError
-from genrst.model.symbols import SPECIALS, Vocabulary
+from genrst.model.symbols import SPECIALS, Vocabulary, strings
 from genrst.text.speakers import speech_start
 
 IntArray: TypeAlias = NDArray[np.int64]
@@ -137,13 +137,9 @@ class Symbols:
     def from_dict(cls, data: Mapping[str, Any]) -> "Symbols":
         """The inverse of `as_dict`."""
         try:
-            columns = [tuple(map(str, data[name])) for name in COLUMNS]
-        except (KeyError, TypeError) as error:
+            return cls(tuple(Vocabulary(strings(data[name], name, SPECIALS)) for name in COLUMNS))
+        except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"symbols must have a list for each of {', '.join(COLUMNS)}, was: {error!r}") from error
-        for name, symbols in zip(COLUMNS, columns, strict=True):
-            if symbols[: len(SPECIALS)] != SPECIALS:
-                raise ConfigError(f"symbols: {name} must start with {' '.join(SPECIALS)}, was: {symbols[:4]}")
-        return cls(tuple(map(Vocabulary, columns)))
 
 
 class OpenSymbols:

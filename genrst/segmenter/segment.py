@@ -9,9 +9,10 @@ import torch
 from numpy.typing import NDArray
 
 from genrst.document import Document
+from genrst.model.device import check_process
 from genrst.segmenter.features import Symbols, read_tokens, with_edus
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
-from genrst.storage import Precision, load_weights, read_network, save_network
+from genrst.storage import Precision, load_network, read_network, save_network
 
 BATCH_WINDOWS = 64
 """How many windows are read at once: about 8,000 tokens, so that memory does not grow with the text."""
@@ -28,8 +29,9 @@ class Segmenter:
         """The annotated documents with EDUs; those they have are ignored. Every sentence starts an EDU."""
         if not documents:
             return []
-        tokens = [read_tokens(document, self.symbols) for document in documents]
         device = next(self.network.parameters()).device
+        check_process(device)
+        tokens = [read_tokens(document, self.symbols) for document in documents]
         found = boundary_probabilities(self.network, WindowedText(tokens, self.network.config.window, device))
         borders = np.cumsum([0, *map(len, tokens)])
         return [
@@ -61,6 +63,5 @@ def save_segmenter(segmenter: Segmenter, folder: Path, precision: Precision = "f
 def load_segmenter(folder: Path, device: torch.device | str = "cpu") -> Segmenter:
     """Read a segmenter."""
     config, symbols = read_network(folder, SegmenterConfig, Symbols.from_dict)
-    network = make_network(config, symbols)
-    load_weights(network, folder)
+    network = load_network(lambda: make_network(config, symbols), folder)
     return Segmenter(network.to(device).eval(), symbols)

@@ -55,8 +55,8 @@ class SegmenterTrainingConfig:
     def __post_init__(self) -> None:
         checks = {
             "seeds": are_seeds(self.seeds),
-            "silver_epochs": self.silver_epochs >= 0,
-            "epochs": self.epochs >= 0 < self.epochs + self.silver_epochs,
+            "silver_epochs": 0 <= self.silver_epochs <= 10_000,
+            "epochs": 0 <= self.epochs <= 10_000 and self.epochs + self.silver_epochs > 0,
             "batch_windows": self.batch_windows > 0,
             "learning_rate": 0 < self.learning_rate < 1e30,
             "warmup_steps": self.warmup_steps >= 0,

@@ -24,6 +24,7 @@ from genrst.segmenter.features import COLUMNS, IntArray
 from genrst.segmenter.network import Batch, SegmenterNetwork, WindowedText
 from genrst.segmenter.segment import Segmenter, boundary_probabilities, load_segmenter, make_network, save_segmenter
 from genrst.segmenter.segmenter_config import SegmenterRunConfig, SegmenterTrainingConfig
+from genrst.storage import check_memory
 from genrst.training.run import LOG, MODEL, append_to_log, check_vectors, write_config
 from genrst.training.trainer import check_loss
 
@@ -197,6 +198,9 @@ class SegmenterRun:
             yield record
 
     def _network(self, prepared: SegmenterPrepared) -> SegmenterNetwork:
+        with torch.device("meta"):
+            # The weights, their gradients, Adam's two moments and the average.
+            check_memory(make_network(self.config.segmenter, prepared.symbols), "segmenter", n_copies=5)
         torch.manual_seed(self.seed)
         network = make_network(self.config.segmenter, prepared.symbols)
         if prepared.vectors is not None:

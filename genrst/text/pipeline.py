@@ -3,6 +3,8 @@
 import importlib
 import importlib.metadata
 import importlib.util
+import os
+import threading
 import warnings
 from functools import cache
 from typing import TYPE_CHECKING
@@ -37,20 +39,26 @@ def pipeline_version(name: str | None) -> str:
         return name
 
 
-@cache
+_loading = threading.RLock()
+"""Held while a pipeline is loaded, so that threads that all need it first load one and not one each."""
+if hasattr(os, "register_at_fork"):  # a fork waits for it, too: nobody would let go of it in the child
+    os.register_at_fork(before=_loading.acquire, after_in_child=_loading.release, after_in_parent=_loading.release)
+
+
 def load_pipeline(name: str | None = None) -> "Language":
-    """Load a spaCy pipeline by name or folder, or the first of `PIPELINES` that is installed."""
+    """The spaCy pipeline of a name or folder, or the first of `PIPELINES` that is installed; each is loaded once."""
     if importlib.util.find_spec("spacy") is None:
         raise MissingDependencyError("spaCy is needed to annotate text: pip install 'genrst[text]'")
     name = installed_pipeline() if name is None else name
     if name is None:
         raise MissingDependencyError("no English spaCy pipeline is installed: pip install 'genrst[text]'")
-    with warnings.catch_warnings():
+    with _loading, warnings.catch_warnings():
         # W095: a pipeline of another minor version; its output was compared and is the same.
         warnings.filterwarnings("ignore", message=r"\[W095\]")
         return _load(name)
 
 
+@cache
 def _load(name: str) -> "Language":
     import spacy
 

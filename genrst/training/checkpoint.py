@@ -1,26 +1,38 @@
 """Checkpoints: one file with the weights, the optimizer's state and the progress of training, replaced atomically.
 
-A run that is killed at any moment leaves the last complete file behind.
+A run that is killed at any moment leaves the last complete file behind. A file that was changed since is known by its
+checksum; then the one before it, which is kept, takes its place.
 """
 
 import dataclasses
+import hashlib
 import json
+import os
+import shutil
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from genrst.errors import ConfigError
+from genrst.config import from_mapping
+from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning
 from genrst.io import write_atomically
 from genrst.training.trainer import Progress, Trainer
 
 _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
+def previous_checkpoint(path: Path) -> Path:
+    """Where the checkpoint is kept that was replaced by the one of this path."""
+    return path.with_name(f"{path.stem}.previous{path.suffix}")
+
+
 def save_checkpoint(trainer: Trainer, path: Path) -> None:
-    """Write all that is needed to resume a run."""
+    """Write all that is needed to resume a run; the file that is there becomes the previous one."""
     tensors = {f"weights/{name}": tensor for name, tensor in trainer.network.state_dict().items()}
     if trainer.average is not None:
         tensors |= {f"average/{name}": tensor for name, tensor in trainer.average.state_dict().items()}
@@ -29,22 +41,64 @@ def save_checkpoint(trainer: Trainer, path: Path) -> None:
         tensors |= {f"{moment}/{name}": torch.as_tensor(state[moment]) for moment in _MOMENTS if moment in state}
     on_cpu = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
     metadata = {"progress": json.dumps(dataclasses.asdict(trainer.progress)), "seed": str(trainer.seed)}
-    write_atomically(path, save(on_cpu, metadata))
+    content = save(on_cpu, metadata | {"sha256": _checksum(on_cpu, metadata)})
+    _keep(path)
+    write_atomically(path, content)
+
+
+def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(repr((metadata["progress"], metadata["seed"])).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(repr((name, tensor.dtype, tensor.shape)).encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _keep(path: Path) -> None:
+    if not path.is_file():
+        return
+    previous = previous_checkpoint(path)
+    try:
+        previous.unlink(missing_ok=True)
+        try:
+            os.link(path, previous)
+        except OSError:  # not every file system has links
+            shutil.copyfile(path, previous)
+    except OSError as error:
+        raise CorpusNotFoundError(f"{previous}: cannot be written: {error.strerror or error}") from error
 
 
 def load_checkpoint(trainer: Trainer, path: Path) -> None:
-    """Put a trainer where the run was when the checkpoint was written."""
+    """Put a trainer where the run was when the checkpoint was written; if that is damaged, the one before it was."""
+    previous = previous_checkpoint(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-        progress, seed = Progress(**json.loads(metadata["progress"])), metadata["seed"]
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: the checkpoint cannot be read: {error}") from error
+        progress, seed, tensors = _read(path)
+    except ConfigError as error:
+        if not previous.is_file():
+            raise
+        path, (progress, seed, tensors) = previous, _read(previous)
+        message = f"{error}; training goes on from the one before it, {previous.name}, after epoch {progress.epoch}"
+        warnings.warn(CorpusWarning(message), stacklevel=2)
     if seed != str(trainer.seed):
         raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, was: {seed}")
     _restore(trainer, tensors, path)
     trainer.progress = progress
+
+
+def _read(path: Path) -> tuple[Progress, str, dict[str, Tensor]]:
+    """The progress, the seed and all tensors of a checkpoint that is as it was written."""
+    try:
+        if not path.is_file():
+            raise FileNotFoundError("there is no such file")
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+        if _checksum(tensors, metadata) != metadata["sha256"]:
+            raise ValueError("its checksum is another, so it was changed")
+        return from_mapping(Progress, json.loads(metadata["progress"])), metadata["seed"], tensors
+    except Exception as error:  # a changed byte can lead anywhere
+        reason = str(error).partition("\n")[0][:200]
+        raise ConfigError(f"{path}: the checkpoint cannot be read: {reason}") from error
 
 
 def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:

@@ -72,6 +72,9 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
     for document in (*train, *dev):
         if document.tree is None:
             raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
+    for split, documents in ((config.train_split, train), (config.dev_split, dev)):
+        if all(len(document.edus) == 1 for document in documents):
+            raise TreeError(f"{config.path}: split {split!r} must have a document of two EDUs or more, was: none")
     silver = [document for document in read_silver() if document.tree is not None]
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "genres")}
     # Also which pipeline and vectors a name means here, and what is prepared of a document.

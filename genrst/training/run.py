@@ -27,8 +27,8 @@ from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.model.model_config import ChartConfig
 from genrst.model.network import Network
 from genrst.model.storage import make_network, write_network
-from genrst.storage import PARSER
-from genrst.training.checkpoint import load_checkpoint, save_checkpoint
+from genrst.storage import PARSER, check_memory
+from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.data import Prepared
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.run_config import RunConfig
@@ -54,7 +54,7 @@ class Run:
     def find_checkpoint(self) -> Path | None:
         """The checkpoint that an earlier start of this run left, if any."""
         path = self.folder / CHECKPOINT
-        return path if path.is_file() else None
+        return path if path.is_file() or previous_checkpoint(path).is_file() else None
 
     def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
         """Train, from a checkpoint if one is given, and write what happens."""
@@ -72,22 +72,27 @@ class Run:
                 yield record
 
     def _network(self, prepared: Prepared) -> Network | ChartNetwork:
+        with torch.device("meta"):
+            # The weights, their gradients and Adam's two moments.
+            check_memory(self._make_network(prepared), "model", n_copies=4)
         torch.manual_seed(self.seed)
         pretrained = None
         if (tokenizer := self._tokenizer(prepared)) is not None and self.config.model.encoder is not None:
             encoder = load_encoder(self.config.model.encoder, tokenizer)
             pretrained = PretrainedEncoder(self.config.model, encoder, tokenizer)
-        network: Network | ChartNetwork
-        if isinstance(self.config.model, ChartConfig):
-            network = make_chart_network(self.config.model, prepared.symbols, pretrained)
-        else:
-            network = make_network(self.config.model, prepared.symbols, pretrained)
+        network = self._make_network(prepared, pretrained)
         if pretrained is not None and self.config.training.encoder_rank:
             # Drawn after all else, so that the rest of the network starts as it does without.
             add_low_rank(pretrained.encoder, self.config.training.encoder_rank)
         if prepared.vectors is not None and network.embeddings is not None:
             _set_vectors(network.embeddings.weight, prepared.vectors)
         return network.to(self.device)
+
+    def _make_network(self, prepared: Prepared, pretrained: PretrainedEncoder | None = None) -> Network | ChartNetwork:
+        config = self.config.model
+        if isinstance(config, ChartConfig):
+            return make_chart_network(config, prepared.symbols, pretrained)
+        return make_network(config, prepared.symbols, pretrained)
 
     def _tokenizer(self, prepared: Prepared) -> PieceTokenizer | None:
         if self.config.model.encoder is None:

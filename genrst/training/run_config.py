@@ -91,7 +91,7 @@ class TrainingConfig:
         checks = {
             "seeds": are_seeds(self.seeds),
             "batch_documents": self.batch_documents > 0,
-            "max_epochs": self.max_epochs > 0,
+            "max_epochs": 0 < self.max_epochs <= 10_000,
             "warmup_steps": self.warmup_steps >= 0,
             "learning_rate": 0 < self.learning_rate < 1e30,
             "encoder_learning_rate": 0 <= self.encoder_learning_rate < 1e30,

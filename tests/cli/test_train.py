@@ -29,7 +29,7 @@ from tests.conftest import REPOSITORY
 from tests.model.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import make_document
 
-FILES = ["checkpoint.safetensors", "config.toml", "curve.svg", "log.jsonl", "model"]
+FILES = ["checkpoint.previous.safetensors", "checkpoint.safetensors", "config.toml", "curve.svg", "log.jsonl", "model"]
 RUN = Path("runs/tiny")
 PREPARED = ["--prepared", "features.npz"]
 ENCODER = ["--set", "model.encoder=encoder"]

@@ -27,6 +27,18 @@ from tests.training.samples import prepare_samples
         ("--set training.epochs=3", "tiny.toml: training.epochs: the key must be one of seeds, batch_documents, ", 1),
         ("--set model.unit_size=big", "tiny.toml: model.unit_size: the value must be of type int, was: 'big'", 1),
         ("--set model.unit_size=0", "tiny.toml: model.unit_size: the value must be 1 or more, was: 0", 1),
+        (
+            "--set model.word_size=1000000000000",
+            "tiny.toml: model.word_size: the value must be 1048576 or less, was: 1",
+            1,
+        ),
+        ("--set model.edu_layers=100000", "tiny.toml: model.edu_layers: the value must be 256 or less, was: 100000", 1),
+        ("--set training.max_epochs=1000000000000", "tiny.toml: training.max_epochs: the value is out of range", 1),
+        (
+            "--prepared features.npz --set model.unit_size=1000000 --set model.stack_size=1000000",
+            "model: the sizes of the network must fit into memory, ",
+            1,
+        ),
         ("--set training.clip", "a change must have the form table.key=value, was: 'training.clip'", 1),
         ("--set data.path=nowhere", "nowhere: no such file or folder", 1),
         ("--set data.train_split=all", "corpus/all: a split of a plain folder must be a subfolder of that name", 1),
@@ -54,6 +66,17 @@ def test_wrong_options(here: Workspace, options: str, message: str, status: int)
     assert found.status == status
     assert len(found.messages) == 1
     assert found.messages[0].startswith(f"genrst: {message}")
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_documents_of_one_edu(here: Workspace, split: str):
+    """They may be among others, but a parser has nothing to learn from them alone."""
+    for path in Path("corpus", split).iterdir():
+        path.unlink()
+    write(Document.from_edus("one", ["It rained."], Leaf(0)), Path("corpus", split, "one.json"))
+    found = here.train()
+    rule = f"corpus: split {split!r} must have a document of two EDUs or more, was: none"
+    assert (found.status, found.messages) == (1, [f"genrst: {rule}"])
 
 
 def test_a_configuration_that_is_not_there(here: Workspace):

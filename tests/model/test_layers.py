@@ -1,7 +1,9 @@
 import pytest
 import torch
+from torch.nn.utils.rnn import pack_sequence
 
-from genrst.model.layers import DocumentEncoder
+from genrst.model import layers
+from genrst.model.layers import DocumentEncoder, EduEncoder
 
 SIZES = [3, 1, 7, 7]
 
@@ -52,3 +54,14 @@ def test_an_edu_sees_later_ones_unless_causal():
         encoder = make_encoder(is_causal)
         changed = torch.cat([edus[:4], edus[4:] + 1])
         assert torch.equal(encoder(edus, [7])[:4], encoder(changed, [7])[:4]) == is_causal
+
+
+@pytest.mark.parametrize("n_at_once", [1, 2, 3, 8])
+def test_some_edus_at_a_time_are_all_of_them(n_at_once: int, monkeypatch: pytest.MonkeyPatch):
+    torch.manual_seed(0)
+    encoder = EduEncoder(4, 3, 2).double()
+    edus = pack_sequence([torch.randn(n, 4, dtype=torch.double) for n in (3, 1, 7, 7, 2, 3, 1)], enforce_sorted=False)
+    expected = encoder(edus).detach()
+    monkeypatch.setattr(layers, "EDUS_AT_ONCE", n_at_once)
+    with torch.inference_mode():
+        torch.testing.assert_close(encoder(edus), expected)

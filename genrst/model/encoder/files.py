@@ -1,18 +1,24 @@
 """Pretrained encoders and their tokenizers on disk: found by name or folder, read with transformers.
 
-Safetensors only, no remote code. What is computed with an encoder is in `genrst.model.encoder.pretrained`.
+Safetensors only, no remote code: transformers builds an encoder from the few settings that are taken from a folder, and
+is given its weights; it sees nothing else of the folder. What is computed with an encoder is in
+`genrst.model.encoder.pretrained`.
 """
 
 import contextlib
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError
+from genrst.config import check_sizes, from_mapping
+from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.storage import check_memory, read_file, read_header, read_json
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
 
@@ -26,21 +32,24 @@ class PieceTokenizer:
         except ImportError as error:
             raise MissingDependencyError(HOW_TO_INSTALL) from error
         self.json = json
-        try:
+        with one_line("tokenizer.json cannot be read"):
             self._tokenizer = Tokenizer.from_str(json)
-        except Exception as error:
-            # The library has no exception of its own.
-            raise ConfigError(f"tokenizer.json cannot be read: {error}") from error
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        # A text that says "[SEP]" does not end there.
-        self._tokenizer.encode_special_tokens = True
-        around = self._tokenizer.encode("a")
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+            # A text that says "[SEP]" does not end there.
+            self._tokenizer.encode_special_tokens = True
+            self.size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
+            """One more than the largest number of a piece."""
+            around = self._tokenizer.encode("a")
         is_inside = [number for number, is_special in enumerate(around.special_tokens_mask) if not is_special]
+        if not is_inside:
+            raise ConfigError("tokenizer.json must have a word piece for every letter, was: none for 'a'")
         self.prefix = tuple(around.ids[: is_inside[0]])
         """The pieces before every text."""
         self.suffix = tuple(around.ids[is_inside[-1] + 1 :])
         """The pieces after every text."""
+        # What it cannot read at all is known now, and not in the middle of a text.
+        self(["\U0010ffff"])
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
         """The pieces of each text, without those around it; a text of unknown characters alone has one piece."""
@@ -48,7 +57,8 @@ class PieceTokenizer:
 
     def _pieces(self, text: str) -> list[int]:
         readable = text.encode("utf-8", "replace").decode("utf-8")
-        pieces: list[int] = self._tokenizer.encode(readable, add_special_tokens=False).ids
+        with one_line("tokenizer.json cannot be used"):
+            pieces: list[int] = self._tokenizer.encode(readable, add_special_tokens=False).ids
         return pieces
 
     @property
@@ -63,30 +73,67 @@ class PieceTokenizer:
         found = (self._tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>"))
         return next((number for number in found if number is not None), None)
 
-    @property
-    def size(self) -> int:
-        """The number of pieces in its vocabulary."""
-        size: int = self._tokenizer.get_vocab_size()
-        return size
-
 
 def read_tokenizer(path: Path) -> PieceTokenizer:
     """The tokenizer of a file."""
     try:
-        return PieceTokenizer(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: a file of the encoder is damaged or missing: {error}") from error
+        return PieceTokenizer(read_file(path).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: a file of the encoder is damaged: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
-CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors*"
 REVISIONS = {
     "sentence-transformers/all-MiniLM-L6-v2": "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
     "sentence-transformers/all-mpnet-base-v2": "e8c3b32edf5434bc2275fc9bab85f82640a19130",
 }
 """The commits of the encoders that our configurations name: what a name stands for must not change."""
 _REVISION = re.compile("[0-9a-f]{40}")
+CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors"
+KINDS = ("bert", "camembert", "electra", "mpnet", "roberta", "xlm-roberta")
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """All that is taken from an encoder's `config.json`; what that does not say is as transformers has it.
+
+    transformers itself obeys much more: settings that name code to download, kernels, adapters, other kinds of numbers.
+    """
+
+    model_type: str = ""
+    vocab_size: int | None = None
+    hidden_size: int | None = None
+    embedding_size: int | None = None
+    intermediate_size: int | None = None
+    num_hidden_layers: int | None = None
+    num_attention_heads: int | None = None
+    max_position_embeddings: int | None = None
+    relative_attention_num_buckets: int | None = None
+    type_vocab_size: int | None = None
+    hidden_act: str | None = None
+    hidden_dropout_prob: float | None = None
+    attention_probs_dropout_prob: float | None = None
+    layer_norm_eps: float | None = None
+    pad_token_id: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.model_type not in KINDS:
+            raise ConfigError(f"model_type: an encoder must be one of {', '.join(KINDS)}, was: {self.model_type!r}")
+        check_sizes({name: value for name, value in asdict(self).items() if name != "pad_token_id"}, "encoder")
+        if not 0 <= (self.pad_token_id or 0) < (self.vocab_size or 1 << 63):
+            raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
+
+
+def read_encoder_config(path: Path) -> EncoderConfig:
+    """The settings of an encoder; all others in the file are passed over."""
+    data = read_json(path)
+    known = {field.name for field in dataclasses.fields(EncoderConfig)}
+    taken = {key: value for key, value in data.items() if key in known} if isinstance(data, dict) else data
+    try:
+        return from_mapping(EncoderConfig, taken)
+    except (ConfigError, OverflowError) as error:
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def find_encoder(name: str) -> Path:
@@ -112,8 +159,8 @@ def find_encoder(name: str) -> Path:
         ) from error
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
 
 
 def find_tokenizer(name: str) -> PieceTokenizer:
@@ -123,26 +170,48 @@ def find_tokenizer(name: str) -> PieceTokenizer:
 
 def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
     """An encoder with its pretrained weights. The tokenizer must be its own; its folder need not have one."""
-    transformers = _import_transformers()
     folder = find_encoder(name)
     path = folder / TOKENIZER
-    if path.is_file() and read_tokenizer(path).json != tokenizer.json:
+    if path.exists() and read_tokenizer(path).json != tokenizer.json:
         raise ConfigError(f"{folder}: the features must be prepared with this encoder, but were with another")
     import torch
 
+    with torch.device("meta"):
+        encoder: Any = make_encoder(folder, tokenizer)
+    weights = _read_weights(folder, encoder)
     # Unused weights that a folder lacks are drawn at random: the network's own must not depend on that.
-    with _quiet(), _one_line(folder), torch.random.fork_rng([]):
-        encoder, info = transformers.AutoModel.from_pretrained(
-            folder,
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            output_loading_info=True,
+    with _quiet(), one_line(f"{folder}: the encoder cannot be loaded"), torch.random.fork_rng([]):
+        loaded: nn.Module = type(encoder).from_pretrained(
+            None, config=encoder.config, state_dict=weights, dtype=torch.float32
         )
-    if missing := sorted(name for name in info["missing_keys"] if not name.startswith("pooler.")):
-        raise ConfigError(f"{folder}: an encoder must have all its weights, was without: {missing[0]}")
-    return _check(encoder, tokenizer, folder)
+    return loaded
+
+
+def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: ANN401
+    """The weights of a folder, in one file or several, once their headers have shown that they fit the encoder."""
+    from safetensors.torch import load_file
+
+    paths = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
+    if not paths:
+        raise CorpusNotFoundError(
+            f"{folder}: an encoder must have {CONFIG} and model.safetensors, was: without weights"
+        )
+    check_memory(encoder, str(folder))
+    shapes = {name: one.shape for path in paths for name, one in read_header(path).items()}
+    # Models of words around an encoder have it under this name; gamma and beta are those of BERT's first days.
+    prefix = f"{encoder.base_model_prefix}."
+    shapes = {_modern(name.removeprefix(prefix)): shape for name, shape in shapes.items()}
+    for name, tensor in encoder.state_dict().items():
+        if not name.startswith("pooler.") and shapes.get(name) != tensor.shape:
+            rule = f"{folder}: an encoder must have all its weights"
+            found = f"with {name} of shape {shapes[name]}" if name in shapes else f"without: {name}"
+            raise ConfigError(f"{rule}, was {found}")
+    with one_line(f"{folder}: the weights are damaged"):
+        return {name: tensor for path in paths for name, tensor in load_file(path).items()}
+
+
+def _modern(name: str) -> str:
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 
 
 def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
@@ -150,9 +219,10 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
     transformers = _import_transformers()
     import torch
 
-    with _one_line(folder), torch.random.fork_rng([]):
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        encoder = transformers.AutoModel.from_config(config)
+    config = read_encoder_config(folder / CONFIG)
+    given = {name: value for name, value in asdict(config).items() if value is not None}
+    with one_line(f"{folder / CONFIG}: an encoder cannot be built so"), torch.random.fork_rng([]):
+        encoder = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**given))
     return _check(encoder, tokenizer, folder)
 
 
@@ -174,13 +244,14 @@ def _import_transformers() -> Any:  # noqa: ANN401
 
 
 @contextlib.contextmanager
-def _one_line(folder: Path) -> Iterator[None]:
-    """Say in one line what is wrong with an encoder's files; transformers has no exception of its own."""
+def one_line(rule: str) -> Iterator[None]:
+    """Say in one line what a library makes of a file; its exceptions may be of any kind, and panics of Rust."""
     try:
         yield
-    except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ConfigError(f"{folder}: an encoder must have {CONFIG} and model.safetensors: {reason}") from error
+    except (GenrstError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise ConfigError(f"{rule}: {_first_line(error)}") from error
 
 
 @contextlib.contextmanager

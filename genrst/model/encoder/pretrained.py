@@ -18,7 +18,7 @@ from genrst.model.encoder.windows import PieceWindows, WindowShape
 from genrst.model.model_config import AnyModelConfig
 
 N_AT_ONCE = 8
-"""Windows read at once when no gradients are needed: the memory of attention grows with them."""
+"""Windows read at once when no gradients are needed: memory grows with them, and not with the text."""
 
 
 class PretrainedEncoder(nn.Module):
@@ -39,6 +39,9 @@ class PretrainedEncoder(nn.Module):
             tokenizer.suffix,
             settings.pad_token_id or 0,
         )
+        n_around = len(tokenizer.prefix) + len(tokenizer.suffix)
+        if self.shape.size <= n_around:
+            raise ConfigError(f"a window of the encoder must have room for text, was: {self.shape.size} word pieces")
         size = 3 * settings.hidden_size
         self.norm = nn.LayerNorm(size)
         self.project = nn.Linear(size, 2 * config.edu_size)
@@ -48,17 +51,24 @@ class PretrainedEncoder(nn.Module):
 
         Shape: (windows, length) → (EDUs, 2 · edu_size)
         """
-        n_at_once = len(windows.pieces) if torch.is_grad_enabled() else N_AT_ONCE
-        parts = zip(torch.split(windows.pieces, n_at_once), torch.split(windows.order, n_at_once), strict=True)
-        states = torch.cat([self._states(pieces, order) for pieces, order in parts]).flatten(0, 1)
+        parts = [windows] if torch.is_grad_enabled() else windows.split(N_AT_ONCE)
+        vectors: Tensor = self.project(self.norm(torch.cat([self._edu_states(part) for part in parts])))
+        return vectors
+
+    @torch.inference_mode()
+    def try_out(self) -> None:
+        """Read a window of one piece: a strange encoder fails here, and not with the first text."""
+        pieces = torch.tensor([[*self.shape.prefix, self.shape.padding, *self.shape.suffix]])
+        self._states(pieces.to(self.norm.weight.device), torch.zeros_like(pieces, device=self.norm.weight.device))
+
+    def _edu_states(self, windows: PieceWindows) -> Tensor:
+        """Shape: (windows, length) → (EDUs, 3 · hidden_size)"""
         # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
-        states = states.to(self.norm.weight.dtype)
+        states = self._states(windows.pieces, windows.order).flatten(0, 1).to(self.norm.weight.dtype)
         total = states.new_zeros(len(windows.first), states.shape[1])
         total = total.index_add(0, windows.edus, states.index_select(0, windows.rows))
         mean = total / (windows.last - windows.first + 1)[:, None]
-        first, last = states.index_select(0, windows.first), states.index_select(0, windows.last)
-        vectors: Tensor = self.project(self.norm(torch.cat([mean, first, last], dim=1)))
-        return vectors
+        return torch.cat([mean, states.index_select(0, windows.first), states.index_select(0, windows.last)], dim=1)
 
     def _states(self, pieces: Tensor, order: Tensor) -> Tensor:
         """Shape: (windows, length) → (windows, length, hidden_size)"""

@@ -107,6 +107,21 @@ class PieceWindows:
         """The same windows on a device."""
         return PieceWindows(*(getattr(self, field.name).to(device, non_blocking=True) for field in fields(self)))
 
+    def split(self, n_windows: int) -> "list[PieceWindows]":
+        """Some windows at a time, with the EDUs that get their vectors there."""
+        if len(self.pieces) <= n_windows:
+            return [self]
+        borders = [*range(0, len(self.pieces), n_windows), len(self.pieces)]
+        starts = torch.tensor(borders, device=self.pieces.device) * self.pieces.shape[1]
+        rows, edus = (torch.searchsorted(column, starts).tolist() for column in (self.rows, self.first))
+        return [self._part(*map(slice, *pair)) for pair in pairwise(zip(borders, rows, edus, strict=True))]
+
+    def _part(self, windows: slice, rows: slice, edus: slice) -> "PieceWindows":
+        first_row = windows.start * self.pieces.shape[1]
+        by_row = (column - first_row for column in (self.first[edus], self.last[edus]))
+        own = self.rows[rows] - first_row, self.edus[rows] - edus.start
+        return PieceWindows(self.pieces[windows], self.order[windows], *own, *by_row)
+
 
 def pack_windows(examples: Sequence[Example], shape: WindowShape) -> PieceWindows:
     """The windows of documents, in the order of their EDUs."""

@@ -6,6 +6,7 @@ score, the decoder's part of the language model.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import torch
@@ -31,7 +32,7 @@ class NetworkScorer:
 
     @torch.inference_mode()
     def __init__(self, network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool]) -> None:
-        self._network = network
+        self._network, self._examples = network, examples
         self.device = network.embeddings.weight.device
         self.n_edus = tuple(example.n_edus for example in examples)
         self.n_labels = len(nucleus_is_right) - 1
@@ -42,13 +43,17 @@ class NetworkScorer:
         ahead = network.lookahead(self._edus, list(self.n_edus)) if network.lookahead is not None else None
         self._features = FeatureLookup(examples, self.device, network.has_kinds)
         self._state_scores = StateScores(network, examples, self._edus, ahead)
-        self._word_scores = WordScores(network, examples) if network.language_model is not None else None
         # The parts of a composition's gates that come from the nuclear EDU and from the label.
         layer = network.composition
         sizes = [self._edus.shape[1], layer.relations.embedding_dim]
         of_edu, of_label = torch.split(layer.from_input.weight, sizes, dim=1)
         self._of_edu = torch.addmm(layer.from_input.bias, self._edus, of_edu.T)
         self._of_label = layer.relations.weight @ of_label.T
+
+    @cached_property
+    def _word_scores(self) -> WordScores:
+        """Made when words are scored first, as a search may never do: a row of all outputs for each word is large."""
+        return WordScores(self._network, self._examples)
 
     @torch.inference_mode()
     def leaves(self) -> Sequence[Tensor]:
@@ -92,7 +97,7 @@ class NetworkScorer:
         actions, queries = self._state_scores(stacks[HIDDEN], features, shown)
         can_generate = n_generated < self._sizes[documents]
         action_logp = self._network.action_head.normalise(actions, can_generate, is_pair, features.boundaries)
-        if self._word_scores is None or not n_words:
+        if self._network.language_model is None or not n_words:
             return action_logp, actions.new_zeros(n_words)
         # Where no EDU is left any will do: its words count for nothing.
         edus = (first + n_generated)[:n_words].clamp_max(len(self._edus) - 1)

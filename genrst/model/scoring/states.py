@@ -55,8 +55,11 @@ class StateScores:
         self._word_rows, words = _local_words(network, examples)
         tables = [words] * N_WORDS + _tables(network, edus, ahead)
         parts = torch.split(weight[:, stack_size:], [table.shape[1] for table in tables], dim=1)
-        self._of_tables = torch.cat([table @ part.T for table, part in zip(tables, parts, strict=True)])
-        firsts = [0, *accumulate(len(table) for table in tables[:-1])]
+        firsts = [0, *accumulate(map(len, tables))]
+        self._of_tables = words.new_empty(firsts.pop(), len(weight))
+        # In place: of a long text they are large.
+        for first, table, part in zip(firsts, tables, parts, strict=True):
+            torch.mm(table, part.T, out=self._of_tables[first : first + len(table)])
         self._firsts = torch.tensor(firsts, device=words.device)
 
     def __call__(self, stacks: Tensor, features: LookedUp, shown: Shown) -> tuple[Tensor, Tensor]:

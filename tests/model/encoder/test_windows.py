@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,6 +130,26 @@ def test_every_edu_finds_its_pieces(examples: list[Example], shape: WindowShape)
         assert mine.tolist() == list(range(int(windows.first[number]), int(windows.last[number]) + 1))
     assert len(windows.first) == sum(example.n_edus for example in examples)
     assert windows.pieces.shape[1] % 8 == 0
+
+
+@given(examples, shapes, st.integers(1, 9))
+def test_some_windows_at_a_time_are_all_of_them(examples: list[Example], shape: WindowShape, n_windows: int):
+    whole = pack_windows(examples, shape)
+    parts = whole.split(n_windows)
+    assert all(len(part.pieces) <= n_windows for part in parts)
+    assert torch.equal(torch.cat([part.pieces for part in parts]), whole.pieces)
+    assert torch.equal(torch.cat([part.order for part in parts]), whole.order)
+    found = [edu for part in parts for edu in _pieces_by_edu(part)]
+    assert found == _pieces_by_edu(whole)
+
+
+def _pieces_by_edu(windows: PieceWindows) -> list[tuple[list[int], int, int]]:
+    """The pieces of each EDU, all, the first and the last."""
+    pieces = windows.pieces.flatten()
+    return [
+        (pieces[windows.rows[windows.edus == edu]].tolist(), int(pieces[first]), int(pieces[last]))
+        for edu, (first, last) in enumerate(zip(windows.first, windows.last, strict=True))
+    ]
 
 
 @given(examples, shapes)

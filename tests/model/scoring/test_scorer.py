@@ -10,7 +10,7 @@ from torch import Tensor
 from genrst.model.examples import Example
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.scoring.words import WordScores
-from genrst.search.beam import search_greedily
+from genrst.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.search.scorer import Columns, Scorer
 from genrst.transitions.actions import NO_UNIT, ActionSet, Reduce, States
 from genrst.transitions.oracle import tree_of
@@ -187,6 +187,15 @@ def test_words_are_scored_of_as_many_states_as_are_wanted():
         same_actions, some = pair.scorer.score(states, n_words)
         assert torch.equal(same_actions, actions)
         torch.testing.assert_close(some, words[:n_words])
+
+
+def test_words_that_nobody_asks_for_take_no_memory(monkeypatch: pytest.MonkeyPatch):
+    """Greedy search does not: a long text would take gigabytes."""
+    monkeypatch.delattr(WordScores, "__init__")
+    scorer = NetworkScorer(make_network("generative"), [random_example(5)], NUCLEUS_IS_RIGHT)
+    search_greedily(scorer)
+    with pytest.raises(TypeError):
+        search_beams(scorer, BeamOptions(word_weight=1.0))
 
 
 def test_what_a_scorer_says_of_itself():

@@ -1,0 +1,39 @@
+"""Processes that are forked from one that has a parser: they parse, or say what to do instead."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from genrst.errors import UsageError
+from genrst.model.device import check_process, choose_device
+
+PROGRAM = """
+import multiprocessing, genrst
+parser = genrst.load("en-generative", device="cpu", search="greedy")
+
+def parse(text):
+    return str(parser(text).tree)
+
+text = "It rained, so we stayed in."
+own = parse(text)
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    assert pool.apply(parse, [text]) == own
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+def test_forked_processes_parse():
+    """Without threads that are gone; a process that waits for them does so for ever."""
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "2"})
+
+
+def test_a_gpu_is_lost_in_a_forked_process(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
+    check_process(torch.device("cpu"))
+    assert choose_device("cpu").type == "cpu"
+    with pytest.raises(UsageError, match=r"^a process that uses a GPU must be started by spawn .*, was: forked"):
+        check_process(torch.device("cuda"))
