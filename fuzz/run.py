@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import accumulate
 from multiprocessing.connection import Connection
@@ -63,18 +64,19 @@ class Options:
     module: str = "fuzz.targets"
     """Where the targets of these names are; processes are told by name, since a function cannot be sent to them."""
 
-    @property
-    def targets(self) -> dict[str, Target]:
-        """The targets by name."""
-        table: dict[str, Target] = import_module(self.module).TARGETS
-        return {name: table[name] for name in self.names}
-
     def case(self, number: int) -> tuple[str, bytes]:
         """The target and the content of a case."""
         chance = random.Random(f"{self.seed}-{number}")
-        targets = self.targets
-        (name,) = chance.choices(self.names, cum_weights=list(accumulate(targets[name].share for name in targets)))
+        targets, shares = load_targets(self.module, self.names)
+        (name,) = chance.choices(self.names, cum_weights=shares)
         return name, targets[name].make(chance)
+
+
+@cache
+def load_targets(module: str, names: tuple[str, ...]) -> tuple[dict[str, Target], list[int]]:
+    """The targets of a module by name, and the sums of their shares."""
+    targets: dict[str, Target] = import_module(module).TARGETS
+    return targets, list(accumulate(targets[name].share for name in names))
 
 
 @contextmanager
@@ -164,7 +166,7 @@ class Board:
 
 def work(options: Options, number: int, deadline: float, board: Board, found: Connection) -> None:
     """Cases one after the other, every `processes`-th from a number on."""
-    targets = options.targets
+    targets, _ = load_targets(options.module, options.names)
     known: set[str] = set()
     while number < options.executions and time.monotonic() < deadline:
         name, content = options.case(number)
