@@ -31,6 +31,7 @@ from importlib import import_module
 from itertools import accumulate
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fuzz.targets import TARGETS, Target
@@ -250,6 +251,21 @@ class Watcher:
         yield name, kind, content
 
 
+@contextmanager
+def scratch() -> Iterator[None]:
+    """Let processes that start here have their temporary files in memory, where there is such a place."""
+    shared = Path("/dev/shm")
+    with TemporaryDirectory(prefix="genrst-fuzz-", dir=shared if shared.is_dir() else None) as folder:
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["TMPDIR"]
+            os.environ |= {} if before is None else {"TMPDIR": before}
+
+
+@scratch()
 def fuzz(options: Options) -> tuple[dict[str, Any], list[Crash]]:
     """Run all processes; their figures together, and the crashes."""
     started = time.monotonic()
