@@ -49,11 +49,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.train --documents 16 --epochs 2 | tee runs/bench-train.json
 	$(BIN)/python -m benchmarks.search --edus 50 100 --beams 1 10 --literal 6 --literal-beam 5 | tee runs/bench-search.jsonl
 
-# Damaged input of every kind for some time; crashes are kept in tests/data/fuzz, figures are printed.
-SECONDS ?= 60
+# Damaged input of every kind, for some time or so many cases; crashes are kept in tests/data/fuzz, figures are printed.
+SECONDS := 60
+FUZZ := --seconds $(SECONDS) $(EXECUTIONS:%=--executions %)
 fuzz: $(VENV)/.dev
 	mkdir -p runs
-	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.run --seconds $(SECONDS) > runs/fuzz.json; status=$$?; cat runs/fuzz.json; exit $$status
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.run $(FUZZ) > runs/fuzz.json; status=$$?; cat runs/fuzz.json; exit $$status
 
 # The pictures of the README and the docs.
 pictures: $(VENV)/.dev

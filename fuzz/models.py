@@ -4,6 +4,7 @@ A case of a folder is a JSON object: what stands in the place of some of its fil
 PyTorch is imported when the first such case is made.
 """
 
+import atexit
 import base64
 import json
 import os
@@ -30,9 +31,10 @@ TINY = ModelConfig(
 
 
 def scratch(name: str) -> Path:
-    """A new folder, in memory where there is such a place."""
-    shared = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix=f"genrst-fuzz-{name}-", dir=shared if shared.is_dir() else None))
+    """A new folder for as long as this process lives; that of a whole run is removed by `fuzz.run`."""
+    folder = Path(tempfile.mkdtemp(prefix=f"genrst-fuzz-{name}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _write_generative(folder: Path) -> None:

@@ -26,10 +26,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import accumulate
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fuzz.targets import TARGETS, Target
@@ -63,18 +65,19 @@ class Options:
     module: str = "fuzz.targets"
     """Where the targets of these names are; processes are told by name, since a function cannot be sent to them."""
 
-    @property
-    def targets(self) -> dict[str, Target]:
-        """The targets by name."""
-        table: dict[str, Target] = import_module(self.module).TARGETS
-        return {name: table[name] for name in self.names}
-
     def case(self, number: int) -> tuple[str, bytes]:
         """The target and the content of a case."""
         chance = random.Random(f"{self.seed}-{number}")
-        targets = self.targets
-        (name,) = chance.choices(self.names, cum_weights=list(accumulate(targets[name].share for name in targets)))
+        targets, shares = load_targets(self.module, self.names)
+        (name,) = chance.choices(self.names, cum_weights=shares)
         return name, targets[name].make(chance)
+
+
+@cache
+def load_targets(module: str, names: tuple[str, ...]) -> tuple[dict[str, Target], list[int]]:
+    """The targets of a module by name, and the sums of their shares."""
+    targets: dict[str, Target] = import_module(module).TARGETS
+    return targets, list(accumulate(targets[name].share for name in names))
 
 
 @contextmanager
@@ -164,7 +167,7 @@ class Board:
 
 def work(options: Options, number: int, deadline: float, board: Board, found: Connection) -> None:
     """Cases one after the other, every `processes`-th from a number on."""
-    targets = options.targets
+    targets, _ = load_targets(options.module, options.names)
     known: set[str] = set()
     while number < options.executions and time.monotonic() < deadline:
         name, content = options.case(number)
@@ -248,6 +251,21 @@ class Watcher:
         yield name, kind, content
 
 
+@contextmanager
+def scratch() -> Iterator[None]:
+    """Let processes that start here have their temporary files in memory, where there is such a place."""
+    shared = Path("/dev/shm")
+    with TemporaryDirectory(prefix="genrst-fuzz-", dir=shared if shared.is_dir() else None) as folder:
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["TMPDIR"]
+            os.environ |= {} if before is None else {"TMPDIR": before}
+
+
+@scratch()
 def fuzz(options: Options) -> tuple[dict[str, Any], list[Crash]]:
     """Run all processes; their figures together, and the crashes."""
     started = time.monotonic()

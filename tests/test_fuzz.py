@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.run import KEPT, Crash, Options, attempt, fuzz, keep
+from fuzz.run import KEPT, Crash, Options, attempt, fuzz, keep, scratch
 from fuzz.targets import TARGETS
 from tests.fuzz_samples import TARGETS as FAILING
 
@@ -54,7 +54,7 @@ def digests(seed: int) -> dict[str, str]:
 @pytest.mark.slow
 def test_a_seed_makes_the_same_cases_in_another_process():
     """Where a process has died, its case must be made again."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
+    with scratch(), multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(digests, (3,)) == digests(3)
 
 
