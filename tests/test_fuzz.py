@@ -15,8 +15,6 @@ from tests.fuzz_samples import TARGETS as FAILING
 SLOW = {"pictures", "checkpoint", "constraints", *(name for name in TARGETS if name.startswith("model-"))}
 """They load PyTorch, or draw."""
 N_CASES = 100
-UNMENDED = {"dis", "rs3", "rs4", "json", "jsonl", "documents", "model-generative", "checkpoint"}
-UNMENDED_MARK = pytest.mark.xfail(strict=True, reason="what the readers, writers and loaders do not stand yet")
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -27,10 +25,7 @@ def test_what_was_found_once(path: Path):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[*[pytest.mark.slow] * (name in SLOW), *[UNMENDED_MARK] * (name in UNMENDED)])
-        for name in TARGETS
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in TARGETS],
 )
 def test_a_short_run(name: str):
     """Nothing crashes, and neither is everything refused nor nothing."""
