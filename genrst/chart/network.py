@@ -146,8 +146,6 @@ class SpanVectors(nn.Module):
         self.norm = nn.LayerNorm(span_size)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("limits", torch.tensor(SIZES), persistent=False)
-        for table in (self.sizes, self.inside, self.at_start, self.at_stop):
-            nn.init.normal_(table.weight, std=0.1)
 
     def forward(self, edus: Tensor, layout: Layout) -> Tensor:
         """The vectors of all spans.
@@ -203,8 +201,6 @@ class ChartNetwork(nn.Module):
         self.label_layout = nn.Embedding(n_kinds * 4, config.label_size)
         self.labels = nn.Linear(config.label_size, n_labels)
         self.dropout = nn.Dropout(config.dropout)
-        for table in (self.before, self.after, self.label_layout):
-            nn.init.normal_(table.weight, std=0.1)
 
     @property
     def device(self) -> torch.device:

@@ -7,7 +7,7 @@ minimum risk and the probabilities of spans are there at once; k best trees, sam
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -174,12 +174,16 @@ def read_documents(
     A temperature above 1 makes all distributions flatter.
     """
     reading = make_reading(networks, examples, demands, temperature)
-    posteriors = [Posterior(reading, number) for number in range(len(reading.ids))]
-    charts = [chart for posterior in posteriors for chart in posterior.charts]
-    for group in in_groups(charts):
+    posteriors = {number: Posterior(reading, number) for number in range(len(reading.ids))}
+    _fill(reading, posteriors)
+    return list(posteriors.values())
+
+
+def _fill(reading: Reading, posteriors: Mapping[int, "Posterior"]) -> None:
+    """Give posteriors, by the numbers of their documents, what is known of their charts."""
+    for group in in_groups([chart for posterior in posteriors.values() for chart in posterior.charts]):
         for chart, tables in zip(group, _make_tables(reading, group), strict=True):
             posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
-    return posteriors
 
 
 def make_reading(
@@ -298,6 +302,16 @@ class Posterior:
         self.tables: dict[Span, Tables] = {}
         """By the span of the whole chart."""
         self._borders = {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
+
+    @torch.inference_mode()
+    def given(self, demands: Demands) -> "Posterior":
+        """The distribution given other demands; the document is not read again."""
+        changed = [*self._reading.demands]
+        changed[self._number] = demands
+        reading = replace(self._reading, demands=changed)
+        posterior = Posterior(reading, self._number)
+        _fill(reading, {self._number: posterior})
+        return posterior
 
     @property
     def is_single(self) -> bool:

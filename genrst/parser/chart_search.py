@@ -16,6 +16,7 @@ from genrst.model.device import check_process
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel
 from genrst.search.beam import in_groups
+from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Tree, Unit, units
 
 
@@ -52,11 +53,13 @@ class ChartSearch:
         for group in in_groups(documents, lambda document: len(document.edus), MOST_EDUS):
             examples = [[one.prepare(document) for document in group] for one in self.models]
             networks = [(one.model.network, one.weight) for one in self.models]
-            demands = [self._demands(document) for document in group]
-            for posterior in read_documents(networks, examples, demands, self.config.temperature):
-                yield Distribution(posterior, self.labels)
+            demands = [self.demands(document) for document in group]
+            found = read_documents(networks, examples, demands, self.config.temperature)
+            for document, posterior in zip(group, found, strict=True):
+                yield Distribution(document, posterior, self)
 
-    def _demands(self, document: Document) -> Demands:
+    def demands(self, document: Document) -> Demands:
+        """What is demanded of a document's trees: its constraints, and what is whole."""
         groups = {
             "nothing": [],
             "sentences": [document.sentence_of_edus()],
@@ -79,8 +82,14 @@ class Distribution:
     EDUs are numbered from 0, and `stop` is one more than the number of a unit's last EDU.
     """
 
-    def __init__(self, posterior: Posterior, labels: Sequence[Label]) -> None:
-        self._posterior, self._labels = posterior, labels
+    def __init__(self, document: Document, posterior: Posterior, search: ChartSearch) -> None:
+        self._document, self._posterior, self._search = document, posterior, search
+        self._labels = search.labels
+
+    def given(self, constraints: Sequence[Constraint]) -> "Distribution":
+        """The distribution given other constraints than before: quick, for the text is not read again."""
+        document = replace(self._document, constraints=tuple(constraints))
+        return Distribution(document, self._posterior.given(self._search.demands(document)), self._search)
 
     def minimum_risk(self) -> tuple[Tree, float | None]:
         """The tree whose units are expected to be right most often, and its log-probability.

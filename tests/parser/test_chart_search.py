@@ -127,6 +127,15 @@ def test_the_distribution(parser: Parser, document: Document):
         distribution.log_probability(Unit("surprise", "NS", (Leaf(0), Leaf(1))))
 
 
+def test_a_distribution_given_constraints_is_that_of_a_parser(parser: Parser, document: Document):
+    constraints = [Constraint(1, 4, True, "contrast", "NN"), Constraint(1, 3, is_unit=False)]
+    free = parser.distribution(document)
+    found = free.given(constraints)
+    expected = parser.parse(document, constraints)
+    assert found.minimum_risk() == (expected.tree, expected.log_probability)
+    assert found.given([]).minimum_risk() == free.minimum_risk()
+
+
 def test_the_distribution_of_another_model(tmp_path: Path, document: Document):
     steps = load(write_parser(tmp_path / "steps", has_segmenter=False))
     with pytest.raises(UsageError, match="must be that of a chart's model, was: 'tiny'"):
