@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
             networks, [group] * len(networks), list(_demands(group, prepared)), arguments.temperature
         )
     ]
-    rows.add({"documents": "dev", **scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols))})
+    rows.add(documents="dev", **scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols)))
     rows.write(arguments.results)
     sizes = range(arguments.min_edus, arguments.max_edus + 1)
     silver = take_shard(choose(prepared.silver, sizes, arguments.documents, arguments.seed), None)
