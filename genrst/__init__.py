@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from genrst.document import Document, Span, Token
 from genrst.errors import CorpusFormatError, GenrstError, TreeError
 from genrst.trees.binarise import binarise, flatten
+from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Tree, Unit
 from genrst.version import VERSION as __version__  # noqa: N811
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from genrst.parser.stages import Failure
 
 __all__ = [
+    "Constraint",
     "CorpusFormatError",
     "Document",
     "Failure",
