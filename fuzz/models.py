@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fuzz.mutate import NUMBERS, as_json, change_data, change_file, change_safetensors
 from genrst.errors import GenrstError
-from genrst.model.model_config import ModelConfig
+from genrst.model.model_config import ChartConfig, ModelConfig
 
 if TYPE_CHECKING:
     from genrst.training.trainer import Trainer
@@ -28,6 +28,7 @@ TINY = ModelConfig(
     word_size=4, edu_size=4, edu_layers=1, unit_size=4, relation_size=2, stack_size=4, decoder_size=4,
     lookahead_size=4, boundary_size=2, deprel_size=2,
 )  # fmt: skip
+TINY_CHART = ChartConfig(word_size=4, edu_size=4, edu_layers=1, span_size=4, span_heads=2, split_size=2, label_size=2)
 
 
 def scratch(name: str) -> Path:
@@ -67,6 +68,19 @@ def _write_pretrained(folder: Path) -> None:
     (folder / "parser.json").write_text(json.dumps({"search": "greedy", "segmenter": "../generative"}))
 
 
+def _write_chart(folder: Path) -> None:
+    from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+    from genrst.model.encoder.pretrained import PretrainedEncoder
+    from tests.model.tiny_encoders import make_hugging_face, make_tokenizer
+    from tests.parser.samples import make_model
+
+    config = replace(TINY_CHART, encoder="tiny", encoder_window=16)
+    symbols, tokenizer = make_model().symbols, make_tokenizer()
+    pretrained = PretrainedEncoder(config, make_hugging_face(), tokenizer)
+    save_chart(ChartModel(make_chart_network(config, symbols, pretrained), symbols, tokenizer), folder)
+    (folder / "parser.json").write_text(json.dumps({"whole": "paragraphs", "temperature": 2.0}))
+
+
 def _write_ensemble(folder: Path) -> None:
     from tests.parser.samples import write_ensemble
 
@@ -76,6 +90,7 @@ def _write_ensemble(folder: Path) -> None:
 KINDS: dict[str, Callable[[Path], None]] = {
     "generative": _write_generative,
     "pretrained": _write_pretrained,
+    "chart": _write_chart,
     "ensemble": _write_ensemble,
 }
 
@@ -227,8 +242,7 @@ def check_constraints(content: bytes) -> None:
     """The trees that are as demanded are those of brute force."""
     from genrst.chart.constraints import make_demands
     from genrst.trees.constraint import constraint_from_dict
-    from tests.chart.enumeration import all_trees, spans_of
-    from tests.chart.test_constraints import fits
+    from tests.chart.enumeration import all_trees, fits, spans_of
 
     case = json.loads(content)
     n_edus, groups, demands = case["n_edus"], case["groups"], case["constraints"]

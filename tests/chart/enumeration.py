@@ -1,6 +1,7 @@
 """All binary trees of a small document, one after the other, and what a distribution over them is by definition.
 
-Nothing here is fast or shares code with `genrst.chart`: it is what the chart must agree with.
+Nothing here is fast or shares code with `genrst.chart`: it is what the chart must agree with. Also which trees are as
+constraints demand, by the words of the documentation.
 """
 
 import math
@@ -10,6 +11,8 @@ from itertools import product
 
 import torch
 from torch import Tensor
+
+from genrst.trees.constraint import Constraint
 
 Unit = tuple[int, int, int]
 Tree = tuple[Unit, ...]
@@ -37,6 +40,28 @@ def labelled_trees(n_edus: int, n_labels: int) -> list[LabelledTree]:
 def spans_of(tree: Tree, n_edus: int) -> set[tuple[int, int]]:
     """All spans of a tree with its single EDUs."""
     return {(i, j) for i, _, j in tree} | {(edu, edu + 1) for edu in range(n_edus)}
+
+
+def cross(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """They share EDUs, and each has some that the other has not."""
+    first, second = set(range(*one)), set(range(*other))
+    return bool(first & second and first - second and second - first)
+
+
+def runs(groups: Sequence[int]) -> list[tuple[int, int]]:
+    return [(groups.index(n), groups.index(n) + groups.count(n)) for n in sorted(set(groups))]
+
+
+def fits(tree: Tree, constraints: Sequence[Constraint], groups: Sequence[int] | None, n_edus: int) -> bool:
+    """Whether the structure of a tree is as demanded, by the words of the documentation."""
+    spans = spans_of(tree, n_edus)
+    if any((one.span in spans) != one.is_unit for one in constraints):
+        return False
+    for group in runs(groups or []):
+        overruled = any(cross(group, one.span) if one.is_unit else group == one.span for one in constraints)
+        if not overruled and any(cross(group, span) for span in spans):
+            return False
+    return True
 
 
 def score_of(tree: Tree, scores: Tensor) -> float:

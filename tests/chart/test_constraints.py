@@ -12,33 +12,11 @@ from genrst.chart.posterior import LabelledUnit
 from genrst.errors import UsageError
 from genrst.trees.constraint import Constraint, frozen
 from genrst.trees.node import Leaf, Unit
-from tests.chart.enumeration import LabelledTree, Tree, labelled_score, labelled_trees, log_sum, spans_of
+from tests.chart.enumeration import LabelledTree, fits, labelled_score, labelled_trees, log_sum, spans_of
 from tests.chart.random_networks import LABELS, make_posterior
 
 ONE_LINE = r"\A.+ must .+, was: .+\Z"
 SENTENCES = [0, 0, 0, 1, 2]
-
-
-def cross(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """They share EDUs, and each has some that the other has not."""
-    first, second = set(range(*one)), set(range(*other))
-    return bool(first & second and first - second and second - first)
-
-
-def runs(groups: Sequence[int]) -> list[tuple[int, int]]:
-    return [(groups.index(n), groups.index(n) + groups.count(n)) for n in sorted(set(groups))]
-
-
-def fits(tree: Tree, constraints: Sequence[Constraint], groups: Sequence[int] | None, n_edus: int) -> bool:
-    """Whether the structure of a tree is as demanded, by the words of the documentation."""
-    spans = spans_of(tree, n_edus)
-    if any((one.span in spans) != one.is_unit for one in constraints):
-        return False
-    for group in runs(groups or []):
-        overruled = any(cross(group, one.span) if one.is_unit else group == one.span for one in constraints)
-        if not overruled and any(cross(group, span) for span in spans):
-            return False
-    return True
 
 
 def labels_fit(pair: LabelledTree, constraints: Sequence[Constraint]) -> bool:
