@@ -174,11 +174,11 @@ def _make_format(arguments: argparse.Namespace) -> Format:
         raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
     if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
         raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
-    is_tree = name == "tree" and arguments.summary is None
-    if arguments.uncertain is not None and (arguments.uncertain < 1 or not is_tree):
-        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {name}")
-    if arguments.colours and not (is_tree or name in ("svg", "html")):
-        raise UsageError(f"--colours must go with tree, svg or html, was: {name}")
+    drawn = name if arguments.summary is None else "summary"
+    if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
+        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
+    if arguments.colours and drawn not in ("tree", "svg", "html"):
+        raise UsageError(f"--colours must go with tree, svg or html, was: {drawn}")
     colours: Colours = arguments.colours or "relation"
     if name == "tree" and arguments.summary is not None:
         n_edus, share = summary_size(arguments.summary, "--summary")

@@ -130,6 +130,7 @@ def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], scheme: Scheme, scale: f
                 linewidths=width * scale,
                 # Matplotlib measures dashes in widths of the line.
                 linestyles=":" if kind == "leader" else (0, [part / width for part in dashes]) if dashes else "-",
+                zorder=2 if is_filled else 1,
             ),
             autolim=False,
         )
