@@ -105,7 +105,8 @@ def test_pictures_are_up_to_date(tmp_path: Path):
     draw_trees(tmp_path)
     draw_parsed(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"{name}.svg" for name in ("ferry-classic", "ferry-compact", "ferry-difference", "nary", "parsed")}
+    trees = ("certainty", "ferry-classic", "ferry-compact", "ferry-difference", "nary", "parsed")
+    assert names == {f"{name}.svg" for name in trees}
     for name in names:
         assert (tmp_path / name).read_bytes() == (ROOT / "docs" / "images" / name).read_bytes(), name
 

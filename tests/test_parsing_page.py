@@ -13,7 +13,7 @@ from genrst.document import Document
 from genrst.formats.files import write
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call
-from tests.parser.samples import TEXT, write_parser
+from tests.parser.samples import TEXT, write_chart, write_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "parsing.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with what the examples read."""
     monkeypatch.chdir(tmp_path)
     write_parser(tmp_path / "models" / "en")
+    write_chart(tmp_path / "chart")
     monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
     (tmp_path / "article.txt").write_text(TEXT, encoding="utf-8")
     rain = Document.from_edus("rain", ["It rained,", "so we stayed in."], Unit("causal", "NS", (Leaf(0), Leaf(1))))
@@ -51,4 +52,4 @@ def test_every_example(folder: Path, capsys: pytest.CaptureFixture[str], monkeyp
             assert (outcome.status, outcome.messages) == (0, []), line
             assert outcome.output or "--output" in line
     made = {path.name for path in folder.iterdir()}
-    assert {"article.html", "article.tok", "both.jsonl", "predicted", "rain.rs3"} <= made
+    assert {"article.html", "article.tok", "both.jsonl", "predicted", "rain.html", "rain.rs3"} <= made

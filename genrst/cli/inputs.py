@@ -120,11 +120,16 @@ def _text_files(folder: Path) -> list[Path]:
     return sorted(by_stem.values())
 
 
+def is_raw(path: Path) -> bool:
+    """Whether a file, or standard input, holds text whose EDUs are unknown, unless each has a line."""
+    return path.suffix.lower() not in FORMATS.keys() - {".txt"}
+
+
 def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
     """The raw text of a file or, if its format has EDUs, its documents."""
     if path.is_dir():
         raise CorpusNotFoundError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
-    if path.suffix.lower() in FORMATS.keys() - {".txt"}:
+    if not is_raw(path):
         return [*read_file(path, ReadOptions(with_tree=False))]
     return _read_raw(partial(read_bytes, path), path, has_edus)
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_file
@@ -21,6 +21,7 @@ from genrst.cli.guard import Guard, add_force_argument
 from genrst.cli.inputs import Source, named_suffix
 from genrst.document import Document
 from genrst.errors import UsageError
+from genrst.rendering.colours import Colours
 from genrst.rendering.terminal import render_text
 
 AnySource: TypeAlias = Source[Any]
@@ -84,11 +85,24 @@ def is_drawing(output: str) -> bool:
     return output == "-" and sys.stdout is not None and sys.stdout.isatty()
 
 
-def draw_text(document: Document, output: str, width: int | None = None) -> str:
+def add_colours_argument(parser: argparse.ArgumentParser) -> None:
+    """Add what the colours of a drawing say."""
+    parser.add_argument(
+        "--colours",
+        choices=get_args(Colours),
+        help="what colours show: relations (default), or how probable units are, as models with a chart know it",
+    )
+
+
+def text_width(output: str) -> int:
+    """The columns of text: those of a terminal, or what all can read."""
+    return shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_drawing(output) else _FILE_WIDTH
+
+
+def draw_text(document: Document, output: str, width: int | None = None, colours: Colours = "relation") -> str:
     """A tree as text: on a terminal in colour and as wide as that, elsewhere plain."""
-    if width is None:
-        width = shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_drawing(output) else _FILE_WIDTH
-    return render_text(document, width, is_drawing(output) and not os.environ.get("NO_COLOR"))
+    is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
+    return render_text(document, text_width(output) if width is None else width, is_painted, colours)
 
 
 def summary_size(size: str, option: str) -> tuple[int | None, float | None]:

@@ -5,15 +5,20 @@
   genrst parse texts/ --format json --output trees/
   genrst parse article.txt --kbest 3 --json
   genrst parse article.txt --summary 20%
+  genrst parse article.txt --model CHART --uncertain 5 --colours certainty
+  genrst parse article.json --model CHART --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
   echo "It rained, so we stayed in." | genrst parse -
 
 Files that end in .dis, .rs3, .rs4, .json, .jsonl or .edus keep their EDUs and get a new tree; all others, and standard
 input (-), are raw text or, with --edus, an EDU a line. Of a folder all such files and all .txt and .md files are
 parsed. What cannot be parsed is reported and does not stop the others.
+
+A chart's model (CHART) knows how probable every unit is, and finds the best tree that is as demanded. In constraints
+EDUs are counted from 0 and the last number is not included, as in JSON; in drawings they are counted from 1.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -21,10 +26,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from genrst.characters import inert
 from genrst.cli.console import Failures
-from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, read_sources
+from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, is_raw, read_sources
 from genrst.cli.outputs import (
     Format,
     Result,
+    add_colours_argument,
     add_output_arguments,
     choose_format,
     draw_text,
@@ -32,16 +38,21 @@ from genrst.cli.outputs import (
     make_guard,
     open_outputs,
     summary_size,
+    text_width,
 )
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
+from genrst.formats.json_text import loads
 from genrst.outputs.summary import summary_text
-from genrst.parser.packages import Search
+from genrst.parser.packages import DEFAULT_MODEL, Search, Whole, find_model, is_chart
 from genrst.parser.stages import Failure
+from genrst.rendering.certainty import render_least_certain
+from genrst.rendering.colours import Colours
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.trees.binarise import flatten
+from genrst.trees.constraint import Constraint, constraint_from_dict
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -70,17 +81,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
     )
+    add_colours_argument(parser)
     search = parser.add_argument_group("search (default: as the model says)")
     search.add_argument("--search", choices=get_args(Search))
     search.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
     search.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
+    chart = parser.add_argument_group("only with a chart's model")
+    chart.add_argument("--whole", choices=get_args(Whole), help="what stays a unit (default: as the model says)")
+    chart.add_argument(
+        "--constraint",
+        action="append",
+        default=[],
+        metavar="JSON",
+        help="what trees have to be like, as in a document's JSON and added to that; can be repeated; not for raw text",
+    )
+    chart.add_argument("--uncertain", type=int, metavar="N", help="list the N least probable units below each tree")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Parse all texts; 1 if one of them could not be parsed."""
     format = _make_format(arguments)
+    constraints = [_read_constraint(text) for text in arguments.constraint]
     failures = Failures()
     sources = find_texts(arguments.inputs, arguments.edus)
+    _check_chart(arguments, sources)
     guard = make_guard("parse" if arguments.summary is None else "parse --summary", arguments, sources)
     outputs = open_outputs(arguments.output, format, guard, sources, failures)
     from genrst.parser.parser import load  # loads PyTorch
@@ -92,9 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
         search=arguments.search,
         beam=arguments.beam,
         word_weight=arguments.word_weight,
+        whole=arguments.whole,
     )
     found = read_sources(sources, "parsing", failures, not is_drawing(arguments.output))
-    items = ((source, item) for source, items in found for item in items)
+    items = ((source, _constrained(item, constraints)) for source, items in found for item in items)
     for source, group in groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0)):
         results = []
         for _, trees in group:
@@ -109,6 +134,38 @@ def run(arguments: argparse.Namespace) -> int:
     return failures.status
 
 
+def _read_constraint(text: str) -> Constraint:
+    try:
+        return constraint_from_dict(loads(text))
+    except UsageError as error:
+        raise UsageError(f"--constraint: {error}") from error
+    except ValueError as error:
+        raise UsageError(f'--constraint must be JSON such as {{"edus": [1, 4]}}, was: {text}') from error
+
+
+def _check_chart(arguments: argparse.Namespace, sources: Sequence[Source[TextOrDocument]]) -> None:
+    """Before a model is loaded: it must be able to do what is asked, and constraints must be about known EDUs."""
+    given = {
+        "--whole": arguments.whole,
+        "--constraint": arguments.constraint,
+        "--uncertain": arguments.uncertain,
+        "--colours certainty": arguments.colours == "certainty",
+    }
+    needy = [option for option, value in given.items() if value]
+    if needy and not is_chart(find_model(arguments.model)):
+        raise UsageError(f"{needy[0]} must go with a chart's model, was: {arguments.model or DEFAULT_MODEL}")
+    if arguments.constraint and not arguments.edus:
+        for source in sources:
+            if is_raw(source.path):
+                raise UsageError(f"{source.path}: --constraint must go with known EDUs (or --edus), was: raw text")
+
+
+def _constrained(item: TextOrDocument, constraints: Sequence[Constraint]) -> TextOrDocument:
+    if isinstance(item, Document):
+        return replace(item, constraints=(*item.constraints, *constraints))
+    return item
+
+
 def _make_format(arguments: argparse.Namespace) -> Format:
     """The format that the options ask for, if they fit together."""
     name = choose_format(arguments, {suffix: name for name, suffix in SUFFIXES.items()}, "tree")
@@ -117,15 +174,23 @@ def _make_format(arguments: argparse.Namespace) -> Format:
         raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
     if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
         raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
+    drawn = name if arguments.summary is None else "summary"
+    if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
+        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
+    if arguments.colours and drawn not in ("tree", "svg", "html"):
+        raise UsageError(f"--colours must go with tree, svg or html, was: {drawn}")
+    colours: Colours = arguments.colours or "relation"
     if name == "tree" and arguments.summary is not None:
         n_edus, share = summary_size(arguments.summary, "--summary")
         return Format(
             suffix, lambda document: inert(summary_text(document, n_edus=n_edus, share=share)) + "\n", "with titles"
         )
     if name == "tree":
-        return Format(suffix, lambda document: draw_text(document, arguments.output), "with titles")
-    if name in ("svg", "html"):
-        return Format(suffix, render_svg if name == "svg" else render_html)
+        return Format(suffix, lambda document: _draw_tree(document, arguments), "with titles")
+    if name == "svg":
+        return Format(suffix, lambda document: render_svg(document, colours=colours))
+    if name == "html":
+        return Format(suffix, lambda document: render_html(document, colours=colours))
     several: dict[str, Literal["list", "lines", "on screen"]] = {"json": "list", "jsonl": "lines", "edus": "on screen"}
     return Format(
         suffix,
@@ -133,6 +198,14 @@ def _make_format(arguments: argparse.Namespace) -> Format:
         several.get(name, "never"),
         is_plural=arguments.kbest > 1,
     )
+
+
+def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
+    drawn = draw_text(document, arguments.output, colours=arguments.colours or "relation")
+    if arguments.uncertain is None:
+        return drawn
+    listed = render_least_certain(document, arguments.uncertain, text_width(arguments.output))
+    return f"{drawn}\n{listed}" if listed else drawn
 
 
 def _parse(

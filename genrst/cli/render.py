@@ -3,12 +3,14 @@
   genrst render article.rs3 article.html
   genrst render article.rs3 article.svg --style compact
   genrst render article.rs3 - --to txt
+  genrst render article.json article.svg --colours certainty
   genrst render gold.rs3 difference.html --against predicted.json
   genrst render corpus/ pictures/ --to svg
 
 IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. HTML is
 one file that needs no network: zoomable, foldable, with the text beside the tree. --against compares two analyses of
 one text; both trees are binarised, as genrst evaluate does it. .png and .pdf are for trees of some hundred EDUs.
+--colours certainty needs units with probabilities: JSON that genrst parse has written with a chart's model.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from genrst.cli.inputs import add_document_arguments, find_documents, read_each_
 from genrst.cli.outputs import (
     Format,
     Result,
+    add_colours_argument,
     add_target_arguments,
     draw_text,
     is_folder,
@@ -28,6 +31,7 @@ from genrst.cli.outputs import (
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.files import read_documents
+from genrst.rendering.colours import Colours
 from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
 from genrst.rendering.image import render_image
 from genrst.rendering.page import render_html
@@ -50,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("classic", "compact"),
         help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: compact in .html only)",
     )
+    add_colours_argument(parser)
     parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (.html, .svg)")
     parser.add_argument(
         "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
@@ -86,6 +91,8 @@ def _check(arguments: argparse.Namespace) -> str:
         raise UsageError(f"--against must go with {' or '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
     if arguments.against and arguments.style == "classic":
         raise UsageError("--against must go with --style compact, was: classic")
+    if arguments.against and arguments.colours:
+        raise UsageError("--colours must not go with --against, whose colours show what differs")
     if arguments.labels and not arguments.against:
         raise UsageError("--labels must go with --against")
     if arguments.style and suffix == ".txt":
@@ -96,14 +103,15 @@ def _check(arguments: argparse.Namespace) -> str:
 
 
 def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:
+    colours: Colours = arguments.colours or "relation"
     if suffix == ".txt":
-        return draw_text(document, arguments.target, arguments.width)
+        return draw_text(document, arguments.target, arguments.width, colours)
     if suffix == ".html":
-        return render_html(document, arguments.style or "compact")
+        return render_html(document, arguments.style or "compact", colours)
     style: Style = arguments.style or "classic"
     if suffix == ".svg":
-        return render_svg(document, style)
-    return render_image(document, "png" if suffix == ".png" else "pdf", style)
+        return render_svg(document, style, colours)
+    return render_image(document, "png" if suffix == ".png" else "pdf", style, colours)
 
 
 def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:

@@ -38,15 +38,16 @@ def layout_classic(trees: Sequence[Tree], texts: Sequence[str], column_width: fl
         key = range_of(node)
         top = plan.top(node)
         left, right = plan.edges(node)
-        canvas.line(key, "span", (left, top), (right, top))
-        canvas.text(key, "number", (plan.anchors[key], top + 3.0), [range_label(node)], "centre")
+        unit = key if isinstance(node, Unit) else None
+        canvas.line(key, "span", (left, top), (right, top), unit=unit)
+        canvas.text(key, "number", (plan.anchors[key], top + 3.0), [range_label(node)], "centre", unit=unit)
         if isinstance(node, Leaf):
             lines = wrap_text(texts[node.edu], column_width)
             canvas.text(key, "text", (plan.anchors[key], top + _HEAD), lines, "centre")
         else:
             bottom = plan.top(node.children[0])
             _draw_fan(canvas, plan.fans[key], top + _HEAD, bottom - _arcs_height(plan.arcs[key]), bottom)
-            _draw_arcs(canvas, plan.arcs[key], bottom)
+            _draw_arcs(canvas, key, plan.arcs[key], bottom)
     return canvas.finish()
 
 
@@ -148,22 +149,23 @@ def _draw_fan(canvas: Canvas, fan: _Fan, top: float, knee: float, bottom: float)
     if fan.is_bar:
         _draw_bar(canvas, fan, top, knee - _DROP, bottom)
         return
-    canvas.text(fan.unit, "relation", (fan.anchor, top - 2.0), fan.label, "centre", fan.relation)
+    canvas.text(fan.unit, "relation", (fan.anchor, top - 2.0), fan.label, "centre", fan.relation, fan.unit)
     start = top + len(fan.label) * line_height("relation")
     for nucleus, x in fan.nuclei:
-        canvas.line(nucleus, "nucleus", (fan.anchor, start), (x, knee), (x, bottom), relation=fan.relation)
+        points = (fan.anchor, start), (x, knee), (x, bottom)
+        canvas.line(nucleus, "nucleus", *points, relation=fan.relation, unit=fan.unit)
 
 
 def _draw_bar(canvas: Canvas, fan: _Fan, top: float, bar: float, bottom: float) -> None:
     (_, left), (_, right) = fan.nuclei[0], fan.nuclei[-1]
-    canvas.line(fan.unit, "nucleus", (fan.anchor, top), (fan.anchor, bar), relation=fan.relation)
-    canvas.line(fan.unit, "nucleus", (left, bar), (right, bar), relation=fan.relation)
+    canvas.line(fan.unit, "nucleus", (fan.anchor, top), (fan.anchor, bar), relation=fan.relation, unit=fan.unit)
+    canvas.line(fan.unit, "nucleus", (left, bar), (right, bar), relation=fan.relation, unit=fan.unit)
     label_top = bar - _BAR_GAP - len(fan.label) * line_height("relation")
     label_width = max((line_width(line, "relation") for line in fan.label), default=0.0)
     for nucleus, x in fan.nuclei:
-        canvas.line(nucleus, "nucleus", (x, bar), (x, bottom), relation=fan.relation)
+        canvas.line(nucleus, "nucleus", (x, bar), (x, bottom), relation=fan.relation, unit=fan.unit)
         if abs(x - fan.anchor) > label_width / 2 + _BAR_GAP:
-            canvas.text(nucleus, "relation", (x, label_top), fan.label, "centre", fan.relation)
+            canvas.text(nucleus, "relation", (x, label_top), fan.label, "centre", fan.relation, fan.unit)
 
 
 _RISE = 24.0  # from the satellite to the top of its arrow in the lowest lane
@@ -224,7 +226,7 @@ def _lane_heights(arcs: Sequence[_Arc]) -> list[float]:
     return heights
 
 
-def _draw_arcs(canvas: Canvas, arcs: Sequence[_Arc], bottom: float) -> None:
+def _draw_arcs(canvas: Canvas, unit: Range, arcs: Sequence[_Arc], bottom: float) -> None:
     """Place the arcs of a unit above its children, whose lines are at `bottom`."""
     if not arcs:
         return
@@ -233,12 +235,13 @@ def _draw_arcs(canvas: Canvas, arcs: Sequence[_Arc], bottom: float) -> None:
         tops.append(tops[-1] - height)
     for arc in arcs:
         top = tops[arc.lane]
-        canvas.curve(arc.satellite, "satellite", *_path(arc, top, bottom), relation=arc.relation)
+        canvas.curve(arc.satellite, "satellite", *_path(arc, top, bottom), relation=arc.relation, unit=unit)
         tip, back = (arc.end, bottom - 1.0), bottom - 1.0 - _ARROW_LENGTH
         corners = (arc.end - _ARROW_WIDTH, back), (arc.end + _ARROW_WIDTH, back)
-        canvas.line(arc.satellite, "arrow", tip, *corners, relation=arc.relation)
+        canvas.line(arc.satellite, "arrow", tip, *corners, relation=arc.relation, unit=unit)
         label_top = top - _LABEL_GAP - len(arc.label) * line_height("relation")
-        canvas.text(arc.satellite, "relation", (_label_centre(arc), label_top), arc.label, "centre", arc.relation)
+        at = _label_centre(arc), label_top
+        canvas.text(arc.satellite, "relation", at, arc.label, "centre", arc.relation, unit)
 
 
 def _label_centre(arc: _Arc) -> float:

@@ -4,11 +4,22 @@ A relation has the same colour in every picture and in every part of one. Every 
 to 1 with its paper, as WCAG asks for text.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 from zlib import crc32
 
+from genrst.errors import UsageError
 from genrst.trees.relations import detect_inventory
+
+Colours: TypeAlias = Literal["relation", "certainty"]
+"""What the colours of a tree say: which relations there are, or how probable its units are."""
+
+
+def check_colours(colours: str) -> None:
+    """Raise an error unless trees can be coloured by this."""
+    if colours not in get_args(Colours):
+        raise UsageError(f"colours must be one of {', '.join(get_args(Colours))}, was: {colours!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,19 @@ DARK = Theme(
         *("#4cc9e8", "#85b1ff", "#a5a5ff", "#c79bff", "#e88bf0", "#ff8fbf"),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """Which colours the parts of a picture have, by name; what has none is drawn in ink."""
+
+    numbers: Mapping[str, int]
+    """Places in `Theme.relations`."""
+    dashes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """How long the dashes of a line are, and the gaps between them, so that not all depends on colour."""
+    keys: Sequence[tuple[str, str]] = ()
+    """The legend: names, and what they mean."""
+
 
 # With this seed the frequent classes of RST-DT and GUM have colours of their own.
 _SEED = 26425

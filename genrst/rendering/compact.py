@@ -142,7 +142,7 @@ def _draw_unit(canvas: Canvas, plan: _Plan, unit: Unit) -> None:
         _draw_branch(canvas, plan, unit, child, letter, shared if letter == "N" else relation)
     for gap, label in plan.labels[range_of(unit)].items():
         at = x + _CORNER, plan.gap_rows[gap] - line_height("relation") / 2
-        canvas.text(label.node, "relation", at, label.lines, relation=label.relation)
+        canvas.text(label.node, "relation", at, label.lines, relation=label.relation, unit=range_of(unit))
     _draw_dot(canvas, range_of(unit), x, y, shared)
 
 
@@ -155,10 +155,10 @@ def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: s
     bend = (x, row + (turn - row) * (1 - CIRCLE)), (x + corner * (1 - CIRCLE), row), (x + corner, row)
     kind: ShapeKind = "nucleus" if letter == "N" else "satellite"
     points = (x, y), (x, y), (x, turn), (x, turn), *bend, bend[-1], (end, row), (end, row)
-    canvas.curve(key, kind, *points, relation="" if relation == SPAN else relation)
+    canvas.curve(key, kind, *points, relation="" if relation == SPAN else relation, unit=range_of(unit))
     if plan.step >= _MARK_STEP:
         mark = (x + plan.step / 2 + 1.0, row - line_height("mark") - 0.5)
-        canvas.text(key, "mark", mark, [letter], "centre")
+        canvas.text(key, "mark", mark, [letter], "centre", unit=range_of(unit))
     if isinstance(child, Leaf):
         canvas.line(key, "leader", (end, row), (plan.number_column, row))
 
@@ -174,4 +174,5 @@ def _draw_dot(canvas: Canvas, node: Range, x: float, y: float, relation: str) ->
         *((x + _DOT, y + side), (x + side, y + _DOT), (x, y + _DOT)),
         *((x - side, y + _DOT), (x - _DOT, y + side), (x - _DOT, y)),
         relation=relation,
+        unit=node,
     )

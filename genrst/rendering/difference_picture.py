@@ -6,6 +6,7 @@ labels have one colour, that of plain ink where both trees agree. Not here: what
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
@@ -13,28 +14,26 @@ from genrst.characters import printable
 from genrst.document import Document
 from genrst.evaluation.counts import percent
 from genrst.evaluation.parseval import ASPECTS, Granularity, Position
+from genrst.rendering.colours import Scheme
 from genrst.rendering.difference import Difference, Pair, Status, compare
 from genrst.rendering.folding import FoldingPicture, folding_layout
-from genrst.rendering.geometry import MARGIN, Picture, line_width, wrap_relation
-from genrst.rendering.labels import Range, range_of, roots, titles
+from genrst.rendering.geometry import MARGIN, Picture, wrap_relation
+from genrst.rendering.labels import Range, titles
+from genrst.rendering.legend import layout_legend
 from genrst.rendering.measure import is_right_to_left
-from genrst.rendering.page import Page, fill_page, html_text, tree_data
-from genrst.rendering.svg import layout, svg_file, svg_groups
-from genrst.trees.node import units
+from genrst.rendering.page import Page, fill_page, html_legend, html_text, tree_data
+from genrst.rendering.svg import draw_svg, layout, svg_file, svg_groups
 
 Names: TypeAlias = tuple[str, str]
 
 STATUS_COLOURS: dict[str, int] = {"nuclearity": 1, "relation": 7, "both": 9, "missing": 0, "extra": 0}
 """The colour of each status, as a number in `Theme.relations`; a match has none."""
 
-_DASHES = f".genrst .r{STATUS_COLOURS['extra']}{{stroke-dasharray:5 3}}"
-"""A style rule: the lines of constituents that one tree lacks are dashed, so that not all depends on colour."""
+_DASHES = {"missing": (5, 3), "extra": (5, 3)}
 
 _TEXT_WIDTH, _PAGE_TEXT_WIDTH = 320.0, 300.0
 _HEADER = 20.0
-_ROW = 20.0  # of the legend
 _LEAST_WIDTH = 480.0
-_STROKE, _STROKE_GAP, _KEY_GAP = 22.0, 6.0, 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +50,13 @@ class _ComparedTree:
     tooltips: dict[Range, str]
 
     def colour(self, picture: Picture) -> Picture:
-        """The picture with each part in the colour of the unit to which it belongs."""
-        [tree] = roots(self.document)
-        parents = {range_of(child): range_of(unit) for unit in units(tree) for child in unit.children}
-        rows = {shape.node: shape.points[0][1] for shape in picture.shapes if shape.kind == "dot"}
-
-        def status(node: Range | None) -> str:
-            found = self.statuses.get(node, "match") if node else "match"
-            return "" if found == "match" else found
-
-        shapes = []
-        for shape in picture.shapes:
-            owner = shape.node if shape.kind == "dot" else parents.get(shape.node)
-            shapes.append(replace(shape, relation="" if shape.kind in ("leader", "fold") else status(owner)))
-        boxes = []
-        for box in picture.boxes:
-            # In the row of its dot stands the label of a unit itself; other labels are about the unit above.
-            is_own = box.node in rows and box.y < rows[box.node] < box.y + box.height
-            name = status(box.node if is_own else parents.get(box.node))
-            if box.kind in ("text", "summary", "number"):
-                name = "missing" if box.kind == "number" and box.node[0] in self.odd_edus else ""
-            boxes.append(replace(box, relation=name))
-        return replace(picture, shapes=tuple(shapes), boxes=tuple(boxes))
+        """The picture in the colours of the statuses; the numbers of odd EDUs stand out, too."""
+        painted = picture.recoloured(self.statuses)
+        odd = [box.kind == "number" and box.node[0] in self.odd_edus for box in painted.boxes]
+        boxes = (
+            replace(box, relation="missing") if is_odd else box for box, is_odd in zip(painted.boxes, odd, strict=True)
+        )
+        return replace(painted, boxes=tuple(boxes))
 
 
 def _compared_trees(
@@ -112,8 +96,8 @@ def _scores(difference: Difference) -> str:
     return "Parseval F1: " + " · ".join(f"{aspect} {percent(counts[aspect].f1)}" for aspect in ASPECTS)
 
 
-def _legend(difference: Difference, names: Names) -> list[tuple[Status, str]]:
-    """The statuses that occur, with what they mean and how often."""
+def _scheme(difference: Difference, names: Names) -> Scheme:
+    """The colours of the statuses, with a legend that counts those that occur."""
     meanings: dict[Status, str] = {
         "match": "same in both",
         "nuclearity": "other nuclearity",
@@ -123,7 +107,8 @@ def _legend(difference: Difference, names: Names) -> list[tuple[Status, str]]:
         "extra": f"only in {names[1]}",
     }
     found = [pair.status for pair in difference.pairs]
-    return [(status, f"{meaning}: {found.count(status)}") for status, meaning in meanings.items() if status in found]
+    keys = [(status, f"{meaning}: {found.count(status)}") for status, meaning in meanings.items() if status in found]
+    return Scheme(STATUS_COLOURS, _DASHES, keys)
 
 
 def render_difference_svg(
@@ -143,9 +128,14 @@ def render_difference_svg(
         parts.reverse()
     width = max(sum(part.width for part in parts), _LEAST_WIDTH)
     top = _HEADER + max(part.picture.height for part in parts)
-    keys, bottom = _draw_legend(difference, names, width, top)
-    body = [*_draw(parts[0], 0.0, width), *_draw(parts[1], width - parts[1].width, width), *keys]
-    return svg_file((width, bottom), first.id, body, _DASHES)
+    scheme = _scheme(difference, names)
+    legend = layout_legend(scheme.keys, width, top, _scores(difference))
+    body = [
+        *_draw(parts[0], 0.0, width, scheme),
+        *_draw(parts[1], width - parts[1].width, width, scheme),
+        *svg_groups(legend, {}, scheme),
+    ]
+    return svg_file((max(width, legend.width), legend.height), first.id, body, scheme)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,34 +166,14 @@ def _facing(part: _Part, difference: Difference) -> _Part:
     return replace(part, picture=replace(picture, boxes=boxes), left=left, right=right)
 
 
-def _draw(part: _Part, left: float, width: float) -> Iterator[str]:
+def _draw(part: _Part, left: float, width: float, scheme: Scheme) -> Iterator[str]:
     name = "".join(wrap_relation(part.name, width / 2 - 2 * MARGIN, limit=1))
     is_first = left == 0.0
-    yield _text(name, MARGIN if is_first else width - MARGIN, MARGIN + 4.0, "start" if is_first else "end", "relation")
+    place = f'x="{MARGIN if is_first else width - MARGIN:.1f}" text-anchor="{"start" if is_first else "end"}"'
+    yield f'<text class="relation" {place} y="{MARGIN + 4.0:.1f}" xml:space="preserve">{escape(name)}</text>'
     yield f'<g transform="translate({left - part.left:.1f} {_HEADER:.1f})">'
-    yield from svg_groups(part.picture, part.tree.tooltips, STATUS_COLOURS)
+    yield from svg_groups(part.picture, part.tree.tooltips, scheme)
     yield "</g>"
-
-
-def _draw_legend(difference: Difference, names: Names, width: float, top: float) -> tuple[list[str], float]:
-    """A line of scores, then what the colours mean; and where it ends."""
-    y = top + _ROW / 2
-    keys = [_text(_scores(difference), MARGIN, y + 4.0)]
-    x, y = MARGIN, y + _ROW
-    for status, meaning in _legend(difference, names):
-        length = _STROKE + _STROKE_GAP + line_width(meaning, "text")
-        if x > MARGIN and x + length > width - MARGIN:
-            x, y = MARGIN, y + _ROW
-        colour = f" r{STATUS_COLOURS[status]}" if status in STATUS_COLOURS else ""
-        keys.append(f'<path class="nucleus{colour}" d="M{x:.1f},{y:.1f}L{x + _STROKE:.1f},{y:.1f}"/>')
-        keys.append(_text(meaning, x + _STROKE + _STROKE_GAP, y + 4.0))
-        x += length + _KEY_GAP
-    return keys, y + _ROW / 2 + MARGIN
-
-
-def _text(text: str, x: float, y: float, anchor: str = "start", kind: str = "text") -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place} xml:space="preserve">{escape(printable(text))}</text>'
 
 
 def render_difference_html(
@@ -213,27 +183,20 @@ def render_difference_html(
     difference = compare(first, second, labels)
     trees = _compared_trees((first, second), difference, names)
     foldings = [folding_layout(tree.document, "compact", _PAGE_TEXT_WIDTH) for tree in trees]
-    keys = "".join(_key(status, meaning) for status, meaning in _legend(difference, names))
+    scheme = _scheme(difference, names)
     return fill_page(
         Page(
             title=first.id,
             kind="difference",
-            facts=f'<span>{_scores(difference)}</span><span class="keys genrst">{keys}</span>',
-            trees="\n".join(map(_figure, trees, foldings, names)),
+            facts=f"<span>{_scores(difference)}</span>{html_legend(scheme)}",
+            trees="\n".join(map(partial(_figure, scheme), trees, foldings, names)),
             data=list(map(_data, trees, foldings)),
         )
     )
 
 
-def _key(status: Status, meaning: str) -> str:
-    colour = f"r{STATUS_COLOURS[status]}" if status in STATUS_COLOURS else ""
-    only = " only" if status in ("missing", "extra") else ""
-    return f'<span class="key{only}"><i class="{colour}"></i>{html_text(meaning)}</span>'
-
-
-def _figure(tree: _ComparedTree, folding: FoldingPicture, name: str) -> str:
-    picture = tree.colour(folding.picture)
-    svg = svg_file((picture.width, picture.height), name, svg_groups(picture, {}, STATUS_COLOURS), _DASHES)
+def _figure(scheme: Scheme, tree: _ComparedTree, folding: FoldingPicture, name: str) -> str:
+    svg = draw_svg(tree.colour(folding.picture), name, {}, scheme)
     return f"<figure><figcaption>{html_text(name)}</figcaption>\n{svg}</figure>"
 
 

@@ -1,10 +1,13 @@
 """A picture as plain data: boxes of text and shapes at their places, each with the node it belongs to.
 
+A line to a child is drawn with the child, but it shows a relation of the unit above: `unit` says of which one, and None
+stands for what is there without any unit, such as texts and numbers of EDUs.
+
 A `Canvas` collects them while a tree is laid out. Not here: where things go (`classic`, `compact`) and how they are
 drawn (`svg`, `image`). Sizes are pixels, the origin is at the top left.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -43,6 +46,7 @@ class TextBox:
     align: Align = "left"
     relation: str = ""
     right_to_left: bool = False
+    unit: Range | None = None
 
     def baselines(self) -> Iterator[tuple[Point, str]]:
         """Each line and where it stands: its left end, centre or right end, as aligned."""
@@ -64,6 +68,7 @@ class Shape:
     points: tuple[Point, ...]
     is_curved: bool = False
     relation: str = ""
+    unit: Range | None = None
 
     @property
     def is_filled(self) -> bool:
@@ -84,6 +89,12 @@ class Picture:
     def relations(self) -> set[str]:
         """The names of all relations, which give the colours."""
         return {box.relation for box in self.boxes} | {shape.relation for shape in self.shapes}
+
+    def recoloured(self, names: Mapping[Range, str]) -> "Picture":
+        """The same picture with each part in the colour of the unit to which it belongs, by other names."""
+        boxes = (replace(box, relation=names.get(box.unit, "") if box.unit else "") for box in self.boxes)
+        shapes = (replace(shape, relation=names.get(shape.unit, "") if shape.unit else "") for shape in self.shapes)
+        return replace(self, boxes=tuple(boxes), shapes=tuple(shapes))
 
     def mirrored(self) -> "Picture":
         """The same picture with left and right exchanged, for texts that are read from right to left."""
@@ -122,7 +133,14 @@ class Canvas:
     shapes: list[Shape] = field(default_factory=list)
 
     def text(
-        self, node: Range, kind: TextKind, at: Point, lines: Sequence[str], align: Align = "left", relation: str = ""
+        self,
+        node: Range,
+        kind: TextKind,
+        at: Point,
+        lines: Sequence[str],
+        align: Align = "left",
+        relation: str = "",
+        unit: Range | None = None,
     ) -> None:
         """Place lines at the left, centre or right of a point, downwards; nothing if there are none."""
         if not lines:
@@ -131,15 +149,18 @@ class Canvas:
         x = at[0] - {"left": 0.0, "centre": width / 2, "right": width}[align]
         height = len(lines) * line_height(kind)
         is_reversed = is_right_to_left("".join(lines))
-        self.boxes.append(TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed))
+        box = TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed, unit)
+        self.boxes.append(box)
 
-    def line(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "") -> None:
+    def line(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "", unit: Range | None = None) -> None:
         """Place a straight or broken line, or a filled area with these corners."""
-        self.shapes.append(Shape(node, kind, points, relation=relation))
+        self.shapes.append(Shape(node, kind, points, relation=relation, unit=unit))
 
-    def curve(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "") -> None:
+    def curve(
+        self, node: Range, kind: ShapeKind, *points: Point, relation: str = "", unit: Range | None = None
+    ) -> None:
         """Place a curve: a point, then (control, control, point) as often as needed."""
-        self.shapes.append(Shape(node, kind, points, is_curved=True, relation=relation))
+        self.shapes.append(Shape(node, kind, points, is_curved=True, relation=relation, unit=unit))
 
     def finish(self) -> Picture:
         """The picture, as large as what is on it and a margin."""

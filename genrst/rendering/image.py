@@ -5,7 +5,7 @@ Matplotlib 3.11 and later shape Arabic and other connected scripts; earlier ones
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from logging import getLogger
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from genrst.document import Document
 from genrst.errors import MissingDependencyError, UsageError
-from genrst.rendering.colours import LIGHT, relation_colours
+from genrst.rendering.colours import LIGHT, Colours, Scheme
 from genrst.rendering.geometry import FONT_SIZES, Picture, Shape, TextBox
-from genrst.rendering.svg import Style, layout
+from genrst.rendering.legend import with_legend
+from genrst.rendering.svg import Style, coloured, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,14 +41,17 @@ _SMALLEST_FONTS = {"png": 3.0, "pdf": 1.0}  # in points: 6 pixels high, or what 
 _LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8}
 
 
-def render_image(document: Document, format: ImageFormat = "png", style: Style = "classic") -> bytes:
-    """Draw the tree of a document as a PNG or PDF file.
+def render_image(
+    document: Document, format: ImageFormat = "png", style: Style = "classic", colours: Colours = "relation"
+) -> bytes:
+    """Draw the tree of a document as a PNG or PDF file, coloured by `relation` or `certainty`.
 
     A picture that would be huge is drawn smaller, and refused if nobody could read it.
     """
     if format not in get_args(ImageFormat):
         raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, was: {format!r}")
-    picture = layout(document, style)
+    picture, scheme = coloured(layout(document, style), document, colours)
+    picture = with_legend(picture, scheme)
     size = FONT_SIZES["text"] * _scale(picture, format)
     if size < _SMALLEST_FONTS[format]:
         instead = "draw .svg or .html" + (", or in the style compact" if style == "classic" else "")
@@ -55,10 +59,10 @@ def render_image(document: Document, format: ImageFormat = "png", style: Style =
             f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
             f"was: {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
         )
-    return draw_image(picture, format)
+    return draw_image(picture, format, scheme)
 
 
-def draw_image(picture: Picture, format: ImageFormat) -> bytes:
+def draw_image(picture: Picture, format: ImageFormat, scheme: Scheme) -> bytes:
     """Write a picture as PNG or PDF."""
     try:
         from matplotlib.figure import Figure
@@ -69,7 +73,7 @@ def draw_image(picture: Picture, format: ImageFormat) -> bytes:
     figure = Figure(figsize=size, dpi=_DPI, facecolor=LIGHT.paper)
     content = BytesIO()
     with _quietly():
-        _draw(figure, picture, scale)
+        _draw(figure, picture, scheme, scale)
         figure.savefig(content, format=format)
     return content.getvalue()
 
@@ -97,35 +101,36 @@ def _scale(picture: Picture, format: ImageFormat) -> float:
     return min(1.0, _LONGEST_SIDE / pixels_per_point / longest, sqrt(_MOST_PIXELS / area))
 
 
-def _draw(figure: "Figure", picture: Picture, scale: float) -> None:
-    colours = {name: LIGHT.relations[number] for name, number in relation_colours(picture.relations).items()}
+def _draw(figure: "Figure", picture: Picture, scheme: Scheme, scale: float) -> None:
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, picture.width), ylim=(picture.height, 0.0))
     axes.set_axis_off()
-    _draw_shapes(axes, picture.shapes, colours, scale)
+    _draw_shapes(axes, picture.shapes, scheme, scale)
     fonts = _installed_fonts()
     for box in picture.boxes:
-        _draw_text(axes, box, colours.get(box.relation, _plain_colour(box.kind)), scale, fonts)
+        _draw_text(axes, box, _colour(box, scheme), scale, fonts)
 
 
-def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], colours: Mapping[str, str], scale: float) -> None:
+def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], scheme: Scheme, scale: float) -> None:
     """Draw all shapes of a kind and colour at once: one by one takes ten times as long."""
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
-    alike: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    alike: dict[tuple[str, str, tuple[int, int] | None], list[Path]] = defaultdict(list)
     for shape in shapes:
         codes = [Path.MOVETO, *[Path.CURVE4 if shape.is_curved else Path.LINETO] * (len(shape.points) - 1)]
-        colour = colours.get(shape.relation, _plain_colour(shape.kind))
-        alike[shape.kind, colour].append(Path(shape.points, codes))
-    for (kind, colour), paths in alike.items():
+        alike[shape.kind, _colour(shape, scheme), scheme.dashes.get(shape.relation)].append(Path(shape.points, codes))
+    for (kind, colour, dashes), paths in alike.items():
+        width = _LINE_WIDTHS.get(kind, 1.4)
         is_filled = kind in ("arrow", "dot")
         axes.add_collection(
             PathCollection(
                 paths,
                 facecolors=colour if is_filled else "none",
                 edgecolors="none" if is_filled else colour,
-                linewidths=_LINE_WIDTHS.get(kind, 1.4) * scale,
-                linestyles=":" if kind == "leader" else "-",
+                linewidths=width * scale,
+                # Matplotlib measures dashes in widths of the line.
+                linestyles=":" if kind == "leader" else (0, [part / width for part in dashes]) if dashes else "-",
+                zorder=2 if is_filled else 1,
             ),
             autolim=False,
         )
@@ -147,8 +152,10 @@ def _draw_text(axes: "Axes", box: TextBox, colour: str, scale: float, fonts: lis
         )
 
 
-def _plain_colour(kind: str) -> str:
-    return LIGHT.faint if kind in ("number", "mark", "leader") else LIGHT.ink
+def _colour(part: Shape | TextBox, scheme: Scheme) -> str:
+    if part.relation in scheme.numbers:
+        return LIGHT.relations[scheme.numbers[part.relation]]
+    return LIGHT.faint if part.kind in ("number", "mark", "leader") else LIGHT.ink
 
 
 def _installed_fonts() -> list[str]:

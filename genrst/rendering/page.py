@@ -18,10 +18,10 @@ from typing import Any
 
 from genrst.characters import printable
 from genrst.document import Document
-from genrst.rendering.colours import DARK, LIGHT, Theme
+from genrst.rendering.colours import DARK, LIGHT, Colours, Scheme, Theme
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.labels import Range, nodes_of, range_of, roots, titles
-from genrst.rendering.svg import Style, draw_svg
+from genrst.rendering.svg import Style, coloured, css_classes, draw_svg
 from genrst.trees.measures import depth
 from genrst.trees.node import Unit, units
 
@@ -32,15 +32,19 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u20
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
-def render_html(document: Document, style: Style = "compact") -> str:
-    """Draw the tree of a document as one self-contained HTML file, in the style `compact` or `classic`."""
+def render_html(document: Document, style: Style = "compact", colours: Colours = "relation") -> str:
+    """Draw the tree of a document as one self-contained HTML file, in the style `compact` or `classic`.
+
+    It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
+    """
     folding = folding_layout(document, style, _TEXT_WIDTH)
+    picture, scheme = coloured(folding.picture, document, colours)
     return fill_page(
         Page(
             title=document.id,
             kind=style,
-            facts=f"<span>{_facts(document)}</span>",
-            trees=draw_svg(folding.picture, document.id, {}),
+            facts=f"<span>{_facts(document)}</span>{html_legend(scheme)}",
+            trees=draw_svg(picture, document.id, {}, scheme),
             data=[tree_data(document, folding, titles(document))],
             text=f'<div id="text" role="region" aria-label="Text">{_running_text(document)}</div>',
         )
@@ -148,6 +152,16 @@ def fill_page(page: Page) -> str:
     }
     # One pass: what a text brings along is never taken for a placeholder.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _template("page.html"))
+
+
+def html_legend(scheme: Scheme) -> str:
+    """What the colours of a tree mean; nothing if that needs no words. The strokes are drawn as those of the tree."""
+    keys = "".join(
+        f'<span class="key"><svg width="24" height="4"><path class="{css_classes("nucleus", name, scheme)}" '
+        f'd="M2,2H22"/></svg>{html_text(meaning)}</span>'
+        for name, meaning in scheme.keys
+    )
+    return f'<span class="keys genrst">{keys}</span>' if keys else ""
 
 
 def html_text(text: str) -> str:

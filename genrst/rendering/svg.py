@@ -11,11 +11,13 @@ from xml.sax.saxutils import escape, quoteattr
 from genrst.characters import printable
 from genrst.document import Document
 from genrst.errors import UsageError
+from genrst.rendering.certainty import certainties, certainty_scheme
 from genrst.rendering.classic import layout_classic
-from genrst.rendering.colours import DARK, LIGHT, Theme, relation_colours
+from genrst.rendering.colours import DARK, LIGHT, Colours, Scheme, Theme, check_colours, relation_colours
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
 from genrst.rendering.geometry import FONT_SIZES, Picture, Point, Shape, TextBox
 from genrst.rendering.labels import Range, edu_texts, roots, titles
+from genrst.rendering.legend import NOWHERE, with_legend
 from genrst.rendering.measure import is_right_to_left
 
 Style: TypeAlias = Literal["classic", "compact"]
@@ -23,9 +25,13 @@ Style: TypeAlias = Literal["classic", "compact"]
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
-def render_svg(document: Document, style: Style = "classic") -> str:
-    """Draw the tree of a document as SVG, in the style `classic` or `compact`."""
-    return draw_svg(layout(document, style), document.id, titles(document))
+def render_svg(document: Document, style: Style = "classic", colours: Colours = "relation") -> str:
+    """Draw the tree of a document as SVG, in the style `classic` or `compact`.
+
+    It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
+    """
+    picture, scheme = coloured(layout(document, style), document, colours)
+    return draw_svg(with_legend(picture, scheme), document.id, titles(document), scheme)
 
 
 def layout(document: Document, style: Style = "classic", text_width: float = TEXT_WIDTH) -> Picture:
@@ -40,21 +46,34 @@ def layout(document: Document, style: Style = "classic", text_width: float = TEX
     return picture.mirrored() if is_right_to_left(document.text or "") else picture
 
 
-def draw_svg(picture: Picture, title: str, tooltips: Mapping[Range, str]) -> str:
+def coloured(picture: Picture, document: Document, colours: Colours) -> tuple[Picture, Scheme]:
+    """The picture of a document's tree, coloured by relation or certainty, and what its colours are."""
+    check_colours(colours)
+    if colours == "relation":
+        return picture, relation_scheme(picture)
+    names = certainties(document)
+    return picture.recoloured(names), certainty_scheme(names)
+
+
+def relation_scheme(picture: Picture) -> Scheme:
+    """A colour for each relation, as all pictures have it."""
+    return Scheme(relation_colours(picture.relations))
+
+
+def draw_svg(picture: Picture, title: str, tooltips: Mapping[Range, str], scheme: Scheme) -> str:
     """Write a picture as SVG, with a title of the whole and a tooltip per node."""
-    colours = relation_colours(picture.relations)
-    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, colours))
+    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, scheme), scheme)
 
 
-def svg_file(size: Point, title: str, body: Iterable[str], css: str = "") -> str:
-    """A file of this width and height, with further style rules if any are given."""
+def svg_file(size: Point, title: str, body: Iterable[str], scheme: Scheme) -> str:
+    """A file of this width and height, whose parts have the colours of a scheme."""
     width, height = map(_number, size)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="genrst" width="{width}" height="{height}"'
             f' viewBox="0 0 {width} {height}" role="img" aria-label={quoteattr(printable(title))}>',
             f"<title>{escape(printable(title))}</title>",
-            f"<style>{_css()}{css}</style>",
+            f"<style>{_css()}{_dashes(scheme)}</style>",
             f'<rect class="paper" width="{width}" height="{height}"/>',
             *body,
             "</svg>\n",
@@ -62,29 +81,31 @@ def svg_file(size: Point, title: str, body: Iterable[str], css: str = "") -> str
     )
 
 
-def svg_groups(picture: Picture, tooltips: Mapping[Range, str], colours: Mapping[str, int]) -> Iterator[str]:
-    """A group per node, in the order in which the layout placed them; colours are numbers in `Theme.relations`."""
+def svg_groups(picture: Picture, tooltips: Mapping[Range, str], scheme: Scheme) -> Iterator[str]:
+    """A group per node, in the order in which the layout placed them; a legend, which is about none, has no group."""
     parts: dict[Range, list[str]] = {}
     for shape in picture.shapes:
-        parts.setdefault(shape.node, []).append(_shape(shape, colours))
+        parts.setdefault(shape.node, []).append(_shape(shape, scheme))
     for box in picture.boxes:
-        parts.setdefault(box.node, []).extend(_text(box, colours))
+        parts.setdefault(box.node, []).extend(_text(box, scheme))
+    legend = parts.pop(NOWHERE, [])
     for (start, stop), elements in parts.items():
         yield f'<g class="node" data-start="{start}" data-stop="{stop}">'
         if (start, stop) in tooltips:
             yield f"<title>{escape(tooltips[start, stop])}</title>"
         yield from elements
         yield "</g>"
+    yield from legend
 
 
-def _shape(shape: Shape, colours: Mapping[str, int]) -> str:
+def _shape(shape: Shape, scheme: Scheme) -> str:
     first, *others = [f"{_number(x)},{_number(y)}" for x, y in shape.points]
     path = f"M{first}{'C' if shape.is_curved else 'L'}{' '.join(others)}{'Z' if shape.is_filled else ''}"
-    return f'<path class="{_classes(shape.kind, shape.relation, colours)}" d="{path}"/>'
+    return f'<path class="{css_classes(shape.kind, shape.relation, scheme)}" d="{path}"/>'
 
 
-def _text(box: TextBox, colours: Mapping[str, int]) -> Iterator[str]:
-    classes = _classes(box.kind, box.relation, colours)
+def _text(box: TextBox, scheme: Scheme) -> Iterator[str]:
+    classes = css_classes(box.kind, box.relation, scheme)
     direction = ' direction="rtl"' if box.right_to_left else ""
     anchor = "middle" if box.align == "centre" else "start" if (box.align == "right") == box.right_to_left else "end"
     for (x, y), line in box.baselines():
@@ -92,8 +113,9 @@ def _text(box: TextBox, colours: Mapping[str, int]) -> Iterator[str]:
         yield f'<text class="{classes}" {place}{direction} xml:space="preserve">{escape(line)}</text>'
 
 
-def _classes(kind: str, relation: str, colours: Mapping[str, int]) -> str:
-    return f"{kind} r{colours[relation]}" if relation in colours else kind
+def css_classes(kind: str, relation: str, scheme: Scheme) -> str:
+    """What the style sheet calls a part of this kind and colour."""
+    return f"{kind} r{scheme.numbers[relation]}" if relation in scheme.numbers else kind
 
 
 def _number(value: float) -> str:
@@ -111,6 +133,11 @@ def _css() -> str:
         ".genrst .arrow,.genrst .dot{fill:currentColor;stroke:none}"
         f"{_theme(LIGHT)}@media (prefers-color-scheme:dark){{{_theme(DARK)}}}"
     )
+
+
+def _dashes(scheme: Scheme) -> str:
+    patterns = {scheme.numbers[name]: pattern for name, pattern in scheme.dashes.items()}
+    return "".join(f".genrst .r{number}{{stroke-dasharray:{on} {off}}}" for number, (on, off) in patterns.items())
 
 
 def _theme(theme: Theme) -> str:

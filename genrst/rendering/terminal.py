@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 from genrst.characters import inert
 from genrst.document import Document
-from genrst.rendering.colours import relation_colours
-from genrst.rendering.labels import edu_texts, range_label, roots, shared_relation
+from genrst.rendering.certainty import CLASS_COLOURS, certainties
+from genrst.rendering.colours import Colours, check_colours, relation_colours
+from genrst.rendering.labels import edu_texts, range_label, range_of, roots, shared_relation
 from genrst.rendering.measure import columns, shorten, wrap
 from genrst.trees.node import Tree, Unit, units
 
@@ -40,10 +41,11 @@ _HUES = (160, 166, 136, 64, 35, 36, 38, 33, 63, 98, 133, 168)
 class _Row:
     """A node and what stands before it: `bars`, then `branch`; on further lines of its text `below`.
 
-    `relation` is that of a satellite to its nucleus, unless the unit above shows it.
+    `relation` is that of a satellite to its nucleus, unless the unit above, `parent`, shows it.
     """
 
     node: Tree
+    parent: Unit | None = None
     level: int = 0
     bars: str = ""
     branch: str = ""
@@ -51,15 +53,16 @@ class _Row:
     relation: str = ""
 
 
-def render_text(document: Document, width: int = 80, colour: bool = False) -> str:
+def render_text(document: Document, width: int = 80, colour: bool = False, colours: Colours = "relation") -> str:
     """Draw the tree of a document as lines of at most `width` columns, with ANSI colours if wanted.
 
+    Colours are those of relations, or classes of `certainty`; then units also have their probabilities beside them.
     Where a tree is so deep that too little of the width would be left to the text, lines show their level instead of
     moving further to the right.
     """
     width = max(width, LEAST_WIDTH)
     deepest = int(width * _SHARE_OF_INDENTATION / _INDENT)
-    paint = _Paint(document, colour)
+    paint = _Paint(document, colour, colours)
     texts = edu_texts(document)
     lines: list[str] = []
     for root in roots(document):
@@ -89,18 +92,19 @@ def _children(row: _Row, unit: Unit, deepest: int) -> list[_Row]:
             branch, below = f"{'└' if is_last else '├'}─{letter} ", row.below + ("  " if is_last else "│ ")
         else:
             branch, below = f"┊{row.level + 1} {letter} ", row.below
-        rows.append(_Row(child, row.level + 1, row.below, branch, below, relation))
+        rows.append(_Row(child, unit, row.level + 1, row.below, branch, below, relation))
     return rows
 
 
 def _unit_line(row: _Row, unit: Unit, width: int, paint: "_Paint") -> str:
-    number = range_label(unit)
+    number = range_label(unit) + paint.probability(unit)
     room = width - len(row.bars + row.branch + number) - 1
     relation = unit.relations[unit.nuclearity.index("S")] if unit.nuclearity in ("NS", "SN") else shared_relation(unit)
     if row.relation and relation:
         room = (room - 1) // 2
     link = _fit(row.relation, room - 2, "({})")
-    labels = paint.relation(link, row.relation), paint.relation(_fit(relation, room), relation), paint.faint(number)
+    own = paint.relation(_fit(relation, room), relation, unit)
+    labels = paint.relation(link, row.relation, row.parent), own, paint.faint(number)
     return paint.faint(row.bars + row.branch) + " ".join(filter(None, labels))
 
 
@@ -111,7 +115,8 @@ def _edu_lines(row: _Row, text: str, width: int, paint: "_Paint") -> Iterator[st
     link = _fit(row.relation, room // 2 - 3, "({}) ")
     hang = len(number) + 1 + sum(map(columns, link))
     first, *others = wrap(text, max(2, width - len(prefix) - hang), columns) or [""]
-    yield f"{paint.faint(prefix)}{paint.relation(link, row.relation)}{paint.faint(number)} {first}".rstrip()
+    link = paint.relation(link, row.relation, row.parent)
+    yield f"{paint.faint(prefix)}{link}{paint.faint(number)} {first}".rstrip()
     for line in others:
         yield paint.faint(row.below.ljust(len(prefix))) + " " * hang + line
 
@@ -125,14 +130,23 @@ def _fit(relation: str, room: int, form: str = "{}") -> str:
 class _Paint:
     """Puts ANSI colours around text, or leaves it as it is."""
 
-    def __init__(self, document: Document, is_on: bool) -> None:
+    def __init__(self, document: Document, is_on: bool, colours: Colours) -> None:
+        check_colours(colours)
         trees = roots(document) if is_on else []
         self.is_on = is_on
+        self.certainties = certainties(document) if colours == "certainty" else None
         self.colours = relation_colours(name for tree in trees for unit in units(tree) for name in unit.relations)
 
-    def relation(self, text: str, name: str) -> str:
-        """The text in the colour of a relation."""
-        return self._paint(text, f"1;38;5;{_HUES[self.colours[name]]}") if name in self.colours else text
+    def relation(self, text: str, name: str, unit: Unit | None) -> str:
+        """The text in the colour of a relation, or of the unit that has it."""
+        number = self.colours.get(name)
+        if self.certainties is not None and unit is not None:
+            number = CLASS_COLOURS.get(self.certainties[range_of(unit)])
+        return text if number is None else self._paint(text, f"1;38;5;{_HUES[number]}")
+
+    def probability(self, unit: Unit) -> str:
+        """What is said of a unit where colours say how certain it is."""
+        return "" if self.certainties is None else f" p = {unit.probability:.2f}"
 
     def faint(self, text: str) -> str:
         """The text in a weaker colour."""

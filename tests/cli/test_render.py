@@ -59,7 +59,9 @@ def test_images(folder: Path, capsysbinary: pytest.CaptureFixture[bytes], suffix
     pytest.importorskip("matplotlib")
     assert main(["render", "bees.json", f"bees.{suffix}"]) == 0
     assert (folder / f"bees.{suffix}").read_bytes().startswith(start)
-    assert main(["render", "bees.json", "-", "--to", suffix, "--style", "compact"]) == 0
+    sure = replace(BEES, tree=Unit("joint", "NNNN", tuple(map(Leaf, range(4))), probability=0.4))
+    write(sure, folder / "sure.json")
+    assert main(["render", "sure.json", "-", "--to", suffix, "--style", "compact", "--colours", "certainty"]) == 0
     assert capsysbinary.readouterr().out.startswith(start)
 
 
@@ -69,6 +71,26 @@ def test_styles(capsys: pytest.CaptureFixture[str], style: Style):
     for suffix, content in {"svg": render_svg(BEES, style), "html": render_html(BEES, style)}.items():
         outcome = call(capsys, "render", "bees.json", "-", "--to", suffix, "--style", style)
         assert (outcome.status, outcome.output) == (0, content)
+
+
+def test_colours(folder: Path, capsys: pytest.CaptureFixture[str]):
+    tree = Unit("adversative", "SN", (Leaf(0), replace(LIST, probability=0.6)), probability=1.0)
+    document = replace(BEES, tree=tree)
+    write(document, folder / "sure.json")
+    expected = {
+        "svg": render_svg(document, colours="certainty"),
+        "html": render_html(document, colours="certainty"),
+        "txt": render_text(document, colours="certainty"),
+    }
+    for suffix, content in expected.items():
+        outcome = call(capsys, "render", "sure.json", "-", "--to", suffix, "--colours", "certainty")
+        assert (outcome.status, outcome.messages, outcome.output) == (0, [], content)
+        outcome = call(capsys, "render", "sure.json", "-", "--to", suffix, "--colours", "relation")
+        assert outcome.output == call(capsys, "render", "sure.json", "-", "--to", suffix).output
+    write(BEES, folder / "in" / "bees.json")
+    write(replace(document, id="sure"), folder / "in" / "sure.json")
+    outcome = call(capsys, "render", "in", "out", "--to", "svg", "--colours", "certainty")
+    assert (outcome.status, len(outcome.messages), names(folder / "out")) == (1, 1, ["sure.svg"])
 
 
 @pytest.mark.usefixtures("folder")
@@ -149,6 +171,10 @@ BREAKAGES = [
     ("render bees.json out.svg --width 60", 2, "--width must go with .txt, was: .svg"),
     ("render bees.json out.txt --width wide", 2, "argument --width: invalid int value: 'wide'"),
     ("render bees.json out.svg --labels fine", 2, "--labels must go with --against"),
+    ("render bees.json out.svg --colours mood", 2, "argument --colours: invalid choice: 'mood'"),
+    ("render bees.json out.svg --colours certainty", 1, "bees: units must have probabilities, was: none for EDUs 1–4"),
+    ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
+    ("render bees.json out.svg --colours relation --against other.json", 2, "--colours must not go with --against"),
     ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),
     ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
