@@ -68,11 +68,17 @@ def format_model(facts: dict[str, Any]) -> str:
         "segmenter": "none: EDUs are found by rules" if segmenter is None else f"{segmenter:,} parameters",
         "size": f"{facts['bytes'] / 2**20:.1f} MiB",
         **_vocabulary(facts),
-        "search": f"{parser['search']}, beam {parser['beam']}, word weight {parser['word_weight']}",
+        "search": _search(parser),
         "pipeline": parser["pipeline"] or "the best one installed",
     }
     table = "\n".join(f"{name:<12}{inert(str(value))}" for name, value in rows.items())
     return f"{card}\n\n{table}" if card else table
+
+
+def _search(parser: dict[str, Any]) -> str:
+    if parser["search"] in ("risk", "best"):
+        return f"{parser['search']}, temperature {parser['temperature']:g}, whole {parser['whole']}"
+    return f"{parser['search']}, beam {parser['beam']}, word weight {parser['word_weight']}"
 
 
 def _kind(facts: dict[str, Any]) -> str:

@@ -146,6 +146,11 @@ def read_parser_config(folder: Path) -> ParserConfig:
     return replace(config, name=config.name or folder.resolve().name)
 
 
+def default_search(folder: Path) -> Search:
+    """How a parser finds trees that does not say how."""
+    return "risk" if is_chart(folder) else "bag"
+
+
 def is_chart(folder: Path) -> bool:
     """Whether a parser's models are charts; either all of them are or none."""
     places = [place for place, _ in read_models(folder)]
@@ -195,6 +200,7 @@ def find_segmenter(folder: Path) -> Path | None:
 def describe_model(folder: Path) -> dict[str, Any]:
     """What is known about a parser without loading it, ready for JSON; of an ensemble, about each model, too."""
     parser, models, segmenter = read_parser_config(folder), read_models(folder), find_segmenter(folder)
+    parser = replace(parser, search=parser.search or default_search(folder))
     folders = {folder, *(place for place, _ in models)}
     files = {path.resolve() for place in folders for path in place.rglob("*") if path.is_file()}
     card = folder / storage.CARD

@@ -26,6 +26,7 @@ from genrst.parser.packages import (
     Search,
     Whole,
     copy_parser,
+    default_search,
     find_model,
     find_segmenter,
     is_chart,
@@ -87,11 +88,10 @@ def load(
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
     tree_search: TreeSearch | ChartSearch
+    config = replace(config, search=config.search or default_search(folder))
     if is_chart(folder):
-        config = replace(config, search=config.search or "risk")
         tree_search = ChartSearch(load_models(folder, config, device, load_chart), config)
     else:
-        config = replace(config, search=config.search or "bag")
         tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack)
     segmenter = load_segmenter(place, tree_search.device) if place else None
     return Parser(tree_search, config, segmenter, folder)

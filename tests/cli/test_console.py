@@ -79,10 +79,12 @@ def test_messages_are_short_and_command_no_terminal(
 
 @pytest.mark.usefixtures("world")
 def test_a_file_is_inert_on_a_terminal_and_exact_in_a_pipe(capfdbinary: pytest.CaptureFixture[bytes]):
-    printed = on_terminal("convert", f"gold/{NAME}", "-", "--to", "rsd")
+    text = "evil\x07\x1b[2J\x9b8m"
+    write(Document.from_edus("plain", [text, text], Unit("joint", "NN", (Leaf(0), Leaf(1)))), Path("plain.json"))
+    printed = on_terminal("convert", "plain.json", "-", "--to", "rsd")
     assert printed == inert_lines(printed)
     assert "evil" in printed
-    assert main(["convert", f"gold/{NAME}", "-", "--to", "rsd"]) == 0
+    assert main(["convert", "plain.json", "-", "--to", "rsd"]) == 0
     assert b"evil\x07\x1b[2J" in capfdbinary.readouterr().out
 
 

@@ -233,7 +233,7 @@ def test_a_configuration_in_the_folder_of_its_run_stays_unless_it_is_ours(here: 
     assert train(1, "--force") == 0
     # Now it is ours, also with other settings, and after a run that was killed before its first epoch ended.
     assert train(2, "--resume", "auto") == 0
-    for file in ("checkpoint.safetensors", ".genrst-outputs", "log.jsonl"):
+    for file in ("checkpoint.safetensors", "checkpoint.previous.safetensors", ".genrst-outputs", "log.jsonl"):
         (here.folder / "mine" / file).unlink()
     (here.folder / "mine/curve.svg").unlink(missing_ok=True)
     assert train(1) == 2

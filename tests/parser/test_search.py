@@ -174,7 +174,7 @@ MEMBER_ERRORS: list[tuple[object, str]] = [
         {"members": [{"model": "m", "weight": float("inf")}]},
         "a member's weight must be a number above 0, was: inf",
     ),
-    ({"members": [{"model": "m", "weight": 10**400}]}, "int too large to convert to float"),
+    ({"members": [{"model": "m", "weight": 10**400}]}, "members[0].weight: a whole number must have at most 64 bits"),
     ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is an ensemble"),
     ({"members": [{}]}, "a member must have weights of its own, was: '', which is an ensemble"),
     ([], "a configuration: the value must be a table, was: []"),
