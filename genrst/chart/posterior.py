@@ -8,7 +8,7 @@ minimum risk and the probabilities of spans are there at once; k best trees, sam
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.blocks import Borders, cut
-from genrst.chart.constraints import NOTHING, Demands
+from genrst.chart.constraints import Demands
 from genrst.chart.inference import Ranking, Span, Unit, cheapest_trees
-from genrst.chart.network import Chart, ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.network import ChartNetwork
+from genrst.chart.reading import OwnChart, Reader, Reading, Scored, in_groups, make_reading
 from genrst.errors import UsageError
 from genrst.model.examples import Example
 
@@ -29,8 +29,6 @@ LEAST = 1e-6
 """Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
 SPAN_WEIGHT = 0.3
 """What a right span gains in the tree of minimum risk; its right label gains 1."""
-MOST_CELLS = 1 << 23
-"""How many units are scored at once, unless one chart has more."""
 MOST_LABELLED = 1 << 15
 """How many units get labels at once."""
 
@@ -49,117 +47,6 @@ class LabelledTree(NamedTuple):
 
     units: list[LabelledUnit]
     logp: float
-
-
-class OwnChart(NamedTuple):
-    """A chart of one of several documents."""
-
-    document: int
-    borders: Borders
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A network, its weight in averages, and the vectors it has of the EDUs of all documents."""
-
-    network: ChartNetwork
-    weight: float
-    edus: Tensor
-
-
-class LabelMask(NamedTuple):
-    """The labels that a span of a chart may have as a unit. Shape of `is_possible`: (labels)"""
-
-    row: int
-    first: int
-    last: int
-    is_possible: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Charts as a network scores them, given what is demanded of their trees."""
-
-    network: ChartNetwork
-    chart: Chart
-    temperature: float
-    masks: Sequence[LabelMask]
-    scores: Tensor
-    """Of units; −inf if forbidden. Shape: (charts, N, N, N)"""
-    may_be_unit: Tensor
-    """Shape: (charts, N, N)"""
-
-    def label_logp(self, row: Tensor, split: Tensor, first: Tensor, last: Tensor) -> Tensor:
-        """Log-probabilities of the labels of units, given by their charts and borders.
-
-        Shape: (units) each → (units, labels)
-        """
-        logp = self.network.label_logp(self.chart, row, split, first, last)
-        logp = torch.log_softmax(logp / self.temperature, dim=-1)
-        for mask in self.masks:
-            (here,) = torch.where((row == mask.row) & (first == mask.first) & (last == mask.last))
-            logp[here] = torch.log_softmax(logp[here].masked_fill(~mask.is_possible, -math.inf), dim=-1)
-        return logp
-
-    def label_logp_of(self, row: int, span: Span) -> Tensor:
-        """The same for all units of a span.
-
-        Shape: → (splits, labels)
-        """
-        split = torch.arange(span[0] + 1, span[1], device=self.scores.device)
-        same = [torch.full_like(split, number) for number in (row, *span)]
-        return self.label_logp(same[0], split, same[1], same[2])
-
-    def tree_scores(self, units: Sequence[tuple[int, int, int, int, int]]) -> Tensor:
-        """The scores of labelled trees, one of each chart; units are given by chart, split, first, last and label.
-
-        Shape: → (charts)
-        """
-        index = torch.tensor(units, dtype=torch.long).reshape(-1, 5).to(self.scores.device)
-        row, split, first, last, label = index.unbind(1)
-        label_logp = self.label_logp(row, split, first, last).gather(1, label[:, None])[:, 0]
-        values = self.scores[row, split, first, last] + label_logp
-        return values.new_zeros(len(self.scores)).index_add(0, row, values)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Documents as networks have read them, and what is demanded of their trees."""
-
-    ids: Sequence[str]
-    readers: Sequence[Reader]
-    kinds: Sequence[NDArray[np.int64]]
-    demands: Sequence[Demands]
-    temperature: float
-
-    def charts(self, document: int) -> list[OwnChart]:
-        """The charts of a document; one EDU has none."""
-        demands, kinds = self.demands[document], self.kinds[document]
-        charts = cut(len(kinds) - 1, demands.whole, kinds.tolist(), demands.forbidden)
-        return [OwnChart(document, borders) for borders in charts]
-
-    def score(self, reader: Reader, charts: Sequence[OwnChart]) -> Scored:
-        """The scores of some charts."""
-        network = reader.network
-        chart = network(reader.edus, make_layout(self.kinds, charts).to(network.device))
-        scores = chart.scores.float() / self.temperature
-        may_be_unit = torch.ones(scores[:, 0].shape, dtype=torch.bool, device=scores.device)
-        masks = []
-        for row, (document, borders) in enumerate(charts):
-            demands, index = self.demands[document], {edu: number for number, edu in enumerate(borders)}
-            for start, stop in demands.forbidden:
-                if start in index and stop in index:
-                    may_be_unit[row, index[start], index[stop]] = False
-            for (start, stop), is_possible in demands.labels.items():
-                if start in index and stop in index and index[stop] - index[start] > 1:
-                    masks.append(LabelMask(row, index[start], index[stop], is_possible.to(scores.device)))
-        scores = scores.masked_fill(~may_be_unit[:, None], -math.inf)
-        free = Scored(network, chart, self.temperature, (), scores, may_be_unit)
-        for row, first, last, is_possible in masks:
-            # A unit weighs as much less as its labels fit worse.
-            logp = free.label_logp_of(row, (first, last)).masked_fill(~is_possible, -math.inf)
-            scores[row, first + 1 : last, first, last] += logp.logsumexp(dim=-1)
-        return replace(free, masks=masks)
 
 
 @torch.inference_mode()
@@ -184,35 +71,6 @@ def _fill(reading: Reading, posteriors: Mapping[int, "Posterior"]) -> None:
     for group in in_groups([chart for posterior in posteriors.values() for chart in posterior.charts]):
         for chart, tables in zip(group, _make_tables(reading, group), strict=True):
             posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
-
-
-def make_reading(
-    networks: Sequence[tuple[ChartNetwork, float]],
-    examples: Sequence[Sequence[Example]],
-    demands: Sequence[Demands] | None,
-    temperature: float,
-) -> Reading:
-    """Let networks read documents, see `read_documents`."""
-    total = sum(weight for _, weight in networks)
-    readers = [
-        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device)))
-        for (network, weight), own in zip(networks, examples, strict=True)
-    ]
-    kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
-    ids = [example.id for example in examples[0]]
-    return Reading(ids, readers, kinds, demands or [NOTHING] * len(kinds), temperature)
-
-
-def in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
-    """Charts of similar sizes, as many as can be scored at once."""
-    group: list[OwnChart] = []
-    for chart in sorted(charts, key=lambda chart: len(chart.borders)):
-        if group and (len(group) + 1) * len(chart.borders) ** 3 > MOST_CELLS:
-            yield group
-            group = []
-        group.append(chart)
-    if group:
-        yield group
 
 
 class Tables(NamedTuple):

@@ -12,7 +12,7 @@ from torch import Tensor
 from genrst.chart import inference
 from genrst.chart.constraints import Demands
 from genrst.chart.network import ChartNetwork
-from genrst.chart.posterior import OwnChart, Reading, in_groups, make_reading
+from genrst.chart.reading import OwnChart, Reading, in_groups, make_reading
 from genrst.model.examples import Example, SoftTree
 
 LEAST = 0.02

@@ -14,12 +14,11 @@ from genrst.characters import printable
 from genrst.document import Document
 from genrst.evaluation.counts import percent
 from genrst.evaluation.parseval import ASPECTS, Granularity, Position
-from genrst.rendering.colours import Scheme
+from genrst.rendering.colours import Scheme, layout_legend
 from genrst.rendering.difference import Difference, Pair, Status, compare
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.geometry import MARGIN, Picture, wrap_relation
 from genrst.rendering.labels import Range, titles
-from genrst.rendering.legend import layout_legend
 from genrst.rendering.measure import is_right_to_left
 from genrst.rendering.page import Page, fill_page, html_legend, html_text, tree_data
 from genrst.rendering.svg import draw_svg, layout, svg_file, svg_groups

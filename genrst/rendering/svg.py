@@ -13,11 +13,20 @@ from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.rendering.certainty import certainties, certainty_scheme
 from genrst.rendering.classic import layout_classic
-from genrst.rendering.colours import DARK, LIGHT, Colours, Scheme, Theme, check_colours, relation_colours
+from genrst.rendering.colours import (
+    DARK,
+    LIGHT,
+    NOWHERE,
+    Colours,
+    Scheme,
+    Theme,
+    check_colours,
+    relation_colours,
+    with_legend,
+)
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
 from genrst.rendering.geometry import FONT_SIZES, Picture, Point, Shape, TextBox
 from genrst.rendering.labels import Range, edu_texts, roots, titles
-from genrst.rendering.legend import NOWHERE, with_legend
 from genrst.rendering.measure import is_right_to_left
 
 Style: TypeAlias = Literal["classic", "compact"]

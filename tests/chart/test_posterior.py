@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 import torch
 
-from genrst.chart import posterior as module
 from genrst.chart.constraints import NOTHING, make_demands
 from genrst.chart.inference import marginals
 from genrst.chart.posterior import LabelledUnit, read_documents
@@ -23,8 +22,8 @@ def test_documents_together_are_as_each_alone(monkeypatch):
     demands = [make_demands(len(own), [], LABELS, [own]) for own in groups]
     alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, demands, strict=True)]
     for most in (1, 300, 1 << 20):
-        monkeypatch.setattr(module, "MOST_CELLS", most)
-        monkeypatch.setattr(module, "MOST_LABELLED", most)
+        monkeypatch.setattr("genrst.chart.reading.MOST_CELLS", most)
+        monkeypatch.setattr("genrst.chart.posterior.MOST_LABELLED", most)
         for one, other in zip(read_documents([(network, 1.0)], [examples], demands), alone, strict=True):
             assert one.minimum_risk() == other.minimum_risk()
             assert one.log_z == pytest.approx(other.log_z, abs=1e-4)
