@@ -9,6 +9,7 @@ GenrstError
 ├── ConfigError             a configuration has an unknown key or a wrong value
 ├── TrainingError           training cannot go on: the loss is not a number
 └── UsageError              options that do not fit together
+    └── ConstraintError     no tree of a document can be as it is demanded
 
 A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`.
 """
@@ -63,6 +64,10 @@ class TrainingError(GenrstError, RuntimeError):
 
 class UsageError(GenrstError, ValueError):
     """Options or arguments that do not fit together."""
+
+
+class ConstraintError(UsageError):
+    """What is demanded of the tree of a document contradicts itself, or the document."""
 
 
 class CorpusWarning(UserWarning):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from genrst.chart.inference import Span
-from genrst.errors import UsageError
+from genrst.errors import ConstraintError
 from genrst.trees.constraint import Constraint
 
 Label = tuple[str, str]
@@ -44,8 +44,8 @@ def make_demands(
 
     `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
     constraints are strongest. What a stronger span cuts, or what is itself forbidden, need not stay whole. Raises
-    `UsageError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only when
-    all trees are summed up.
+    `ConstraintError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only
+    when all trees are summed up.
     """
     for one in constraints:
         _check_one(n_edus, one)
@@ -63,11 +63,11 @@ def make_demands(
 def _check_one(n_edus: int, constraint: Constraint) -> None:
     is_single = constraint.stop - constraint.start == 1
     if constraint.stop > n_edus:
-        raise UsageError(f"edus must be within the {n_edus} of the document, was: {constraint}")
+        raise ConstraintError(f"edus must be within the {n_edus} of the document, was: {constraint}")
     if not constraint.is_unit and (is_single or constraint.span == (0, n_edus)):
-        raise UsageError(f"single EDUs and the whole document must be units, was: {constraint}")
+        raise ConstraintError(f"single EDUs and the whole document must be units, was: {constraint}")
     if is_single and constraint.is_labelled:
-        raise UsageError(f"a single EDU must not have a label, was: {constraint}")
+        raise ConstraintError(f"a single EDU must not have a label, was: {constraint}")
 
 
 def _merge(constraints: Iterable[Constraint]) -> dict[Span, Constraint]:
@@ -76,10 +76,10 @@ def _merge(constraints: Iterable[Constraint]) -> dict[Span, Constraint]:
     for one in constraints:
         other = merged.setdefault(one.span, one)
         if one.is_unit != other.is_unit:
-            raise UsageError(f"a span must not be both forced and forbidden, was: {other} and {one}")
+            raise ConstraintError(f"a span must not be both forced and forbidden, was: {other} and {one}")
         for mine, its in ((one.relation, other.relation), (one.nuclearity, other.nuclearity)):
             if None not in (mine, its) and mine != its:
-                raise UsageError(f"a unit must not have two labels, was: {other} and {one}")
+                raise ConstraintError(f"a unit must not have two labels, was: {other} and {one}")
         relation, nuclearity = other.relation or one.relation, other.nuclearity or one.nuclearity
         merged[one.span] = replace(other, relation=relation, nuclearity=nuclearity)
     return merged
@@ -91,7 +91,7 @@ def _check_crossing(forced: Iterable[Constraint]) -> None:
         while around and around[-1].stop <= one.start:
             around.pop()
         if around and around[-1].stop < one.stop:
-            raise UsageError(f"units must not cross, was: {around[-1]} and {one}")
+            raise ConstraintError(f"units must not cross, was: {around[-1]} and {one}")
         around.append(one)
 
 
@@ -99,7 +99,7 @@ def _group_spans(groups: Sequence[int]) -> list[Span]:
     """The span of each run of equal numbers."""
     for before, after in pairwise(groups):
         if after < before:
-            raise UsageError(f"the numbers of EDUs' sentences must not decrease, was: {after} after {before}")
+            raise ConstraintError(f"the numbers of EDUs' sentences must not decrease, was: {after} after {before}")
     edges = [edu for edu in range(len(groups)) if edu == 0 or groups[edu] != groups[edu - 1]]
     return list(pairwise([*edges, len(groups)]))
 
@@ -119,12 +119,12 @@ def label_mask(constraint: Constraint, labels: Sequence[Label]) -> Tensor:
     """The labels that fit a constraint. Shape: (labels), boolean."""
     relations = {relation for relation, _ in labels}
     if constraint.relation is not None and constraint.relation not in relations:
-        raise UsageError(f"relation must be one of {', '.join(sorted(relations))}, was: {constraint}")
+        raise ConstraintError(f"relation must be one of {', '.join(sorted(relations))}, was: {constraint}")
     of_relation = [constraint.relation in (None, relation) for relation, _ in labels]
     fits = [constraint.nuclearity in (None, nuclearity) for _, nuclearity in labels]
     mask = torch.tensor(of_relation) & torch.tensor(fits)
     if not mask.any():
         possible = {nuclearity for (_, nuclearity), is_right in zip(labels, of_relation, strict=True) if is_right}
         of = f" of {constraint.relation}" if constraint.relation else ""
-        raise UsageError(f"nuclearity{of} must be one of {', '.join(sorted(possible))}, was: {constraint}")
+        raise ConstraintError(f"nuclearity{of} must be one of {', '.join(sorted(possible))}, was: {constraint}")
     return mask

@@ -22,7 +22,7 @@ from genrst.chart.constraints import Demands
 from genrst.chart.inference import Ranking, Span, Unit, cheapest_trees
 from genrst.chart.network import ChartNetwork
 from genrst.chart.reading import OwnChart, Reader, Reading, Scored, in_groups, make_reading
-from genrst.errors import UsageError
+from genrst.errors import ConstraintError, UsageError
 from genrst.model.examples import Example
 
 LEAST = 1e-6
@@ -97,7 +97,7 @@ def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
         if not math.isfinite(log_z):
             listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(reading.demands[document].forbidden))
             rule = f"{reading.ids[document]}: constraints must leave a tree"
-            raise UsageError(f"{rule}, was: none without the units {listed}")
+            raise ConstraintError(f"{rule}, was: none without the units {listed}")
     best_p, best = mean.label_p.max(dim=-1)
     sizes = [len(chart.borders) - 1 for chart in charts]
     trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)

@@ -41,7 +41,7 @@ from genrst.cli.outputs import (
     text_width,
 )
 from genrst.document import Document
-from genrst.errors import GenrstError, MissingDependencyError, UsageError
+from genrst.errors import ConstraintError, GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
 from genrst.formats.json_text import loads
 from genrst.outputs.summary import summary_text
@@ -224,9 +224,10 @@ def _parse(
 def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> list[Document] | Failure:
     try:
         return parser.kbest(item, n_trees)
-    except (MissingDependencyError, UsageError):
-        raise  # no text is to blame
     except GenrstError as error:
+        is_everyones = isinstance(error, MissingDependencyError | UsageError)
+        if is_everyones and not isinstance(error, ConstraintError):
+            raise  # no text is to blame
         return Failure(item.id, error)
 
 

@@ -377,6 +377,8 @@ def _node(node: JsonValue, children: list[Tree]) -> Tree:
         raise node["nuclearity"].error(f"an N or S for each of the {len(children)} children and at least one N")
     relations = tuple(label.string() for label in node["relations"].optional_items())
     relation, probability = node["relation"].string(), node["probability"].optional_number()
+    if probability is not None and not 0 <= probability <= 1:
+        raise node["probability"].error("a number from 0 to 1")
     try:
         return Unit(relation, nuclearity, tuple(children), relations, probability)
     except TreeError as error:

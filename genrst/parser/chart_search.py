@@ -11,7 +11,7 @@ from genrst.chart.constraints import Demands, Label, make_demands
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
-from genrst.errors import ConfigError, UsageError
+from genrst.errors import ConfigError, ConstraintError, UsageError
 from genrst.model.device import check_process
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel
@@ -67,8 +67,8 @@ class ChartSearch:
         }[self.config.whole]
         try:
             return make_demands(len(document.edus), document.constraints, self.labels, groups)
-        except UsageError as error:
-            raise UsageError(f"{document.id}: {error}") from error
+        except ConstraintError as error:
+            raise ConstraintError(f"{document.id}: {error}") from error
 
     def _with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
         return replace(

@@ -92,6 +92,8 @@ def load(
     if is_chart(folder):
         tree_search = ChartSearch(load_models(folder, config, device, load_chart), config)
     else:
+        if whole is not None:
+            raise UsageError(f"whole must go with a chart's model, was: {config.name!r}")
         tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack)
     segmenter = load_segmenter(place, tree_search.device) if place else None
     return Parser(tree_search, config, segmenter, folder)

@@ -51,6 +51,17 @@ def test_what_is_whole(run: Run, chart: Path):
     assert read("sentences.json").log_probability != read("nothing.json").log_probability
 
 
+def test_a_contradiction_stops_no_other_document(run: Run):
+    bad = replace(STORM, id="bad", constraints=(Constraint(0, 2), Constraint(1, 3)))
+    write_documents([bad, STORM], Path("both.jsonl"))
+    for options in ((), ("--kbest", "2")):
+        outcome = run("both.jsonl", "--format", "jsonl", *options)
+        assert outcome.status == 1
+        assert len(outcome.messages) == 1
+        assert "bad: units must not cross" in outcome.messages[0]
+        assert '"storm"' in outcome.output
+
+
 def test_constraints_are_added_to_those_of_a_document(run: Run, chart: Path, monkeypatch: pytest.MonkeyPatch):
     own = Constraint(0, 4, is_unit=False)
     write(replace(STORM, constraints=(own,)), "own.json")

@@ -329,6 +329,7 @@ def child(**changes: object) -> dict[str, object]:
         (acme(tree=child(relations=["a"])), "tree.children[1]: relations must be one per child (2)"),
         (acme(tree=child(relations=["a", 2])), "tree.children[1].relations[1] must be a string, was: 2"),
         (acme(tree=child(probability="x")), "tree.children[1].probability must be a finite number, was: 'x'"),
+        (acme(tree=child(probability=1.5)), "tree.children[1].probability must be a number from 0 to 1, was: 1.5"),
         (acme(tree=child(probability=True)), "tree.children[1].probability must be a finite number, was: True"),
         (acme(log_probability=10**400), "log_probability must be a finite number"),
         (acme(model=3), "model must be a string"),

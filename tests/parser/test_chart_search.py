@@ -161,6 +161,11 @@ def test_charts_are_averaged(tmp_path: Path, folder: Path, document: Document):
         load(write_ensemble(tmp_path / "mixed", {str(folder): 1, str(tmp_path / "steps"): 1}))
 
 
+def test_what_is_whole_is_nothing_to_other_models(tmp_path: Path):
+    with pytest.raises(UsageError, match="whole must go with a chart's model, was: 'tiny'"):
+        load(write_parser(tmp_path, has_segmenter=False), whole="nothing")
+
+
 def test_searches_that_do_not_fit(tmp_path: Path, folder: Path):
     with pytest.raises(UsageError, match="the search of a chart must be risk or best, was: bag"):
         load(folder, search="bag")
