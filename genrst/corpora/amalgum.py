@@ -42,7 +42,7 @@ def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path,
     try:
         record: Any = json_text.loads(content.decode("utf-8"))
         kinds = {
-            start: _string(kind) or "p"
+            _integer(start): _string(kind) or "p"
             for start, kind in zip(record["paragraphs"], record["paragraph_types"], strict=True)
         }
         annotated = assemble(list(map(_sentence, record["tokens"])), kinds, {})
@@ -62,7 +62,7 @@ def _document(content: bytes, labels: Mapping[tuple[str, str], str], path: Path,
 
 def _sentence(words: list[Any]) -> list[Word]:
     sentence = [
-        Word(_string(form), head, _string(deprel), _string(tag), bool(space))
+        Word(_string(form), _integer(head), _string(deprel), _string(tag), bool(space))
         for form, tag, head, deprel, space in words
     ]
     if not sentence or not all(0 <= word.head <= len(sentence) for word in sentence):
@@ -71,7 +71,7 @@ def _sentence(words: list[Any]) -> list[Word]:
 
 
 def _edu_starts(edus: list[tuple[int, int]], n_tokens: int) -> list[int]:
-    starts, stops = [start for start, _ in edus], [stop for _, stop in edus]
+    starts, stops = [_integer(start) for start, _ in edus], [_integer(stop) for _, stop in edus]
     if [*starts, n_tokens] != [0, *stops]:
         raise ValueError("EDUs that do not cover the tokens one after the other")
     return starts
@@ -89,12 +89,19 @@ def _tree(nested: Any, labels: Mapping[tuple[str, str], str]) -> Tree:  # noqa: 
             continue
         relation, nuclearity, children = item
         kind = "rst" if "S" in nuclearity else "multinuc"
-        nodes = tuple(Leaf(child) if isinstance(child, int) else built[id(child)] for child in children)
+        nodes = tuple(Leaf(_integer(child)) if isinstance(child, int) else built[id(child)] for child in children)
         built[id(item)] = Unit(labels.get((relation, kind), _string(relation)), nuclearity, nodes)
-    return Leaf(nested) if isinstance(nested, int) else built[id(nested)]
+    return Leaf(_integer(nested)) if isinstance(nested, int) else built[id(nested)]
 
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} in the place of a string")
+    return value
+
+
+def _integer(value: object) -> int:
+    # True is an int to Python, and 1.0 is equal to 1.
+    if type(value) is not int:
+        raise TypeError(f"{value!r} in the place of a whole number")
     return value
