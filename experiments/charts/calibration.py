@@ -48,15 +48,21 @@ class Bin:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Print a line of JSON for each temperature."""
-    parser = start_parser(__doc__)
+    parser = start_chart_parser(__doc__)
+    parser.add_argument("--temperatures", type=float, nargs="+", default=[1.0, 1.5, 2.0])
+    parser.add_argument("--plot", type=Path, help="a picture of the curve of the last temperature")
+    run_command(parser, run, words)
+
+
+def start_chart_parser(description: str | None) -> argparse.ArgumentParser:
+    """The arguments of all commands that ask a chart about a corpus."""
+    parser = start_parser(description)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--model", required=True)
     parser.add_argument("--split", default="dev")
     parser.add_argument("--documents", metavar="N", type=count, help="only the first N of the split")
-    parser.add_argument("--temperatures", type=float, nargs="+", default=[1.0, 1.5, 2.0])
-    parser.add_argument("--plot", type=Path, help="a picture of the curve of the last temperature")
     parser.add_argument("--device", default="auto")
-    run_command(parser, run, words)
+    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:

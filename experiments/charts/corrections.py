@@ -11,9 +11,9 @@ corrected, after and before: Parseval precision over the units of the tree, rela
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from experiments.command import Rows, count, read_environment, run_command, start_parser
+from experiments.charts.calibration import start_chart_parser
+from experiments.command import Rows, count, read_environment, run_command
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
 from genrst.io import progress
@@ -30,13 +30,8 @@ Gold = dict[tuple[int, int], tuple[str, str]]
 
 def main(words: Sequence[str] | None = None) -> None:
     """Print a line of JSON for each number of corrections."""
-    parser = start_parser(__doc__)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--split", default="dev")
-    parser.add_argument("--documents", metavar="N", type=count, help="only the first N of the split")
+    parser = start_chart_parser(__doc__)
     parser.add_argument("--corrections", type=count, nargs="+", default=[1, 3, 10])
-    parser.add_argument("--device", default="auto")
     run_command(parser, run, words)
 
 
@@ -87,7 +82,7 @@ def correct(parser: Parser, document: Document) -> Iterator[tuple[Tree, list[Con
         tree, _ = distribution.minimum_risk()
         yield tree, [*constraints]
         by_doubt = sorted(units(tree), key=lambda unit: unit.probability or 0.0)
-        found = next((one for one in map(lambda unit: mend(unit, gold), by_doubt) if one is not None), None)  # noqa: C417
+        found = next((one for unit in by_doubt if (one := mend(unit, gold)) is not None), None)
         if found is None:
             return
         constraints.append(found)

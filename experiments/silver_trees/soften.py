@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.command import Rows, count, read_environment, run_command, scores_of, start_parser
-from experiments.silver_trees.label import choose, take_shard
+from experiments.silver_trees.label import choose
 from genrst.chart.constraints import Demands, make_demands
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import read_documents
@@ -24,13 +24,11 @@ from genrst.io import progress
 from genrst.model.device import choose_device
 from genrst.model.examples import Example
 from genrst.parser.packages import find_model
+from genrst.parser.search import MOST_EDUS
 from genrst.search.beam import in_groups
 from genrst.training.chart_lessons import actions_of_units
 from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
-
-MOST_EDUS = 2000
-"""How many EDUs are read at once."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -71,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     rows.add(documents="dev", **scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols)))
     rows.write(arguments.results)
     sizes = range(arguments.min_edus, arguments.max_edus + 1)
-    silver = take_shard(choose(prepared.silver, sizes, arguments.documents, arguments.seed), None)
+    silver = choose(prepared.silver, sizes, arguments.documents, arguments.seed)
     softened: list[Example] = []
     groups = list(in_groups(sorted(silver, key=lambda example: example.n_edus), lambda one: one.n_edus, MOST_EDUS))
     for group in progress(groups, "asking teachers", len(groups)):

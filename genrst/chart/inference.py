@@ -11,12 +11,9 @@ indexed [b, i, j]. All units of one width, and the children of all spans of one 
 tensors, so each recursion is one loop over widths: on a GPU it never waits, on a CPU it copies nothing.
 """
 
-import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from itertools import count, islice
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +27,7 @@ Span: TypeAlias = tuple[int, int]
 Unit: TypeAlias = tuple[int, int, int]
 
 
-def _units(scores: Tensor, width: int) -> Tensor:
+def units_of_width(scores: Tensor, width: int) -> Tensor:
     """A view of all units of a width. Shape: (B, N - width, width - 1), by start and by split."""
     batch, n, _, _ = scores.shape
     strides = (n**3, n * n + n + 1, n * n)
@@ -56,7 +53,7 @@ def _spans(table: Tensor, width: int) -> Tensor:
 
 def _alternatives(scores: Tensor, table: Tensor, width: int) -> Tensor:
     """The weight of all trees of each span by their first split. Shape: (B, N - width, width - 1)."""
-    return (_left(table, width) + _right(table, width)).add_(_units(scores, width))
+    return (_left(table, width) + _right(table, width)).add_(units_of_width(scores, width))
 
 
 def _leaves(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
@@ -67,7 +64,8 @@ def _leaves(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     return table
 
 
-def _check_sizes(table: Tensor, sizes: Sequence[int]) -> None:
+def check_sizes(table: Tensor, sizes: Sequence[int]) -> None:
+    """Raise an error unless there is a size for each document, and a table has room for it."""
     most = table.shape[-1] - 1
     if len(sizes) != len(table) or not all(1 <= size <= most for size in sizes):
         raise UsageError(f"sizes must be {len(table)} numbers from 1 to {most}, was: {list(sizes)}")
@@ -109,7 +107,7 @@ def _share_out(scores: Tensor, table: Tensor, spans: Tensor, widest: int) -> Ten
         is_impossible = _spans(table, width) == -math.inf
         split_p = _alternatives(scores, table, width).softmax(-1).masked_fill_(is_impossible[..., None], 0.0)
         split_p.mul_(_spans(spans, width)[..., None])
-        _units(units, width).copy_(split_p)
+        units_of_width(units, width).copy_(split_p)
         _left(spans, width).add_(split_p)
         _right(spans, width).add_(split_p)
     return units
@@ -140,7 +138,7 @@ def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
         table: (B, N, N); 0 for single EDUs, −inf for what is no span or has no tree
         log Z: (B,)
     """
-    _check_sizes(scores, sizes)
+    check_sizes(scores, sizes)
     scores = scores.contiguous()
     if torch.is_grad_enabled() and scores.requires_grad:
         table: Tensor = _Inside.apply(scores, sizes)  # type: ignore[no-untyped-call]
@@ -229,6 +227,13 @@ def _viterbi(table: Tensor, widest: int, score: Callable[[int], Tensor]) -> Tens
     return splits
 
 
+def best_scores(like: Tensor, size: int, score: Callable[[int], Tensor]) -> Tensor:
+    """The scores of the best trees of all spans in double precision; `score` as in `_viterbi`. Shape: (B, N, N)"""
+    table = _leaves(like, torch.double)
+    _viterbi(table, size, score)
+    return table
+
+
 def _read(splits: npt.NDArray[np.int64] | npt.NDArray[np.int16], size: int) -> list[Unit]:
     """The tree that a table of splits describes, the root first."""
     units: list[Unit] = []
@@ -255,9 +260,9 @@ def best_tree(scores: Tensor, sizes: Sequence[int]) -> list[list[Unit]]:
     Shape:
         scores: (B, N, N, N)
     """
-    _check_sizes(scores, sizes)
+    check_sizes(scores, sizes)
     scores = scores.contiguous()
-    return _best(_leaves(scores), sizes, lambda width: _units(scores, width))
+    return _best(_leaves(scores), sizes, lambda width: units_of_width(scores, width))
 
 
 def _span_scores(gains: Tensor, may_be_unit: Tensor | None) -> Callable[[int], Tensor]:
@@ -277,17 +282,8 @@ def minimum_risk_tree(span_gains: Tensor, sizes: Sequence[int], may_be_unit: Ten
         span_gains: (B, N, N)
         may_be_unit: (B, N, N), boolean
     """
-    _check_sizes(span_gains, sizes)
+    check_sizes(span_gains, sizes)
     return _best(_leaves(span_gains), sizes, _span_scores(span_gains, may_be_unit))
-
-
-@torch.no_grad()
-def has_tree(may_be_unit: Tensor) -> bool:
-    """Whether there is a tree of none but these spans. Shape: (N, N), boolean."""
-    gains = torch.zeros(1, *may_be_unit.shape, device=may_be_unit.device)
-    table, size = _leaves(gains), len(may_be_unit) - 1
-    _viterbi(table, size, _span_scores(gains, may_be_unit[None]))
-    return bool(table[0, 0, size] > -math.inf)
 
 
 @torch.no_grad()
@@ -314,118 +310,3 @@ def sample(
         _spans(splits, width).copy_((number + first[:, None]).permute(2, 0, 1))
     tables = splits.transpose(0, 1).cpu().numpy()
     return [[_read(one, size) for one in document] for document, size in zip(tables, sizes, strict=True)]
-
-
-class ScoredTree(NamedTuple):
-    """A tree with its score (without 1/Z): units in preorder, and their labels, all 0 if there is only one."""
-
-    score: float
-    units: list[Unit]
-    labels: list[int]
-
-
-_Units: TypeAlias = "tuple[tuple[Unit, int], _Units] | None"
-_Spans: TypeAlias = "tuple[Span, _Spans] | None"
-_Alternative: TypeAlias = tuple[float, Unit, int]  # what it costs more than the best one; the unit; its label
-
-
-class _Partial(NamedTuple):
-    """A tree built from the top: units linked to those before, and the spans still to split, linked likewise."""
-
-    cost: float
-    units: _Units
-    spans: _Spans
-
-    def take(self, alternative: _Alternative, spans: _Spans) -> "_Partial":
-        """Split the next span; `spans` are the others."""
-        gap, (i, k, j), label = alternative
-        for span in ((k, j), (i, k)):
-            spans = (span, spans) if span[1] - span[0] > 1 else spans
-        return _Partial(self.cost + gap, (((i, k, j), label), self.units), spans)
-
-    def read(self) -> tuple[list[Unit], list[int]]:
-        """The units in preorder, and their labels."""
-        linked, pairs = self.units, list[tuple[Unit, int]]()
-        while linked:
-            pair, linked = linked
-            pairs.append(pair)
-        return [unit for unit, _ in reversed(pairs)], [label for _, label in reversed(pairs)]
-
-
-class Ranking:
-    """The ways to split and label each span of one chart, the best first: what k best trees are read from."""
-
-    def __init__(self, scores: Tensor, size: int, best_label: Tensor, label_logp: Callable[[Span], Tensor]) -> None:
-        """`best_label` has the log-probability of each unit's best label, `label_logp` all those of a span's units.
-
-        Shape:
-            scores, best_label: (N, N, N)
-            label_logp: (splits of the span, L)
-        """
-        self._scores, self._label_logp = scores.cpu().contiguous(), label_logp
-        best_label = best_label.cpu().contiguous()
-        table = _leaves(self._scores[None], torch.double)
-        of_width = lambda width: _units(self._scores[None], width).double() + _units(best_label[None], width)  # noqa: E731
-        _viterbi(table, size, of_width)
-        self._best = table[0]
-        self.score = float(self._best[0, size])
-        """Of the best tree; −inf if there is no tree."""
-
-    def __call__(self, span: Span, k: int) -> list[_Alternative]:
-        """The k best ways to split and label a span."""
-        i, j = span
-        below = self._best[i, i + 1 : j] + self._best[i + 1 : j, j]
-        weights = (below + self._scores[i + 1 : j, i, j])[:, None] + self._label_logp(span).cpu()
-        values, order = weights.flatten().sort(descending=True, stable=True)
-        places = [divmod(place, weights.shape[1]) for place in order[:k].tolist()]
-        gaps = (values[:k].max() - values[:k]).tolist()
-        return [(gap, (i, i + 1 + n, j), label) for gap, (n, label) in zip(gaps, places, strict=True) if gap < math.inf]
-
-
-def cheapest_trees(n_leaves: int, ranked: Callable[[Span], list[_Alternative]]) -> Iterator[ScoredTree]:
-    """All labelled trees, the best first, given the ways to split each span; scores are relative to the best tree's."""
-    root = _Partial(0.0, None, ((0, n_leaves), None) if n_leaves > 1 else None)
-    for tree in _cheapest(root, cache(ranked)):
-        yield ScoredTree(-tree.cost, *tree.read())
-
-
-def _cheapest(root: _Partial, ranked: Callable[[Span], list[_Alternative]]) -> Iterator[_Partial]:
-    """All trees, the best first: each split costs what it is worse than the best one, and the cheapest goes on.
-
-    No more is expanded than the trees that come out, since the best way to go on costs nothing. Among equals the
-    youngest goes on, or all prefixes of equal trees would be expanded before one of them is whole.
-    """
-    serial = count(0, -1)
-    agenda = [(root.cost, next(serial), root, 0)]
-    while agenda:
-        _, _, partial, rank = heapq.heappop(agenda)
-        if not partial.spans:
-            yield partial
-            continue
-        span, others = partial.spans
-        alternatives = ranked(span)
-        if rank + 1 < len(alternatives):
-            cost = partial.cost + alternatives[rank + 1][0]
-            heapq.heappush(agenda, (cost, next(serial), partial, rank + 1))
-        if rank < len(alternatives):
-            after = partial.take(alternatives[rank], others)
-            heapq.heappush(agenda, (after.cost, next(serial), after, 0))
-
-
-@torch.no_grad()
-def k_best(scores: Tensor, size: int, k: int, label_logp: Tensor | None = None) -> list[ScoredTree]:
-    """The k best trees of one document, or its k best labelled trees; fewer if there are fewer.
-
-    A search from the top that knows from the chart what the rest of a tree will cost (A* with an exact heuristic):
-    about k·n steps. Of equally good trees, that with the first splits and labels comes first.
-
-    Shape:
-        scores: (N, N, N)
-        label_logp: (N, N, N, L)
-    """
-    _check_sizes(scores[None], [size])
-    # A tree without labels is one whose units all have the same sure label.
-    labels = scores.new_zeros(1).expand(*scores.shape, 1) if label_logp is None else label_logp
-    ranking = Ranking(scores, size, labels.amax(-1), lambda span: labels[span[0] + 1 : span[1], span[0], span[1]])
-    found = cheapest_trees(size, lambda span: ranking(span, k)) if ranking.score > -math.inf else ()
-    return [tree._replace(score=ranking.score + tree.score) for tree in islice(found, k)]

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from genrst.chart import inference
 from genrst.chart.constraints import Demands
-from genrst.chart.inference import Ranking, Span, Unit, cheapest_trees
+from genrst.chart.inference import Span, Unit
+from genrst.chart.k_best import Ranking, cheapest_trees
 from genrst.chart.network import ChartNetwork
 from genrst.chart.reading import OwnChart, Reader, Reading, Scored, in_groups, make_reading
 from genrst.errors import ConstraintError, UsageError

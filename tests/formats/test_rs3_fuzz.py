@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fuzz import mutate
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import GenrstError
 from genrst.formats.rs3_reader import read_rs3
@@ -52,18 +53,7 @@ def change_bytes(content: bytes, chance: random.Random) -> bytes:
 
 
 def change_lines(content: bytes, chance: random.Random) -> bytes:
-    lines = content.splitlines(keepends=True)
-    first, second = chance.randrange(len(lines)), chance.randrange(len(lines))
-    match chance.randrange(4):
-        case 0:
-            del lines[first]
-        case 1:
-            lines.insert(second, lines[first])
-        case 2:
-            lines[first], lines[second] = lines[second], lines[first]
-        case _:
-            del lines[first : first + 3]
-    return b"".join(lines)
+    return mutate.change_lines(chance, content)
 
 
 def change_attribute(content: bytes, chance: random.Random) -> bytes:
