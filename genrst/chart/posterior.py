@@ -206,7 +206,8 @@ class Posterior:
         if stop - start == 1:
             return 1.0
         place = self.locate((start, stop))
-        return float(self.tables[place[0]].span_p[place[1:]]) if place else 0.0
+        # Sums of float32 may pass one by a hair.
+        return min(float(self.tables[place[0]].span_p[place[1:]]), 1.0) if place else 0.0
 
     def label_probabilities(self, start: int, stop: int) -> list[float]:
         """The probabilities of the labels of a span, given that it is a unit."""

@@ -136,5 +136,5 @@ class Distribution:
         for unit in reversed(chosen):
             left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
             p = self._posterior.span_probability(unit.start, unit.stop)
-            built[unit.start] = Unit(*self._labels[unit.label], (left, right), probability=min(p, 1.0))
+            built[unit.start] = Unit(*self._labels[unit.label], (left, right), probability=p)
         return built.get(0, Leaf(0))

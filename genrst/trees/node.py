@@ -85,6 +85,8 @@ class Unit:
         )
         if len(relations) != len(self.children):
             raise TreeError(f"relations must be one per child ({len(self.children)}), was: {relations}")
+        if self.probability is not None and not 0 <= self.probability <= 1:
+            raise TreeError(f"probability must be from 0 to 1, was: {self.probability}")
         set_once = object.__setattr__
         set_once(self, "children", tuple(self.children))
         set_once(self, "relations", tuple(relations))

@@ -80,7 +80,7 @@ def rich_documents(draw: st.DrawFn) -> Document:
     def enriched(unit: Unit, children: list[Tree]) -> Tree:
         relations = tuple(names.get(label, label) for label in unit.relations)
         relation = names.get(unit.relation, unit.relation)
-        return Unit(relation, unit.nuclearity, tuple(children), relations, draw(st.none() | NUMBERS))
+        return Unit(relation, unit.nuclearity, tuple(children), relations, draw(st.none() | st.floats(0, 1)))
 
     n_tokens = draw(st.integers(0, 4))
     token = st.builds(Token, st.just(3), st.integers(3, 9), st.integers(0, max(n_tokens - 1, 0)), TEXTS, TEXTS)

@@ -68,6 +68,12 @@ def test_labels_must_be_one_per_child():
         Unit("joint", "NN", (Leaf(0), Leaf(1)), relations=("joint",))
 
 
+@pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
+def test_a_probability_is_from_0_to_1(probability):
+    with pytest.raises(TreeError, match="from 0 to 1"):
+        Unit("joint", "NN", (Leaf(0), Leaf(1)), probability=probability)
+
+
 def test_edu_numbers_are_not_negative():
     with pytest.raises(TreeError, match="was: -1"):
         Leaf(-1)
