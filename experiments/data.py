@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example, prepare, prepare_tree
 from genrst.model.symbols import Symbols
-from genrst.training.data import Prepared, annotate_as_configured, load_prepared, prepare_data
+from genrst.training.data import Prepared, annotate_as_configured, load_prepared, open_split, prepare_data
 from genrst.training.dev import evaluate_parses
 from genrst.training.run_config import DataConfig, RunConfig
 from genrst.transitions.actions import ActionSet
@@ -65,7 +64,7 @@ def load_dev(prepared: Prepared) -> Split:
 
 def load_test(config: DataConfig, prepared: Prepared) -> Split:
     """The test documents of the corpus, prepared with the symbols that the models know."""
-    documents = list(load_corpus(config.path, config.corpus, "test", version=config.gum_version))
+    documents = list(open_split(config, "test"))
     inventory = load_inventory(prepared.notes["inventory"])
     trees = [prepare_tree(_gold_tree(document), inventory) for document in documents]
     known = prepared.symbols.actions.labels

@@ -258,7 +258,7 @@ def check_records(content: bytes) -> None:
     """A record is read or refused; bytes that are not compressed are so before they are read."""
     is_packed = content.startswith(b"\x1f\x8b")
     path = in_file("case.jsonl.gz", content if is_packed else gzip.compress(content, 1))
-    for document in read_genre(path, {}):
+    for document in read_genre(path):
         scores_itself(document)
         read_again(document, WRITTEN[len(content) % len(WRITTEN)])
 

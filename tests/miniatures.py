@@ -10,7 +10,7 @@ from typing import Any
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.formats.dis import write_dis
 from genrst.formats.plain import write_edus
-from genrst.formats.rs3_writer import write_rs4
+from genrst.formats.rs3_writer import write_rs3, write_rs4
 from genrst.trees.node import Leaf, Tree, Unit
 
 HARBOR_CONLLU = """
@@ -108,6 +108,28 @@ def write_gum(folder: Path) -> Path:
     return folder
 
 
+def write_gum_clone(folder: Path) -> Path:
+    """GUM as it is published: the same documents, and one out of domain, which has a split of its own."""
+    write_gum(folder)
+    words = ["Tides", "rise"]
+    _write_gum_document(folder, "GENTLE_poetry_tide", _sentence(words, [0, 1]), words, right_branching(2))
+    (folder / "rst").mkdir()
+    (folder / "rs4").rename(folder / "rst" / "rstweb")
+    (folder / "conllu").rename(folder / "dep")
+    (folder / "splits_v9.1.tsv").unlink()
+    (folder / "splits.tsv").unlink()
+    items: dict[str, list[str]] = {"test2": ["  * GENTLE_poetry_tide\n"]}
+    for name, split in GUM_SPLITS.items():
+        items.setdefault(split, []).append(f"  * {name}\n")
+    lists = [f"## {split}\n\n{''.join(items[split])}\n" for split in sorted(items)]
+    (folder / "splits.md").write_text(f"# Splits\n\nWords about\n * splits\n\n{''.join(lists)}", encoding="utf-8")
+    # The same trees are there once more, as brackets.
+    (folder / "rst" / "lisp_nary").mkdir()
+    document = Document.from_edus("GUM_news_harbor", HARBOR_EDUS, HARBOR_TREE)
+    (folder / "rst" / "lisp_nary" / "GUM_news_harbor.dis").write_text(write_dis(document), encoding="utf-8")
+    return folder
+
+
 def _old_name(name: str) -> str:
     return next((old for old, new in RENAMED.items() if new == name), name)
 
@@ -166,15 +188,6 @@ def _write_rstdt_document(folder: Path, name: str, chance: random.Random) -> Non
     (folder / f"{name}.edus").write_text(write_edus(document), encoding="utf-8")
 
 
-LABEL_MAP = [
-    ["amalgum_label", "type", "gum11_coarse", "gum11_fine_majority", "note"],
-    ["preparation", "rst", "organization", "organization-preparation", ""],
-    ["restatement", "rst", "restatement", "restatement-partial", ""],
-    ["restatement", "multinuc", "joint", "joint-list", "made up, to tell the two kinds apart"],
-    ["same_unit", "multinuc", "same-unit", "same-unit", ""],
-]
-
-
 def amalgum_record(**changes: Any) -> dict[str, Any]:
     """A record of AMALGUM: two paragraphs, three sentences, four EDUs."""
     return {
@@ -208,12 +221,139 @@ AMALGUM_TEXT = "Owl returns\n\nIt left, so Odd!"
 def write_amalgum(folder: Path) -> Path:
     """AMALGUM in its compact form: two genres, three documents."""
     folder.mkdir(exist_ok=True)
-    _write_rows(folder / "label_map.tsv", LABEL_MAP)
     tree = ["unknown", "NS", [["restatement", "SN", [0, 1]], ["same_unit", "NN", [2, 3]]]]
     write_records(folder / "news.jsonl.gz", [amalgum_record()])
     bio = [amalgum_record(id="AMALGUM_bio_a", genre="bio", tree=tree), amalgum_record(id="AMALGUM_bio_b", genre="bio")]
     write_records(folder / "bio.jsonl.gz", bio)
     return folder
+
+
+AMALGUM_CONLLU = """
+# newdoc id = AMALGUM_news_owl
+# text = Owl returns
+# newpar = head (1 s)
+1 Owl NN 2 nsubj Discourse=preparation:1->2|Entity=(animal-1)
+2 returns VBZ 0 root _
+
+# text = It left, so
+# newpar
+1 It PRP 2 nsubj Discourse=restatement:2->0|Entity=(animal-1)
+2 left VBD 0 root _
+3 , , 2 punct _
+4 so RB 2 advmod Discourse=restatement:3->2
+
+# text = Odd!
+1 Odd JJ 0 root Discourse=restatement:4->2
+2 ! . 1 punct _
+"""
+AMALGUM_TREE = Unit("preparation", "SN", (Leaf(0), Unit("sequence", "NNN", (Leaf(1), Leaf(2), Leaf(3)))))
+
+
+def write_amalgum_clone(folder: Path) -> Path:
+    """AMALGUM as it is published: a document in each of its two parts, and one that is always left out."""
+    edus = ["Owl returns", "It left ,", "so", "Odd !"]
+    for below, name in (
+        ("amalgum/news", "AMALGUM_news_owl"),
+        ("amalgum_extra/bio", "AMALGUM_bio_newt"),
+        ("amalgum/academic", "AMALGUM_academic_salinity"),
+    ):
+        _write_rs3(folder / below / "rst", name, edus, AMALGUM_TREE)
+        (folder / below / "dep").mkdir()
+        (folder / below / "dep" / f"{name}.conllu").write_bytes(conllu(AMALGUM_CONLLU))
+    return folder
+
+
+def _write_rs3(folder: Path, name: str, edus: Sequence[str], tree: Tree) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.rs3").write_text(write_rs3(Document.from_edus(name, edus, tree)), encoding="utf-8")
+
+
+def _write_many_rs3(folder: Path, names: Sequence[str]) -> None:
+    for name in names:
+        _write_rs3(folder, name, random.Random(name).sample(WORDS, 3), right_branching(3))
+
+
+def write_pcc(folder: Path) -> Path:
+    """PCC as it is published, with two of its other layers."""
+    _write_many_rs3(folder / "rst", [f"maz-{number}" for number in range(1423, 1443)])
+    for layer in ("syntax", "primary-data"):
+        (folder / layer).mkdir()
+        (folder / layer / "maz-1423.xml").write_text("<x/>", encoding="utf-8")
+    return folder
+
+
+def write_rrt(folder: Path) -> Path:
+    """RRT as it is published: a folder for each genre, and a file of two trees."""
+    for genre in ("news1", "news2", "blogs"):
+        _write_many_rs3(folder / genre / f"{genre}_rs3", [f"{genre}_{number}" for number in range(1, 8)])
+    segments = "".join(f'<segment id="{number}">x</segment>' for number in (3, 4))
+    pair = '<segment id="1" parent="2" relname="cause">a</segment><segment id="2">b</segment>'
+    (folder / "blogs" / "blogs_rs3" / "blogs_1.rs3").write_text(
+        f"<rst><header/><body>{pair}{segments}</body></rst>", encoding="utf-8"
+    )
+    return folder
+
+
+def write_prstc(folder: Path) -> Path:
+    """The Persian corpus as it is published."""
+    names = [*(f"etemad{number:03}" for number in range(1, 12)), *(f"meidan{number:03}" for number in range(1, 10))]
+    _write_many_rs3(folder / "Corpus", names)
+    return folder
+
+
+def write_gcdt(folder: Path) -> Path:
+    """GCDT as it is published: syntax without EDUs, second annotations, and all trees in a second format."""
+    for split, names in {
+        "train": ["gcdt_bio_mi", "gcdt_news_cha"],
+        "dev": ["gcdt_whow_gou"],
+        "test": ["gcdt_bio_an"],
+    }.items():
+        for name in names:
+            words = ["猫", "睡觉", "，", "狗", "叫", "。"]
+            edus = [" ".join(words[:3]), " ".join(words[3:])]
+            _write_rs3(folder / "data" / "rs3" / split, name, edus, right_branching(2))
+            document = Document.from_edus(name, edus, right_branching(2))
+            for part, suffix, content in (
+                ("conllu", "conllu", conllu(_sentence(words, [])).replace(b"\t_\n", b"\tSpaceAfter=No\n")),
+                ("dis", "dis", write_dis(document).encode()),
+            ):
+                (folder / "data" / part / split).mkdir(parents=True, exist_ok=True)
+                (folder / "data" / part / split / f"{name}.{suffix}").write_bytes(content)
+    _write_many_rs3(folder / "data" / "rs3" / "double", ["gcdt_bio_an"])
+    return folder
+
+
+def write_disrpt(folder: Path, name: str = "eng.rst.toy") -> Path:
+    """A corpus of DISRPT: train with syntax in the marks of one year, dev without in those of another."""
+    folder.mkdir(parents=True)
+    sentence = _sentence(["It", "rained", "so", "we", "stayed"], [0, 2])
+    for split, starts, inside in (("train", "Seg=B-seg", "Seg=O"), ("dev", "BeginSeg=Yes", "_")):
+        documents = []
+        for number in (1, 2):
+            comment = (
+                f"# newdoc id = toy_{split}_{number}" if split == "train" else f"# newdoc_id = toy_{split}_{number}"
+            )
+            documents.append(f"{comment}\n# sent_id = {number}-1\n{sentence}\n{sentence}")
+        table = conllu("\n".join(documents))
+        marked = table.replace(b"\tDiscourse=x\n", f"\t{starts}\n".encode()).replace(b"\t_\n", f"\t{inside}\n".encode())
+        (folder / f"{name}_{split}.tok").write_bytes(_without_syntax(marked))
+        if split == "train":
+            (folder / f"{name}_{split}.conllu").write_bytes(marked)
+    (folder / f"{name}_train.rels").write_text("doc\tunit1_toks\n", encoding="utf-8")
+    return folder
+
+
+def _without_syntax(content: bytes) -> bytes:
+    """The words of a document numbered through, with nothing but their last column."""
+    lines, number = [], 0
+    for line in content.decode().split("\n"):
+        columns = line.split("\t")
+        number = 0 if line.startswith("# newdoc") else number + (len(columns) == 10)
+        if len(columns) == 10:
+            lines.append("\t".join([str(number), columns[1], *["_"] * 7, columns[9]]))
+        elif line.startswith("# newdoc"):
+            lines += ["", line] if lines else [line]
+    return ("\n".join(lines) + "\n\n").encode()
 
 
 def write_records(path: Path, records: Sequence[object]) -> None:

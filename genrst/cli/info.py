@@ -1,19 +1,27 @@
 """Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
 
 genrst info GUM --split dev
+genrst info RST-DT
 genrst info en
 genrst info runs/paper/model
+
+Of a corpus every file is read, so this is a dry run: what is odd or cannot be read is listed on standard error, and
+counted.
 """
 
 import argparse
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from genrst.characters import inert
-from genrst.cli.console import show, show_json
+from genrst.cli.console import Failures, show, show_json
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.statistics import Statistics, count
-from genrst.io import progress
+from genrst.io import progress, tell
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
 
 HELP = "describe a corpus or a model"
@@ -38,13 +46,26 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             show(format_model(facts))
         return 0
+    return _describe_corpus(arguments)
+
+
+def _describe_corpus(arguments: argparse.Namespace) -> int:
+    """Read every file; one that cannot be read is reported, unless it is the only one."""
     corpus = open_corpus(arguments.path, arguments)
-    statistics = count(progress(corpus, "reading", len(corpus)))
+    failures = Failures()
+    if len(corpus) > 1:
+        corpus = replace(corpus, on_bad=failures.report)
+    with warnings.catch_warnings(record=True) as oddities:
+        warnings.simplefilter("always")
+        statistics = count(progress(corpus, "reading", len(corpus)))
+    for oddity in oddities:
+        tell(f"warning: {oddity.message}")
+    problems = {"oddities": len(oddities), "unreadable": failures.count}
     if arguments.json:
-        show_json({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict()})
+        show_json({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict(), **problems})
     else:
-        show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}"))
-    return 0
+        show(format_statistics(statistics, f"{corpus.name}, {corpus.split or 'all documents'}", problems))
+    return 0 if arguments.skip_bad else failures.status
 
 
 def _model_folder(name: str) -> Path | None:
@@ -95,14 +116,16 @@ def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
     return {"words": f"{facts['n_words']:,}", "labels": f"{facts['n_labels']:,}"}
 
 
-def format_statistics(statistics: Statistics, title: str) -> str:
+def format_statistics(statistics: Statistics, title: str, problems: Mapping[str, int] = MappingProxyType({})) -> str:
     """A text table."""
-    numbers = statistics.as_dict()
+    numbers = {**statistics.as_dict(), **problems}
     counts = ("documents", "trees", "edus", "tokens", "sentences", "paragraphs", "signals", "secondary_edges")
     shapes = ("edus_per_document", "depth", "stack_depth", "left_branching", "skew")
     lines = [title, ""]
     lines += [
-        f"{name.replace('_', ' '):<20}{numbers[name]:>12,}" for name in counts if numbers[name] or name == "documents"
+        f"{name.replace('_', ' '):<20}{numbers[name]:>12,}"
+        for name in (*counts, *problems)
+        if numbers[name] or name == "documents"
     ]
     lines += ["", f"{'':<20}{'min':>12}{'median':>12}{'mean':>12}{'max':>12}"]
     lines += [_shape_row(name, numbers[name]) for name in shapes if numbers[name]]

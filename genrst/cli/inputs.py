@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 from genrst.cli.console import Failures
-from genrst.corpora.corpus import Corpus, load_corpus
+from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
+from genrst.corpora.layouts import VERSION
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
 from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, document_files, read_content, read_file
@@ -183,12 +184,14 @@ def named_suffix(name: str | None, option: str, stream: str, known: Collection[s
 def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what chooses documents of a corpus."""
     group = parser.add_argument_group("choosing documents")
+    names = f"{', '.join(CORPORA[:-1])} or {CORPORA[-1]} (default: by the folder's layout)"
+    group.add_argument("--corpus", metavar="NAME", help=names)
+    group.add_argument("--split", metavar="NAME", help="train, dev, test, … (default: all documents)")
     group.add_argument(
-        "--corpus", metavar="NAME", help="gum, rstdt, amalgum or files (default: by the folder's layout)"
+        "--gum-version", metavar="V", default=VERSION, help="list of splits: 9.1 (default: the folder's)"
     )
-    group.add_argument("--split", metavar="NAME", help="train, dev or test (default: all documents)")
-    group.add_argument("--gum-version", metavar="V", default="11.1", help="list of splits: 11.1 (default) or 9.1")
-    group.add_argument("--with-textless", action="store_true", help="include GUM documents whose words are missing")
+    group.add_argument("--with-textless", action="store_true", help="include documents whose words are missing")
+    group.add_argument("--skip-bad", action="store_true", help="leave out files that cannot be read, with a warning")
     _add_roots_argument(group)
 
 
@@ -207,4 +210,5 @@ def open_corpus(path: str, arguments: argparse.Namespace) -> Corpus:
         version=arguments.gum_version,
         with_textless=arguments.with_textless,
         roots=arguments.roots,
+        skip_bad=arguments.skip_bad,
     )

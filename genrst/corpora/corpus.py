@@ -1,21 +1,26 @@
 """Corpora: a name, a split, and the documents in it.
 
-`load_corpus` recognises a corpus by the layout of its folder: `gum`, `rstdt` (as the LDC ships it), `amalgum`, or any
-file or folder that `genrst.formats.files` reads.
+`load_corpus` recognises a corpus by the layout of its folder (`genrst.corpora.layouts`); anything else is `files`, all
+that `genrst.formats.files` reads.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from genrst.corpora import amalgum, gum, rstdt
+from genrst.corpora.layouts import LAYOUTS, VERSION, find_corpus
 from genrst.document import Document
-from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.errors import CorpusNotFoundError, CorpusWarning, GenrstError, UsageError
 from genrst.formats.files import ReadOptions, document_files, read_file
 from genrst.formats.rs3_reader import Roots
 
-CORPORA = ("gum", "rstdt", "amalgum", "files")
+CORPORA = (*dict.fromkeys(layout.name for layout in LAYOUTS), "files")
 """The names that `load_corpus` takes."""
+
+_BEST_FIRST = (".rs4", ".rs3", ".dis", ".json", ".jsonl")
+"""Which format of a document is read, if there are several: the one that holds most of what annotators see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +30,20 @@ class Corpus:
     name: str
     split: str | None
     sources: tuple[Callable[[], Iterable[Document]], ...]
+    on_bad: Callable[[GenrstError], object] | None = None
+    """What is called with the error of a file that cannot be read; without it, the error is raised."""
 
     def __iter__(self) -> Iterator[Document]:
         for source in self.sources:
-            yield from source()
+            try:
+                yield from source()
+            except GenrstError as error:
+                if self.on_bad is None:
+                    raise
+                self.on_bad(error)
 
     def __len__(self) -> int:
-        """The number of files, which is the number of documents unless a file holds several."""
+        """The number of files, which is the number of documents unless a file holds several, or one without text."""
         return len(self.sources)
 
 
@@ -40,48 +52,55 @@ def load_corpus(
     name: str | None = None,
     split: str | None = None,
     *,
-    version: str = "11.1",
+    version: str = VERSION,
     with_textless: bool = False,
     roots: Roots = "error",
+    skip_bad: bool = False,
 ) -> Corpus:
     """Open a corpus.
 
-    `name` is recognised from the folder unless given. `version` and `with_textless` are GUM's: the list of splits, and
-    whether its documents without words are included. `roots` is for `.rs3` files of several trees.
+    `name` is recognised from the folder unless given. `version` is that of GUM's list of splits. `with_textless`
+    includes documents whose words are missing. `roots` is for `.rs3` files of several trees, `skip_bad` for files that
+    cannot be read.
     """
     path = Path(path)
     if not path.exists():
         raise CorpusNotFoundError(f"{path}: no such file or folder")
-    name = name or detect_corpus(path)
-    match name:
-        case "gum":
-            sources = gum.sources(path, split, version=version, with_textless=with_textless)
-        case "rstdt":
-            sources = rstdt.sources(path, split)
-        case "amalgum":
-            sources = amalgum.sources(path, split)
-        case "files":
-            sources = _file_sources(path, split, ReadOptions(roots))
-        case _:
-            raise UsageError(f"a corpus must be one of {', '.join(CORPORA)}, was: {name!r}")
-    if not sources:
-        raise CorpusNotFoundError(f"{path}: {name} must have documents in split {split!r}, was: none")
-    return Corpus(name, split, tuple(sources))
+    if name not in (None, *CORPORA):
+        raise UsageError(f"a corpus must be one of {', '.join(CORPORA)}, was: {name!r}")
+    options, on_bad = ReadOptions(roots), _warn if skip_bad else None
+    opened = None if name == "files" else find_corpus(path, name)
+    if opened is None:
+        sources = [partial(read_file, file, options) for file in _plain_files(path, split)]
+        return Corpus("files", split, tuple(sources), on_bad)
+    files = opened.files(split, version)
+    if not files:
+        raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, was: none")
+    readers = tuple(partial(opened.read, file, options, with_textless) for file in files)
+    return Corpus(opened.layout.name, split, readers, on_bad)
 
 
-def detect_corpus(path: Path) -> str:
-    """The name of the corpus whose layout a folder has; `files` for anything else."""
-    if (path / "rs4").is_dir() and (path / "conllu").is_dir():
-        return "gum"
-    if (path / "label_map.tsv").is_file() and any(path.glob("*.jsonl.gz")):
-        return "amalgum"
-    return "rstdt" if rstdt.find_main(path) is not None else "files"
+def _warn(error: GenrstError) -> None:
+    warnings.warn(CorpusWarning(f"{error}; skipped"), stacklevel=2)
 
 
-def _file_sources(path: Path, split: str | None, options: ReadOptions) -> list[Callable[[], Iterable[Document]]]:
+def _plain_files(path: Path, split: str | None) -> list[Path]:
     """The files of a folder; a split is a subfolder of that name."""
     if split is not None:
         path = path / split
         if not path.is_dir():
             raise CorpusNotFoundError(f"{path}: a split of a plain folder must be a subfolder of that name")
-    return [lambda file=file: read_file(file, options) for file in document_files(path)]  # type: ignore[misc]
+    return _without_copies(document_files(path), path) if path.is_dir() else [path]
+
+
+def _without_copies(files: Sequence[Path], folder: Path) -> list[Path]:
+    """Without the files of a document that is also there in a format with more in it."""
+    best: dict[str, str] = {}
+    for file in files:
+        suffix = file.suffix.lower()
+        best[file.stem] = min(best.get(file.stem, suffix), suffix, key=_BEST_FIRST.index)
+    kept = [file for file in files if file.suffix.lower() in (best[file.stem], ".jsonl")]
+    if copies := len(files) - len(kept):
+        message = f"{folder}: files of documents that are there in another format are left out: {copies}"
+        warnings.warn(CorpusWarning(message), stacklevel=3)
+    return kept

@@ -10,10 +10,11 @@ from genrst.formats.lines import dense
 _CONTEXT = 30
 
 
-def align_edus(edus: Sequence[str], text: str) -> list[Span]:
+def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[Span]:
     """The span of each EDU; together they must have all visible characters of the text, in order.
 
-    An EDU without characters gets an empty span where the one before it ends.
+    An EDU without characters gets an empty span where the one before it ends. With `may_go_on` there may be text after
+    the last EDU.
     """
     dense_text = dense(text)
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
@@ -30,7 +31,7 @@ def align_edus(edus: Sequence[str], text: str) -> list[Span]:
         end = offsets[stop - 1] + 1 if stop else 0
         spans.append(Span(offsets[at] if stop > at else end, end))
         at = stop
-    if at < len(dense_text):
+    if at < len(dense_text) and not may_go_on:
         raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, was: {_around(text, at)!r}")
     return spans
 

@@ -15,15 +15,16 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import dropwhile, pairwise, takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from reprlib import repr as shorten
+from typing import NamedTuple
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
 from genrst.formats.lines import edu_lines, one_line
 from genrst.io import decode
-from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
+from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit, units
 
 _TOKEN = re.compile(
     r"_!(?P<text>.*?)_!|(?P<unterminated>_!)|(?P<bracket>[()])|(?P<word>(?:[^\s()_]|_(?!!))+)", re.DOTALL
@@ -42,22 +43,39 @@ def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
     """Read a document; `with_tree=False` checks the brackets and texts only."""
     file = _File(decode(content, path), path)
     nodes = _Parser(file).parse()
-    edus = [_unwrap(node.attributes["text"]) for node in nodes if node.is_leaf]
+    leaves = [node for node in nodes if node.is_leaf]
+    edus = [_unwrap(leaf.attributes["text"]) for leaf in leaves]
+    for leaf, edu in zip(leaves, edus, strict=True):
+        if edu.starts_paragraph or edu.has_mark_inside:
+            message = f"{_PARAGRAPH_END} must stand at the end of an EDU; left out of {shorten(edu.text)}"
+            file.note("marks", message, leaf.offset)
     tree = _build_tree(nodes, file) if with_tree else None
-    starts = {number for number, (_, ends_paragraph) in enumerate(edus[:-1], start=1) if ends_paragraph}
-    return Document.from_edus(path.stem, [text for text, _ in edus], tree, starts)
+    file.warn()
+    starts = {number for number, edu in enumerate(edus) if edu.starts_paragraph}
+    starts |= {number for number, edu in enumerate(edus[:-1], start=1) if edu.ends_paragraph}
+    return Document.from_edus(path.stem, [edu.text for edu in edus], tree, starts)
 
 
-def _unwrap(text: str) -> tuple[str, bool]:
-    """The text of an EDU without the tags around it, and whether a paragraph ends with it."""
+class _Edu(NamedTuple):
+    """The text of an EDU without the tags around it, and where marks of paragraphs stood."""
 
+    text: str
+    ends_paragraph: bool = False
+    starts_paragraph: bool = False
+    has_mark_inside: bool = False
+
+
+def _unwrap(text: str) -> _Edu:
     def is_tag(piece: str) -> bool:
         return not piece.strip() or _TAG.fullmatch(piece) is not None
 
     pieces = _TAG.split(text)
-    end = list(takewhile(is_tag, reversed(pieces)))
-    kept = dropwhile(lambda piece: is_tag(piece) and piece != _PARAGRAPH_END, pieces[: len(pieces) - len(end)])
-    return one_line("".join(kept)), _PARAGRAPH_END in end
+    after = list(takewhile(is_tag, reversed(pieces)))
+    pieces = pieces[: len(pieces) - len(after)]
+    before = list(takewhile(is_tag, pieces))
+    inside = pieces[len(before) :]
+    kept = one_line("".join(" " if piece == _PARAGRAPH_END else piece for piece in inside))
+    return _Edu(kept, *(_PARAGRAPH_END in part for part in (after, before, inside)))
 
 
 @dataclass(slots=True)
@@ -66,7 +84,8 @@ class _File:
 
     text: str
     path: Path
-    warned: set[str] = field(default_factory=set)
+    oddities: dict[str, list[str]] = field(default_factory=dict)
+    """By kind, what was repaired."""
 
     def line(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
@@ -74,10 +93,15 @@ class _File:
     def error(self, message: str, offset: int) -> CorpusFormatError:
         return CorpusFormatError(message, self.path, self.line(offset))
 
-    def warn_once(self, kind: str, message: str, offset: int) -> None:
-        if kind not in self.warned:
-            self.warned.add(kind)
-            warnings.warn(CorpusWarning(f"{self.path}:{self.line(offset)}: {message}"), stacklevel=4)
+    def note(self, kind: str, message: str, offset: int) -> None:
+        known = self.oddities.setdefault(kind, [])
+        # Only the first is shown, and to find a line takes time.
+        known.append(message if known else f"{self.path}:{self.line(offset)}: {message}")
+
+    def warn(self) -> None:
+        for first, *others in self.oddities.values():
+            more = f" (and {len(others)} more)" if others else ""
+            warnings.warn(CorpusWarning(f"{first}{more}"), stacklevel=4)
 
 
 @dataclass(slots=True)
@@ -166,7 +190,7 @@ class _Parser:
             written = node.attributes.get(name, number)
             if written != number:
                 message = f"({name} {written}) must be ({name} {number}) by the leaves; the file's numbers are ignored"
-                self.file.warn_once("numbers", message, node.offset)
+                self.file.note("numbers", message, node.offset)
 
 
 def _build_tree(nodes: Sequence[_Node], file: _File) -> Tree:
@@ -178,7 +202,7 @@ def _build_tree(nodes: Sequence[_Node], file: _File) -> Tree:
         children = stack[-node.n_children :]
         del stack[-node.n_children :]
         if len(children) == 1:
-            file.warn_once("unary", f"this {node.role} has one child only, which takes its place", node.offset)
+            file.note("unary", f"this {node.role} has one child only, which takes its place", node.offset)
             stack.append((node, children[0][1]))
         else:
             stack.append((node, _unit(node, children, file)))
@@ -196,14 +220,22 @@ def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> U
         if relation is None:
             raise file.error(f"this {child.role} must have a relation, (rel2par …), was: none", child.offset)
         relations.append(relation)
+    named = [name for name, letter in zip(relations, nuclearity, strict=True) if letter == "N" and name != SPAN]
+    if nuclearity.count("N") > max(len(named), 1):
+        shared = named[0] if named else JOINT
+        file.note("span", f"several nuclei labelled {SPAN}, read as {shared}", node.offset)
+        relations = [
+            shared if name == SPAN and letter == "N" else name
+            for name, letter in zip(relations, nuclearity, strict=True)
+        ]
     return Unit.from_relations(relations, nuclearity, [tree for _, tree in children])
 
 
 def write_dis(document: Document) -> str:
     """The text of a `.dis` file.
 
-    White space in an EDU becomes one space. What the format would take for markup is refused: `_!` in an EDU, tags such
-    as `<P>` and `<s>` at its edges, brackets in the name of a relation.
+    White space in an EDU becomes one space. What the format would take for markup is refused: `_!` and `<P>` in an EDU,
+    tags such as `<s>` at its edges, brackets in the name of a relation.
     """
     if document.tree is None:
         raise UsageError(f"{document.id}: a document must have a tree to be written as .dis, was: segmented only")
@@ -235,8 +267,8 @@ def _texts(document: Document) -> list[str]:
     ends = [before != after for before, after in pairwise([*paragraphs, last])]
     texts = [edu + _PARAGRAPH_END if is_end else edu for edu, is_end in zip(edus, ends, strict=True)]
     for edu, text, is_end in zip(edus, texts, ends, strict=True):
-        if "_!" in edu or _unwrap(text) != (edu, is_end):
-            rule = "an EDU must hold no _!, and no <P>, <s> or <EDU> at its edges, to be written as .dis"
+        if "_!" in edu or _unwrap(text) != _Edu(edu, is_end):
+            rule = "an EDU must hold no _! or <P>, and no <s> or <EDU> at its edges, to be written as .dis"
             raise UsageError(f"{document.id}: {rule}, was: {shorten(edu)}")
     return texts
 

@@ -4,17 +4,21 @@ In a file of EDUs (`.edus`, `.txt`) each line is an EDU, and there is no tree. I
 (`wsj_0601.out` beside `wsj_0601.out.dis`) each line is a sentence, and EDUs are found by their characters.
 """
 
+import re
+import warnings
 from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
+from reprlib import repr as shorten
 
-from genrst.document import Document, Span
-from genrst.errors import CorpusFormatError, GenrstError, UsageError
+from genrst.document import Document, Span, join_runs
+from genrst.errors import CorpusFormatError, CorpusWarning, GenrstError, UsageError
 from genrst.formats.align import align_edus
 from genrst.formats.lines import edu_lines, one_line
 from genrst.io import decode, read_bytes
 
 _MARK = "\ufeff"
+_WITHOUT_PARAGRAPHS = re.compile("file[0-9]+")
 
 
 def read_edus(content: bytes, path: Path) -> Document:
@@ -45,20 +49,43 @@ def write_edus(document: Document) -> str:
 
 
 def attach_text_beside(document: Document, path: Path) -> Document:
-    """The document with the text, sentences and paragraphs of the file beside it, or unchanged if there is none."""
+    """The document with the text, sentences and paragraphs of the file beside it.
+
+    It is unchanged if there is none, or one of other words, as corpora have errors.
+    """
     beside = path.with_suffix("")
-    return attach_text(document, beside) if beside.is_file() else document
+    if not beside.is_file():
+        return document
+    try:
+        return attach_text(document, beside)
+    except CorpusFormatError as error:
+        warnings.warn(CorpusWarning(f"{error}; the text of the tree is read instead"), stacklevel=2)
+        return document
 
 
 def attach_text(document: Document, path: Path) -> Document:
-    """The document with the text, sentences and paragraphs of a file; EDUs must have the same characters."""
+    """The document with the text, sentences and paragraphs of a file; EDUs must have the same characters.
+
+    Text after the last EDU is left out. Of `fileN`, five documents of RST-DT, and of a text without blank lines, the
+    paragraphs are those of the document.
+    """
     text = decode(read_bytes(path), path)
     try:
-        edus = align_edus(document.edu_texts, text)
+        edus = align_edus(document.edu_texts, text, may_go_on=True)
     except GenrstError as error:
         raise CorpusFormatError(str(error), path) from error
+    if rest := one_line(text[edus[-1].end :]):
+        warnings.warn(CorpusWarning(f"{path}: text after the last EDU is left out: {shorten(rest)}"), stacklevel=2)
+        text = text[: edus[-1].end]
     sentences, paragraphs = _lines(text)
-    return replace(document, text=text, edus=tuple(edus), sentences=sentences, paragraphs=paragraphs)
+    attached = replace(document, text=text, edus=tuple(edus), sentences=sentences, paragraphs=paragraphs)
+    if document.paragraphs and (len(paragraphs) == 1 or _WITHOUT_PARAGRAPHS.fullmatch(path.name)):
+        numbers = document.paragraph_of_edus()
+        if numbers != attached.paragraph_of_edus():
+            starts = [0, *(edu for edu in range(1, len(edus)) if numbers[edu] != numbers[edu - 1])]
+            attached = replace(attached, paragraphs=join_runs(edus, starts))
+            warnings.warn(CorpusWarning(f"{path}: paragraphs are those of the tree, by its <P>"), stacklevel=2)
+    return attached
 
 
 def _lines(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

@@ -18,13 +18,10 @@ from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusFormatError
 from genrst.formats.rs3_nodes import MULTINUC_GROUP, SEGMENT, Node, link, read_groups, read_segments
 from genrst.formats.rs3_xml import Element, Repairs, parse_xml
-from genrst.trees.node import SPAN, Leaf, Tree, Unit
+from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit
 
 VIRTUAL_ROOT = "virtual-root"
 """The relation of several roots that were joined on request."""
-
-JOINT = "joint"
-"""The relation of nuclei to which a file gives none."""
 
 Roots: TypeAlias = Literal["error", "join"]
 _Range: TypeAlias = tuple[int, int]

@@ -24,6 +24,7 @@ from genrst.text import pipeline
 from genrst.text.annotate import annotate
 from genrst.text.raw import unsegmented
 from genrst.training.data import (
+    CHOOSING,
     FORMAT,
     content_key,
     file_version,
@@ -70,7 +71,7 @@ class SegmenterPrepared:
 def prepare_segmenter_data(config: SegmenterDataConfig, cache: Path) -> tuple[SegmenterPrepared, Path]:
     """The prepared features of a configuration and their file: from the cache, or made and put there."""
     train, dev, read_silver = read_corpus(config)
-    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "silver", "genres")}
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("silver", *CHOOSING)}
     settings |= {"kind": KIND, "format": FORMAT, "pipeline": pipeline.pipeline_version(config.pipeline)}
     if vectors := file_version(config.vectors):
         settings["vectors_file"] = vectors

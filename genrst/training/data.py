@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.corpora.corpus import load_corpus
+from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
 from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import max_unpacked, progress, tell, write_atomically_with
@@ -41,6 +41,8 @@ FORMAT = 1
 PARSER = "parser"
 """What an archive is for, unless its header says otherwise."""
 
+CHOOSING = ("path", "genres", "skip_bad")
+"""Settings that say which documents are read, and nothing about what becomes of them."""
 SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
 COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths")
 
@@ -76,7 +78,7 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
         if all(len(document.edus) == 1 for document in documents):
             raise TreeError(f"{config.path}: split {split!r} must have a document of two EDUs or more, was: none")
     silver = [document for document in read_silver() if document.tree is not None]
-    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("path", "genres")}
+    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in CHOOSING}
     # Also which pipeline and vectors a name means here, and what is prepared of a document.
     settings |= {"pipeline": pipeline.pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
     settings |= {"columns": COLUMNS} if tokenizer is None else {"columns": COLUMNS, "tokenizer": tokenizer.json}
@@ -92,7 +94,7 @@ def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], C
     """Training documents, dev documents, and a function that reads silver ones, which may be too many to keep."""
     train, dev = (_read_split(config, split) for split in (config.train_split, config.dev_split))
     is_chosen = _choose_genres(config.genres, train)
-    silver = load_corpus(config.silver) if config.silver else ()
+    silver = load_corpus(config.silver, skip_bad=config.skip_bad) if config.silver else ()
 
     def read_silver() -> Iterator[Document]:
         return filter(is_chosen, progress(silver, "reading silver", len(silver)))
@@ -100,8 +102,13 @@ def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], C
     return list(filter(is_chosen, train)), dev, read_silver
 
 
+def open_split(config: CorpusConfig, split: str) -> Corpus:
+    """A split of the corpus of a configuration."""
+    return load_corpus(config.path, config.corpus, split, version=config.gum_version, skip_bad=config.skip_bad)
+
+
 def _read_split(config: CorpusConfig, split: str) -> list[Document]:
-    corpus = load_corpus(config.path, config.corpus, split, version=config.gum_version)
+    corpus = open_split(config, split)
     documents = list(progress(corpus, f"reading {split}", len(corpus)))
     if not documents:
         raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, was: none")

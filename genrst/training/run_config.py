@@ -17,7 +17,7 @@ class CorpusConfig:
     path: str = "corpora/gum"
     """The folder of a corpus, or of files with trees."""
     corpus: str | None = None
-    """gum, rstdt, amalgum or files; recognised by the folder if not given."""
+    """gum, rstdt, amalgum, … or files (docs/corpora.md); recognised by the folder if not given."""
     train_split: str = "train"
     dev_split: str = "dev"
     silver: str = ""
@@ -25,6 +25,8 @@ class CorpusConfig:
     genres: tuple[str, ...] = ()
     """The genres of training and silver documents, all if empty; dev stays whole."""
     gum_version: str = "11.1"
+    skip_bad: bool = False
+    """Leave out files that cannot be read, with a warning."""
 
 
 @dataclass(frozen=True, slots=True)

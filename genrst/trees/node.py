@@ -17,6 +17,9 @@ from genrst.errors import TreeError
 SPAN = "span"
 """The label of a lone nucleus in RST files, where the relation belongs to the satellite."""
 
+JOINT = "joint"
+"""The relation of nuclei to which a file gives none."""
+
 Result = TypeVar("Result")
 
 

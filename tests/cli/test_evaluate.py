@@ -56,6 +56,18 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]):
     assert result["per_relation"]["attribution"]["F"]["f1"] == 0
 
 
+@pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")
+def test_files_that_cannot_be_read_are_skipped_on_request(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "gold" / "bad.dis").write_text("( Root", encoding="utf-8")
+    assert call(capsys, "evaluate", "gold", "predicted").status == 1
+    outcome = call(capsys, "evaluate", "gold", "predicted", "--skip-bad")
+    assert outcome.status == 0
+    assert outcome.output.startswith("documents: 1;")
+    (message,) = outcome.messages
+    assert message.startswith("genrst: warning: gold/bad.dis:1: ")
+    assert message.endswith("; skipped")
+
+
 @pytest.mark.usefixtures("folder")
 def test_json_has_the_documented_form(capsys: pytest.CaptureFixture[str]):
     result = scores(call(capsys, "evaluate", "gold", "predicted", "--json"))

@@ -61,7 +61,8 @@ def test_json_is_the_statistics_of_the_corpus(tmp_path: Path, capsys: pytest.Cap
         for split in (None, "train"):
             options = ["--split", split] if split else []
             result = numbers(call(capsys, "info", folder, "--json", *options))
-            expected = {"corpus": name, "split": split, **count(load_corpus(folder, split=split)).as_dict()}
+            counts = count(load_corpus(folder, split=split)).as_dict()
+            expected = {"corpus": name, "split": split, **counts, "oddities": 0, "unreadable": 0}
             assert result == json.loads(json.dumps(expected))
 
 
@@ -85,6 +86,23 @@ def test_titles_name_corpus_and_split(tmp_path: Path, capsys: pytest.CaptureFixt
     folder = write_gum(tmp_path / "gum")
     assert call(capsys, "info", folder, "--split", "dev").output.startswith("gum, dev\n")
     assert call(capsys, "info", folder).output.startswith("gum, all documents\n")
+
+
+def test_a_dry_run_lists_all_that_is_odd_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = write_rstdt(tmp_path / "rstdt")
+    training = folder / "RSTtrees-WSJ-main-1.0" / "TRAINING"
+    odd, broken = training / "wsj_0601.out.dis", training / "wsj_0602.out.dis"
+    odd.write_text(odd.read_text(encoding="utf-8").replace("(text _!", "(text _!<P>", 2), encoding="utf-8")
+    broken.write_text("( Root", encoding="utf-8")
+    outcome = call(capsys, "info", folder)
+    assert outcome.status == 1
+    rows = [line.split() for line in outcome.output.splitlines()]
+    assert all(row in rows for row in (["documents", "32"], ["oddities", "1"], ["unreadable", "1"]))
+    error, warning = outcome.messages
+    assert error.startswith(f"genrst: {broken}:1: ")
+    assert warning.startswith(f"genrst: warning: {odd}:")
+    assert warning.endswith("(and 1 more)")
+    assert call(capsys, "info", folder, "--skip-bad").status == 0
 
 
 def test_joined_roots(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,4 +1,4 @@
-"""AMALGUM's compact form: the label map, damaged files and records, deep trees, and one genre of the corpus."""
+"""AMALGUM's compact form: classes of relations, damaged files and records, deep trees, and one genre of the corpus."""
 
 import gzip
 import json
@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from genrst.corpora import amalgum
+from genrst.corpora.amalgum import CLASSES, read_genre
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.statistics import count
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.errors import CorpusFormatError, UsageError
 from genrst.trees.measures import depth
 from genrst.trees.node import Leaf, Unit
+from genrst.trees.relations import load_inventory
 from tests.miniatures import AMALGUM_TEXT, amalgum_record, write_amalgum, write_records
 
 
@@ -24,8 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 def read(path: Path, *records: object) -> list[Document]:
     write_records(path, records)
-    labels = {("restatement", "multinuc"): "joint", ("restatement", "rst"): "restatement"}
-    return list(amalgum.read_genre(path, labels))
+    return list(read_genre(path))
 
 
 def test_a_record_by_hand(folder: Path):
@@ -40,13 +40,14 @@ def test_a_record_by_hand(folder: Path):
     assert document.metadata == {"genre": "news", "licence": "CC0", "part": "balanced"}
 
 
-def test_labels_are_mapped_by_relation_and_kind(folder: Path):
+def test_relations_become_classes_of_gum(folder: Path):
     first, second, third = load_corpus(folder)
-    joint = Unit("joint", "NNN", (Leaf(1), Leaf(2), Leaf(3)))
-    assert second.tree == third.tree == Unit("organization", "SN", (Leaf(0), joint))
+    nuclei = Unit("restatement", "NNN", (Leaf(1), Leaf(2), Leaf(3)))
+    assert second.tree == third.tree == Unit("organization", "SN", (Leaf(0), nuclei))
     restatement = Unit("restatement", "SN", (Leaf(0), Leaf(1)))
-    # A name that the map lacks stays.
+    # A name that is not known stays.
     assert first.tree == Unit("unknown", "NS", (restatement, Unit("same-unit", "NN", (Leaf(2), Leaf(3)))))
+    assert set(CLASSES.values()) <= set(load_inventory("gum").coarse_relations)
 
 
 def test_genres_come_in_the_order_of_their_names(folder: Path):
@@ -56,17 +57,8 @@ def test_genres_come_in_the_order_of_their_names(folder: Path):
 
 def test_silver_trees_are_for_training(folder: Path):
     for split in ("dev", "test", "x"):
-        with pytest.raises(UsageError, match=f"must be train, as its trees are silver, was: '{split}'"):
+        with pytest.raises(UsageError, match=f"a split of amalgum must be one of train, was: '{split}'"):
             load_corpus(folder, split=split)
-
-
-def test_the_label_map_must_be_there(folder: Path):
-    (folder / "label_map.tsv").write_text("amalgum_label\ttype\njoint\tmultinuc\n", encoding="utf-8")
-    with pytest.raises(CorpusFormatError, match=r"label_map.tsv:1: the first line must name the columns amalgum_label"):
-        load_corpus(folder, "amalgum")
-    (folder / "label_map.tsv").unlink()
-    with pytest.raises(CorpusNotFoundError, match=r"label_map.tsv: the label map is missing"):
-        load_corpus(folder, "amalgum")
 
 
 def test_one_edu(tmp_path: Path):
@@ -96,7 +88,7 @@ def test_damaged_files(folder: Path, damage: str):
     damaged = {"truncated": content[:-20], "no gzip": b'{"id": "x"}\n', "flipped": flipped, "empty": b"\x1f\x8b"}
     path.write_bytes(damaged[damage])
     with pytest.raises(CorpusFormatError) as caught:
-        list(amalgum.read_genre(path, {}))
+        list(read_genre(path))
     assert str(caught.value).startswith(f"{path}: the file must be intact gzip, was: ")
 
 
@@ -151,15 +143,15 @@ def test_bytes_that_are_no_text(tmp_path: Path):
     path = tmp_path / "news.jsonl.gz"
     path.write_bytes(gzip.compress(b"\xff\xfe\n"))
     with pytest.raises(CorpusFormatError, match=r"news.jsonl.gz:1: .*UnicodeDecodeError"):
-        list(amalgum.read_genre(path, {}))
+        list(read_genre(path))
 
 
 @pytest.mark.slow
 @pytest.mark.corpus
 def test_one_genre_of_the_corpus(corpora: Path):
     folder = corpora / "amalgum"
-    labels = amalgum.read_label_map(folder / "label_map.tsv")
-    statistics = count(amalgum.read_genre(folder / "bio.jsonl.gz", labels))
+    source = next(source for source in load_corpus(folder).sources if "bio" in str(source))
+    statistics = count(source())
     numbers = statistics.as_dict()
     counts = [numbers[name] for name in ("documents", "sentences", "edus", "tokens")]
     assert counts == [593, 23176, 60286, 494512]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.corpora.conllu import AnnotatedText, Word, assemble, read_conllu
-from genrst.document import Span
+from genrst.corpora.conllu import AnnotatedText, Word, assemble, attach, read_conllu
+from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError, CorpusWarning
+from genrst.trees.node import Leaf, Unit
 from tests.miniatures import HARBOR_CONLLU, HARBOR_TEXT, conllu
 
 PATH = Path("folder/sample.conllu")
@@ -115,6 +116,37 @@ def test_empty_nodes_are_skipped_with_all_they_say():
     assert (annotated.text, annotated.entities, annotated.edu_starts) == ("Go on", (), ())
 
 
+@pytest.mark.parametrize(
+    ("comment", "text"),
+    [
+        ("# text = It's fine.", "It's fine."),
+        ("# text = It's  fine .", "It's fine ."),
+        # A text of other words says nothing, and marks on words count more.
+        ("# text = Its fine.", "It 's fine ."),
+        ("# text = ", "It 's fine ."),
+    ],
+)
+def test_the_text_of_a_sentence_says_the_spacing_where_words_do_not(comment: str, text: str):
+    rows = "1 It X 3 x _\n2 's X 3 x _\n3 fine X 0 root _\n4 . X 3 x _\n"
+    assert read(f"{comment}\n{rows}\n1 Go X 0 root _").text == f"{text} Go"
+    marked = rows.replace("3 fine X 0 root _", "3 fine X 0 root SpaceAfter=No")
+    assert read(f"{comment}\n{marked}").text == "It 's fine."
+
+
+def test_edus_that_are_not_marked_are_found_by_their_characters():
+    annotated = read("1 It X 2 x _\n2 rained X 0 root SpaceAfter=No\n3 , X 2 x _\n4 so X 2 x _")
+    tree = Unit("result", "NS", (Leaf(0), Leaf(1)))
+    document = attach(Document.from_edus("rain", ["It rained ,", "so"], tree), annotated, PATH)
+    assert (document.edu_texts, document.tree) == (["It rained,", "so"], tree)
+    for edus, message in (
+        (["It rained", "but"], "EDU 2 of 2 must continue the text"),
+        (["It rai", "ned , so"], "EDU 2 of 2 must start with a word of its own, was: 'ned , so'"),
+        (["", "It rained , so"], "EDU 2 of 2 must start with a word of its own, was: 'It rained , so'"),
+    ):
+        with pytest.raises(CorpusFormatError, match=f"^{PATH}: {message}"):
+            attach(Document.from_edus("rain", edus, tree), annotated, PATH)
+
+
 def test_the_start_of_the_document_starts_a_paragraph():
     annotated = read("1 One X 0 root _\n\n# newpar\n1 Two X 0 root _\n\n1 Three X 0 root _\n")
     assert texts(annotated, annotated.paragraphs) == [("One", "p"), ("Two Three", "p")]
@@ -125,6 +157,7 @@ def test_the_start_of_the_document_starts_a_paragraph():
     [
         ("# newpar", "p"),
         ("# newpar id = p7", "p"),
+        ("# newpar = head (1 s)", "head"),
         ("#newpar", "p"),
         ("# newpar_block = ", "p"),
         ("# newpar_block = figure (2 s) | p (1 s)", "figure"),

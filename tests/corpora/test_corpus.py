@@ -6,11 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from genrst.corpora.corpus import CORPORA, Corpus, detect_corpus, load_corpus
+from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, UsageError
 from genrst.formats.files import write
-from tests.miniatures import right_branching, write_amalgum, write_gum, write_rstdt
+from tests.miniatures import (
+    right_branching,
+    write_amalgum,
+    write_disrpt,
+    write_gcdt,
+    write_gum,
+    write_pcc,
+    write_prstc,
+    write_rrt,
+    write_rstdt,
+)
 
 
 def write_files(folder: Path) -> Path:
@@ -19,26 +29,37 @@ def write_files(folder: Path) -> Path:
     return folder
 
 
-WRITERS = {"gum": write_gum, "rstdt": write_rstdt, "amalgum": write_amalgum, "files": write_files}
+WRITERS = {
+    "gum": write_gum,
+    "rstdt": write_rstdt,
+    "amalgum": write_amalgum,
+    "pcc": write_pcc,
+    "gcdt": write_gcdt,
+    "rrt": write_rrt,
+    "prstc": write_prstc,
+    "disrpt": write_disrpt,
+    "files": write_files,
+}
 
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_corpora_are_recognised(tmp_path: Path, name: str):
     folder = WRITERS[name](tmp_path / "corpus")
-    assert detect_corpus(folder) == name
     corpus = load_corpus(str(folder))
     assert (corpus.name, corpus.split) == (name, None)
     documents = list(corpus)
     assert documents == list(corpus)
     assert all(count == 1 for count in Counter(document.id for document in documents).values())
-    assert all(document.tree is not None for document in documents)
+    assert all(document.tree is not None for document in documents) == (name != "disrpt")
     assert list(load_corpus(folder, name)) == documents
 
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_splits_are_parts_of_the_whole(tmp_path: Path, name: str):
     folder = WRITERS[name](tmp_path / "corpus")
-    splits = {"amalgum": ["train"], "files": ["train", "dev"]}.get(name, ["train", "dev", "test"])
+    splits = {"amalgum": ["train"], "files": ["train", "dev"], "disrpt": ["train", "dev"]}.get(
+        name, ["train", "dev", "test"]
+    )
     parts = [document.id for split in splits for document in load_corpus(folder, split=split)]
     whole = [document.id for document in load_corpus(folder)]
     assert sorted(parts) == sorted(id for id in whole if id != "d")
@@ -66,6 +87,26 @@ def test_documents_are_read_when_asked_for(tmp_path: Path):
         next(documents)
 
 
+def test_files_that_cannot_be_read_are_skipped_on_request(tmp_path: Path):
+    folder = write_files(tmp_path / "corpus")
+    (folder / "aa.json").write_text("broken", encoding="utf-8")
+    with pytest.raises(CorpusFormatError, match=r"aa\.json:1: "):
+        list(load_corpus(folder, "files"))
+    with pytest.warns(CorpusWarning, match=r"aa\.json:1: the text must be JSON.*; skipped"):
+        assert [document.id for document in load_corpus(folder, skip_bad=True)] == ["d", "c", "a", "b"]
+
+
+def test_documents_in_several_formats_count_once(tmp_path: Path):
+    folder = write_files(tmp_path / "corpus")
+    for name in ("dis/a.dis", "json/a.json", "dis/b.dis", "copy/a.rs3"):
+        write(Document.from_edus(Path(name).stem, ["x", "y"], right_branching(2)), folder / name)
+    with pytest.warns(CorpusWarning, match="corpus: files of documents that are there in .* left out: 3"):
+        corpus = load_corpus(folder)
+    assert sorted(str(source.args[0].relative_to(folder)) for source in corpus.sources) == [  # type: ignore[attr-defined]
+        *("copy/a.rs3", "d.rs4", "dev/c.dis", "dis/b.dis", "train/a.rs3")
+    ]
+
+
 def test_a_length_counts_files():
     corpus = Corpus("files", None, (lambda: [], lambda: [Document.from_edus("a", ["x"])] * 3))
     assert (len(corpus), len(list(corpus))) == (2, 3)
@@ -85,11 +126,11 @@ def test_roots_are_passed_on(tmp_path: Path):
 def test_what_is_no_corpus(tmp_path: Path):
     with pytest.raises(CorpusNotFoundError, match="nowhere: no such file or folder"):
         load_corpus(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="a corpus must be one of gum, rstdt, amalgum, files, was: 'ptb'"):
+    with pytest.raises(UsageError, match=f"a corpus must be one of {', '.join(CORPORA)}, was: 'ptb'"):
         load_corpus(tmp_path, "ptb")
     with pytest.raises(CorpusNotFoundError, match="the folder must hold files with trees"):
         load_corpus(tmp_path)
-    with pytest.raises(CorpusNotFoundError, match="the list of splits"):
+    with pytest.raises(CorpusNotFoundError, match="gum must have rst/rstweb and dep or rs4 and conllu, was: a folder"):
         load_corpus(tmp_path, "gum")
 
 

@@ -165,7 +165,7 @@ def test_text_may_hold_anything_but_the_end_mark(edu: str) -> None:
         ("<s><EDU>It rained .<P></EDU></s>", "It rained .", True),
         ("It rained .<P>", "It rained .", True),
         ("It rained . <P> ", "It rained .", True),
-        ("It <P> <s> rained", "It <P> <s> rained", False),
+        ("It <s> rained", "It <s> rained", False),
         ("", "", False),
         ("<P>", "", True),
     ],
@@ -179,6 +179,47 @@ def test_tags_around_an_edu(written: str, text: str, ends_paragraph: bool) -> No
 
 def test_a_paragraph_mark_on_the_last_edu_starts_no_paragraph() -> None:
     assert read(root(nucleus("a"), satellite("b<P>"))).paragraphs == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "starts_paragraph"),
+    [
+        ("It <P> rained", "It rained", False),
+        ("It<P>rained<P> .", "It rained .", False),
+        ("<P> It rained", "It rained", True),
+        ("<s><P>It <P> <s> rained", "It <s> rained", True),
+    ],
+)
+def test_paragraph_marks_elsewhere_are_left_out_with_a_warning(written: str, text: str, starts_paragraph: bool) -> None:
+    with pytest.warns(CorpusWarning) as caught:
+        document = read(root(nucleus("a"), satellite(written)))
+    (warning,) = caught
+    assert str(warning.message) == f"{PATH}:1: <P> must stand at the end of an EDU; left out of {text!r}"
+    assert document.edu_texts == ["a", text]
+    assert document.paragraph_of_edus() == [0, int(starts_paragraph)]
+
+
+def test_several_oddities_of_a_kind_are_counted() -> None:
+    with pytest.warns(CorpusWarning, match=r"rain.dis:1: <P> must .* left out of 'a b' \(and 1 more\)$"):
+        read(root(nucleus("a<P>b"), satellite("c<P>d")))
+
+
+@pytest.mark.parametrize(
+    ("labels", "nuclearity", "relations"),
+    [
+        (("span", "span"), "NN", ("joint", "joint")),
+        (("span", "List"), "NN", ("List", "List")),
+        (("List", "span", "span"), "NNN", ("List", "List", "List")),
+        (("span", "result", "span"), "NSN", ("joint", "result", "joint")),
+    ],
+)
+def test_nuclei_labelled_span(labels: tuple[str, ...], nuclearity: str, relations: tuple[str, ...]) -> None:
+    roles = {"N": "Nucleus", "S": "Satellite"}
+    nodes = [f"( {roles[n]} (rel2par {name}) (text _!x_!) )" for n, name in zip(nuclearity, labels, strict=True)]
+    with pytest.warns(CorpusWarning, match=f"rain.dis:1: several nuclei labelled span, read as {relations[0]}"):
+        tree = read(root(*nodes)).tree
+    assert isinstance(tree, Unit)
+    assert (tree.nuclearity, tree.relations) == (nuclearity, relations)
 
 
 def test_white_space_is_free() -> None:
@@ -288,13 +329,13 @@ def test_without_its_tree_only_brackets_and_texts_matter() -> None:
         read("( Root (text _!a_!)", with_tree=False)
 
 
-@pytest.mark.parametrize("edu", ["what_!?", "the <P>", "<s>x</s>", "<EDU>", "<s> x", "_!"])
+@pytest.mark.parametrize("edu", ["what_!?", "the <P>", "it <P> rained", "<s>x</s>", "<EDU>", "<s> x", "_!"])
 def test_markup_in_a_text_cannot_be_written(edu: str) -> None:
     with pytest.raises(UsageError, match=re.escape(f"at its edges, to be written as .dis, was: {edu!r}")):
         write_dis(Document.from_edus("odd", ["a", edu, "c"], deep_tree(2)))
 
 
-@pytest.mark.parametrize("edu", ["it <P> rained", "a<s>b", "_ !", "_", "!", "<P", "//TT_ERR", "(text _", ") ("])
+@pytest.mark.parametrize("edu", ["it < P> rained", "a<s>b", "_ !", "_", "!", "<P", "//TT_ERR", "(text _", ") ("])
 def test_what_only_looks_like_markup_is_kept(edu: str) -> None:
     document = Document.from_edus("rain", ["a", edu, "c"], deep_tree(2), {2})
     assert read(write_dis(document)) == document

@@ -152,9 +152,9 @@ def test_several_roots(tmp_path: Path):
 
 def test_bracketed_trees_get_the_text_beside_them_from_files_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write(DOCUMENT, tmp_path / "kites.DIS")
-    (tmp_path / "kites").write_text("Kites rise, they say,\nin any wind.\n", encoding="utf-8")
+    (tmp_path / "kites").write_text("Kites rise,\n\nthey say,\nin any wind.\n", encoding="utf-8")
     assert read(tmp_path / "kites.DIS").edu_texts == ["Kites rise,", "they say,", "in any wind."]
-    assert len(read(tmp_path / "kites.DIS", with_tree=False).sentences) == 2
+    assert len(read(tmp_path / "kites.DIS", with_tree=False).sentences) == 3
     # What comes in by a pipe has nothing beside it, whatever its name for messages is.
     content = (tmp_path / "kites.DIS").read_bytes()
     monkeypatch.chdir(tmp_path)

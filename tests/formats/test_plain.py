@@ -1,5 +1,6 @@
 """Plain text: one EDU per line, and the running text beside a tree."""
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,6 @@ def test_line_ends_and_encodings(tmp_path: Path):
             "EDU 2 of 3 must continue the text, 'Owls fly by day. Cats sl', was: 'at night .'",
         ),
         ("Owls fly at night.", "EDU 3 of 3 must continue the text, 's fly at night.', was: 'Cats sleep .'"),
-        ("Owls fly at night. Cats sleep. Dogs?", "the text must end with EDU 3 of 3, was: "),
         ("", "EDU 1 of 3 must continue the text, '', was: 'Owls fly'"),
     ],
 )
@@ -132,6 +132,40 @@ def test_texts_that_differ(tmp_path: Path, content: str, message: str):
     with pytest.raises(CorpusFormatError) as caught:
         attached(tmp_path, content)
     assert str(caught.value).startswith(f"{tmp_path / 'owls'}: {message}")
+
+
+def test_text_after_the_last_edu_is_left_out_with_a_warning(tmp_path: Path):
+    with pytest.warns(CorpusWarning, match=r"owls: text after the last EDU is left out: 'Dogs\?'"):
+        document = attached(tmp_path, "Owls fly at night.\n\nCats sleep.\nDogs?\n")
+    assert document.text == "Owls fly at night.\n\nCats sleep."
+    assert len(document.sentences) == len(document.paragraphs) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_odd"),
+    [
+        ("file1", "Owls fly\n\nat night.\nCats sleep.", True),
+        ("file1", "Owls fly at night.\n\nCats sleep.", False),
+        ("wsj_0601.out", "Owls fly at night.\nCats sleep.", True),
+    ],
+)
+@pytest.mark.filterwarnings("always")
+def test_paragraphs_of_the_tree(tmp_path: Path, name: str, content: str, is_odd: bool):
+    document = Document.from_edus(name, ["Owls fly", "at night.", "Cats sleep."], TREE, {2})
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        read = attach_text_beside(document, tmp_path / f"{name}.dis")
+    assert [str(one.message) for one in caught] == [
+        f"{tmp_path / name}: paragraphs are those of the tree, by its <P>"
+    ] * is_odd
+    assert read.paragraph_of_edus() == [0, 0, 1]
+    assert read.text == content
+
+
+def test_a_text_of_other_words_is_not_read(tmp_path: Path):
+    (tmp_path / "owls").write_text("Owls fly by day. Cats sleep.", encoding="utf-8")
+    with pytest.warns(CorpusWarning, match=r"owls: EDU 2 of 3 must continue .*; the text of the tree is read instead"):
+        assert attach_text_beside(DOCUMENT, tmp_path / "owls.dis") is DOCUMENT
 
 
 def test_only_files_beside_count(tmp_path: Path):

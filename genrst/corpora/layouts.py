@@ -1,0 +1,229 @@
+"""How published corpora are laid out: where each keeps its trees, texts, syntax and splits. One mechanism reads all.
+
+A corpus is an entry of `LAYOUTS`. Not here: what stands in the files (`genrst.formats`, `conllu`, `amalgum`).
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from genrst.corpora.amalgum import CLASSES, read_genre
+from genrst.corpora.conllu import attach, read_conllu, read_disrpt
+from genrst.document import Document
+from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.formats.files import ReadOptions, read_file
+from genrst.io import decode, read_bytes, read_table
+from genrst.trees.node import relabel
+
+SPLITS = ("train", "dev", "test")
+VERSION = "11.1"
+"""The version of GUM whose list of splits is that of its folder."""
+N_DRAWN = 25
+_SEED = 2019
+_LISTED = "listed"
+_PACKAGE = Path(__file__).parent
+_WITH_EDUS = ("rst", "erst", "sdrt", "dep")
+"""The frameworks of DISRPT that have EDUs; others have connectives."""
+_ITEM = re.compile(r"^(##\s+(?P<heading>\S+)|\s*[*-]\s+(?P<item>\S+))\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """An entry of the table. Patterns are those of `Path.glob`, from the folder of the corpus on."""
+
+    name: str
+    marks: Sequence[str]
+    """What there must be for the corpus to be recognised."""
+    trees: Mapping[str, Sequence[str]]
+    """By split, the files; `_LISTED` if only a list says the split. A list in the folder of a corpus always counts."""
+    syntax: tuple[str, str] | None = None
+    """The folder of trees and that of CoNLL-U files, where everything else in a path is the same."""
+    places: Sequence[str] = ("",)
+    """Folders in which the corpus may lie."""
+    drawn: Sequence[str] = ()
+    """Splits that nobody has published: each is a tenth of the training documents, at most 25, always the same."""
+    lists: Mapping[str, str] = field(default_factory=dict)
+    """Lists of other versions, in this package, for folders without."""
+    left_out: str = ""
+    """A list of documents that are never read, in this package."""
+    classes: Mapping[str, str] = field(default_factory=dict)
+    """New names of relations."""
+    joins_roots: bool = False
+    """Whether files of several trees are usual, so that these are joined."""
+    read: Callable[[Path], Iterable[Document]] | None = None
+    """Reads a file that holds several documents."""
+
+
+def _in_splits(*patterns: str) -> dict[str, Sequence[str]]:
+    """Patterns that name the split."""
+    return {split: [pattern.format(split) for pattern in patterns] for split in SPLITS}
+
+
+LAYOUTS = (
+    Layout(
+        "gum",
+        marks=["rst/rstweb", "dep"],
+        trees={_LISTED: ["rst/rstweb/*.rs4", "rst/rstweb/*.rs3"]},
+        syntax=("rst/rstweb", "dep"),
+        lists={"9.1": "gum-9.1.tsv"},
+    ),
+    Layout(
+        "gum",
+        marks=["rs4", "conllu"],
+        trees={_LISTED: ["rs4/*.rs4"]},
+        syntax=("rs4", "conllu"),
+        lists={"9.1": "gum-9.1.tsv"},
+    ),
+    Layout(
+        "rstdt",
+        marks=["TRAINING", "TEST"],
+        trees={"train": ["TRAINING/*.dis"], "test": ["TEST/*.dis"]},
+        places=[f"{below}RSTtrees-WSJ-main-1.0" for below in ("", "data/", "rst_discourse_treebank/data/")] + [""],
+        drawn=["dev"],
+    ),
+    Layout(
+        "amalgum",
+        marks=["*/*/rst/AMALGUM_*.rs3"],
+        trees={"train": ["amalgum*/*/rst/*.rs3"]},
+        syntax=("rst", "dep"),
+        left_out="amalgum-left-out.tsv",
+        classes=CLASSES,
+    ),
+    Layout("amalgum", ["*.jsonl.gz"], {"train": ["*.jsonl.gz"]}, classes=CLASSES, read=read_genre),
+    Layout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"]),
+    Layout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"]),
+    Layout(
+        "gcdt",
+        marks=["rs3/train/gcdt_*.rs3", "conllu/train"],
+        trees=_in_splits("rs3/{}/*.rs3"),
+        syntax=("rs3", "conllu"),
+        places=["data", ""],
+    ),
+    Layout(
+        "rrt",
+        marks=["news1", "news2", "blogs"],
+        trees={"train": ["**/*.rs3"]},
+        places=["", "RuRsTreebank_full"],
+        drawn=["test", "dev"],
+        joins_roots=True,
+    ),
+    Layout("prstc", ["Corpus/etemad*.rs3"], {"train": ["Corpus/*.rs3"]}, drawn=["test", "dev"]),
+    Layout(
+        "disrpt",
+        marks=["*.*.*_*.tok"],
+        trees=_in_splits(*(f"*.{kind}.*_{{}}.{form}" for form in ("conllu", "tok") for kind in _WITH_EDUS)),
+        read=read_disrpt,
+    ),
+)
+"""The corpora, as they are published or, of GUM and AMALGUM, in the shorter form that this package used first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A corpus that has been found in a folder."""
+
+    layout: Layout
+    folder: Path
+
+    def files(self, split: str | None, version: str = VERSION) -> list[Path]:
+        """The files of a split, or all."""
+        path = self._find_list(version)
+        rows = self._drawn() if path is None else self._listed(path)
+        known = {*self.layout.trees, *self.layout.drawn, *(split for split, _ in rows)} - {_LISTED}
+        if split not in (None, *known):
+            names = ", ".join(sorted(known, key=lambda name: (*SPLITS, name).index(name)))
+            raise UsageError(f"a split of {self.layout.name} must be one of {names}, was: {split!r}")
+        left_out = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
+        return [path for own, path in rows if split in (None, own) and path.stem not in left_out]
+
+    def read(self, path: Path, options: ReadOptions, with_textless: bool = False) -> Iterator[Document]:
+        """The documents of a file, without those whose words are missing (underscores), unless these are wanted."""
+        classes, read = self.layout.classes, self.layout.read
+        for document in [self._read_one(path, options)] if read is None else read(path):
+            if not with_textless and set(document.text or "x") <= set("_ \n"):
+                continue
+            if classes and document.tree is not None:
+                document = replace(document, tree=relabel(document.tree, lambda name: classes.get(name, name)))
+            yield document
+
+    def _read_one(self, path: Path, options: ReadOptions) -> Document:
+        (document,) = read_file(path, ReadOptions("join") if self.layout.joins_roots else options)
+        if not self.layout.syntax:
+            return document
+        trees, syntax = self.layout.syntax
+        below = f"/{path.relative_to(self.folder).as_posix()}".replace(f"/{trees}/", f"/{syntax}/", 1)
+        path = (self.folder / below[1:]).with_suffix(".conllu")
+        document = attach(document, read_conllu(read_bytes(path), path), path)
+        genre = document.id.split("_")[1:2]
+        return replace(document, metadata={"genre": genre[0]} if genre else {})
+
+    def _find(self, patterns: Iterable[str]) -> list[Path]:
+        """Files in the order of their names; what an earlier pattern has found is not found in another format."""
+        found: dict[Path, Path] = {}
+        for pattern in patterns:
+            for path in self.folder.glob(pattern):
+                found.setdefault(path.with_suffix(""), path)
+        return sorted(found.values())
+
+    def _listed(self, path: Path) -> list[tuple[str, Path]]:
+        """Every file of a list with its split, in the order of the list."""
+        patterns = [pattern for patterns in self.layout.trees.values() for pattern in patterns]
+        found = {path.stem: path for path in self._find(patterns)}
+        rows = []
+        for name, (split, new_name) in _read_list(path).items():
+            # One that is missing becomes an error when it is read.
+            file = found.get(new_name) or found.get(name) or self.folder / patterns[0].replace("*", new_name)
+            rows.append((split, file))
+        return rows
+
+    def _find_list(self, version: str) -> Path | None:
+        lists = self.layout.lists
+        if version == VERSION or not lists:
+            candidates = [self.folder / "splits.tsv", self.folder / "splits.md"]
+        elif version in lists:
+            candidates = [self.folder / f"splits_v{version}.tsv", _PACKAGE / lists[version]]
+        else:
+            known = ", ".join((VERSION, *lists))
+            raise UsageError(f"a version of {self.layout.name} must be one of {known}, was: {version!r}")
+        path = next(filter(Path.is_file, candidates), None)
+        if path is None and _LISTED in self.layout.trees:
+            raise CorpusNotFoundError(f"{candidates[0]}: the list of splits (or {candidates[1].name}) is missing")
+        return path
+
+    def _drawn(self) -> list[tuple[str, Path]]:
+        """Every file with the split of its folder, or one that is drawn."""
+        rows = [(split, path) for split, patterns in self.layout.trees.items() for path in self._find(patterns)]
+        train = [path for split, path in rows if split == "train"]
+        drawn: dict[Path, str] = {}
+        for split in self.layout.drawn:
+            rest = [path for path in train if path not in drawn]
+            drawn |= dict.fromkeys(random.Random(_SEED).sample(rest, min(N_DRAWN, len(train) // 10)), split)
+        return [(drawn.get(path, split), path) for split, path in rows]
+
+
+def _read_list(path: Path) -> dict[str, tuple[str, str]]:
+    """By the name of a document its split and the name that it has had since: a table, or headings over items."""
+    if path.suffix == ".tsv":
+        rows = read_table(path, ("doc", "split"))
+        return {row["doc"]: (row["split"], row.get("v11_name") or row["doc"]) for row in rows}
+    listed, split = {}, ""
+    for found in _ITEM.finditer(decode(read_bytes(path), path)):
+        if found["heading"]:
+            split = found["heading"]
+        elif split:
+            listed[found["item"]] = split, found["item"]
+    return listed
+
+
+def find_corpus(path: Path, name: str | None = None) -> Opened | None:
+    """The corpus that has been laid out in a folder, if it is one of the table, or the one with this name."""
+    for layout in LAYOUTS:
+        for place in layout.places if name in (None, layout.name) else ():
+            if all(any(path.glob(f"{place}/{mark}" if place else mark)) for mark in layout.marks):
+                return Opened(layout, path / place)
+    if name is None:
+        return None
+    marks = " or ".join(" and ".join(layout.marks) for layout in LAYOUTS if layout.name == name)
+    raise CorpusNotFoundError(f"{path}: {name} must have {marks}, was: a folder without")
