@@ -13,6 +13,7 @@ from genrst.corpora.layouts import LAYOUTS, SPLITS, Layout, Opened, find_corpus
 from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, UsageError
 from genrst.formats.dis import read_dis, write_dis
+from genrst.formats.files import ReadOptions
 from genrst.formats.json_format import read_json, write_json
 from genrst.formats.rs3_reader import VIRTUAL_ROOT, read_rs3
 from genrst.trees.binarise import binarise
@@ -43,8 +44,11 @@ def ids(folder: Path, split: str | None, version: str = "11.1", with_textless: b
 
 
 def read_document(folder: Path, name: str) -> Document:
-    corpus = load_corpus(folder, with_textless=True)
-    return next(document for document in corpus if document.id == name)
+    opened = find_corpus(folder)
+    assert opened is not None
+    path = next(path for path in opened.files(None) if path.stem == name)
+    (document,) = opened.read(path, ReadOptions(), with_textless=True)
+    return document
 
 
 # GUM
