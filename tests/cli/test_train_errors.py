@@ -42,7 +42,7 @@ from tests.training.samples import prepare_samples
         ("--set training.clip", "a change must have the form table.key=value, was: 'training.clip'", 1),
         ("--set data.path=nowhere", "nowhere: no such file or folder", 1),
         ("--set data.train_split=all", "corpus/all: a split of a plain folder must be a subfolder of that name", 1),
-        ("--set data.corpus=ptb", "a corpus must be one of gum, rstdt, amalgum, files, was: 'ptb'", 2),
+        ("--set data.corpus=ptb", "a corpus must be one of gum, rstdt, amalgum, pcc, ", 2),
         ("--set data.inventory=ptb", "an inventory must be one of rstdt, gum, open, was: 'ptb'", 2),
         ("--set data.vectors=none.txt", "none.txt: No such file or directory", 1),
         ("--set data.pipeline=none", "the spaCy pipeline must be installed or a folder", 1),
