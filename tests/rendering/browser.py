@@ -53,7 +53,7 @@ def open_browser() -> "Iterator[Page]":
         pytest.skip("no Chromium here: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+        yield browser.new_page(viewport=SIZE)
         browser.close()
 
 
