@@ -287,11 +287,11 @@ def test_the_way_of_a_gpu_hardly_ever_waits(search, kind, monkeypatch):
     take_gpu_way(monkeypatch)
     monkeypatch.setitem(COLLECT_STACKS, "cpu", 10**6)
     counts = []
-    for n_edus in (4, 60):
+    for n_edus in (4, 30):
         scorer = random_model(kind, [n_edus, 3], n_labels=3).scorer()
         with monkeypatch.context() as patch, Waits(patch) as waits:
             search(scorer, 4)
         counts.append(waits.count)
     assert counts[0] > 0
-    n_looks = 4 * 60 // word.LOOK_STEPS if search is SEARCHES["word"] else 0
+    n_looks = 4 * 30 // word.LOOK_STEPS if search is SEARCHES["word"] else 0
     assert counts[1] <= counts[0] + n_looks
