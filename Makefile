@@ -5,8 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 DEMO := runs/demo
+# Each process takes one half of the files, so that what a file prepares is prepared once; who is done first helps.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: demo check test lint lock bench fuzz pictures clean
+.PHONY: demo check test suite lint lock bench fuzz pictures clean
 
 # All packages must have the hashes of their list but PyTorch: which build fits, and what it brings, depends on the machine.
 define install
@@ -39,10 +41,14 @@ lint: $(VENV)/.dev
 
 # For the minute after a change: no slow tests, fewer random examples.
 check: lint
-	GENRST_QUICK=1 $(BIN)/pytest -n 2 -m "not slow"
+	GENRST_QUICK=1 $(PYTEST) -m "not slow"
 
-test: lint
-	$(BIN)/pytest -n 2
+# Types are checked beside the tests: alone, they would leave a core idle.
+test: $(VENV)/.dev
+	$(MAKE) --jobs 2 lint suite
+
+suite: $(VENV)/.dev
+	$(PYTEST)
 
 bench: $(VENV)/.dev
 	mkdir -p runs

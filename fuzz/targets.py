@@ -173,7 +173,13 @@ def scores_itself(document: Document) -> None:
 def check_file(suffix: str, content: bytes) -> None:
     """Read a file, with its tree or without, and put what was read to the test."""
     options = ReadOptions("join" if len(content) % 3 else "error", len(content) % 5 > 0)
-    for document in read_content(content, Path(f"case{suffix}"), options)[:3]:
+    try:
+        documents = read_content(content, Path(f"case{suffix}"), options)
+    except GenrstError as error:
+        if not str(error).startswith(f"case{suffix}:"):
+            raise BrokenRuleError(f"an error names no file: {error}") from error
+        raise
+    for document in documents[:3]:
         scores_itself(document)
         read_again(document, WRITTEN[len(content) % len(WRITTEN)])
 

@@ -35,7 +35,7 @@ def corpora() -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a parser with random weights."""
     from tests.parser.samples import write_parser
@@ -43,7 +43,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_parser(tmp_path_factory.mktemp("models") / "tiny")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def parser(tiny: Path) -> "Parser":
     """That parser."""
     from genrst.parser.parser import load

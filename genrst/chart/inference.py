@@ -162,16 +162,6 @@ def marginals(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     return _share_out(scores, table, spans, max(sizes)), log_z
 
 
-def log_partition(scores: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Log Z, which can be differentiated (once).
-
-    Shape:
-        scores: (B, N, N, N)
-        log Z: (B,)
-    """
-    return inside(scores, sizes)[1]
-
-
 def split_logp(scores: Tensor, table: Tensor, document: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
     """The log-probability of the split of each unit, given that its span is a unit; `table` is that of `inside`.
 
@@ -184,19 +174,6 @@ def split_logp(scores: Tensor, table: Tensor, document: Tensor, split: Tensor, s
     """
     children = table[document, start, split] + table[document, split, stop]
     return scores[document, split, start, stop] + children - table[document, start, stop]
-
-
-def tree_score(scores: Tensor, trees: Sequence[Sequence[Unit]]) -> Tensor:
-    """The summed scores of a tree for each document; less log Z, this is the log-probability of the tree.
-
-    Shape:
-        scores: (B, N, N, N)
-        sums: (B,)
-    """
-    places = [(document, k, i, j) for document, units in enumerate(trees) for i, k, j in units]
-    index = torch.tensor(places, dtype=torch.long).reshape(-1, 4).to(scores.device, non_blocking=True)
-    document, k, i, j = index.unbind(1)
-    return scores.new_zeros(len(trees)).index_add(0, document, scores[document, k, i, j])
 
 
 def entropy(scores: Tensor, unit_p: Tensor, log_z: Tensor, label_logp: Tensor | None = None) -> Tensor:
@@ -247,24 +224,6 @@ def _read(splits: npt.NDArray[np.int64] | npt.NDArray[np.int16], size: int) -> l
     return units
 
 
-def _best(table: Tensor, sizes: Sequence[int], score: Callable[[int], Tensor]) -> list[list[Unit]]:
-    splits = _viterbi(table, max(sizes), score).cpu().numpy()
-    _check_some_tree(_roots(table, sizes))
-    return [_read(document, size) for document, size in zip(splits, sizes, strict=True)]
-
-
-@torch.no_grad()
-def best_tree(scores: Tensor, sizes: Sequence[int]) -> list[list[Unit]]:
-    """The best tree of each document (CKY): its units in preorder.
-
-    Shape:
-        scores: (B, N, N, N)
-    """
-    check_sizes(scores, sizes)
-    scores = scores.contiguous()
-    return _best(_leaves(scores), sizes, lambda width: units_of_width(scores, width))
-
-
 def _span_scores(gains: Tensor, may_be_unit: Tensor | None) -> Callable[[int], Tensor]:
     if may_be_unit is not None:
         gains = gains.masked_fill(~may_be_unit, -math.inf)
@@ -283,7 +242,10 @@ def minimum_risk_tree(span_gains: Tensor, sizes: Sequence[int], may_be_unit: Ten
         may_be_unit: (B, N, N), boolean
     """
     check_sizes(span_gains, sizes)
-    return _best(_leaves(span_gains), sizes, _span_scores(span_gains, may_be_unit))
+    table = _leaves(span_gains)
+    splits = _viterbi(table, max(sizes), _span_scores(span_gains, may_be_unit)).cpu().numpy()
+    _check_some_tree(_roots(table, sizes))
+    return [_read(document, size) for document, size in zip(splits, sizes, strict=True)]
 
 
 @torch.no_grad()

@@ -37,6 +37,7 @@ def labelled_trees(n_edus: int, n_labels: int) -> list[LabelledTree]:
     return [(tree, labels) for tree in all_trees(0, n_edus) for labels in product(range(n_labels), repeat=n_edus - 1)]
 
 
+@cache
 def spans_of(tree: Tree, n_edus: int) -> set[tuple[int, int]]:
     """All spans of a tree with its single EDUs."""
     return {(i, j) for i, _, j in tree} | {(edu, edu + 1) for edu in range(n_edus)}

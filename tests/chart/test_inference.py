@@ -10,15 +10,12 @@ from torch import Tensor
 
 from genrst.chart.inference import (
     Unit,
-    best_tree,
     entropy,
     inside,
-    log_partition,
     marginals,
     minimum_risk_tree,
     sample,
     split_logp,
-    tree_score,
 )
 from genrst.chart.k_best import k_best
 from genrst.errors import UsageError
@@ -111,10 +108,7 @@ def test_the_inside_table_has_every_span():
 @every_size
 @every_dtype
 @pytest.mark.parametrize("seed", range(3))
-def test_best_trees_are_the_best_of_all(n_edus, dtype, seed):
-    scores = random_scores([n_edus], seed, dtype)
-    (best,) = best_tree(scores, [n_edus])
-    assert tuple(best) == max(all_trees(0, n_edus), key=lambda tree: score_of(tree, scores[0]))
+def test_trees_of_minimum_risk_have_the_most_gain_of_all(n_edus, dtype, seed):
     gains = torch.rand(1, n_edus + 1, n_edus + 1, generator=torch.Generator().manual_seed(seed), dtype=dtype)
     (safe,) = minimum_risk_tree(gains, [n_edus])
     most = max(total_gain(tree, gains[0]) for tree in all_trees(0, n_edus))
@@ -169,7 +163,7 @@ def test_equal_trees_come_in_the_order_of_their_splits():
     """And soon: it is not all equal beginnings that are tried first."""
     found = k_best(torch.zeros(7, 7, 7), 6, 42)
     assert [tuple(tree.units) for tree in found] == all_trees(0, 6)
-    assert k_best(torch.zeros(61, 61, 61), 60, 5)[0].units == best_tree(torch.zeros(1, 61, 61, 61), [60])[0]
+    assert k_best(torch.zeros(61, 61, 61), 60, 5)[0].units == [(i, i + 1, 60) for i in range(59)]
 
 
 def test_many_best_trees_of_a_longer_document_are_distinct_and_in_order():
@@ -208,20 +202,6 @@ def test_splits_have_probabilities_that_make_up_those_of_trees():
     used = [(0, k, i, j) for i, k, j in combinations(range(7), 3)]
     for place in used:
         assert float(scores.grad[place]) == pytest.approx(float(again.grad[place]), abs=1e-9)
-
-
-@every_dtype
-def test_tree_scores_and_probabilities(dtype):
-    sizes = [5, 1, 7, 2]
-    scores = random_scores(sizes, 3, dtype)
-    trees: list[list[Unit]] = [list(all_trees(0, size)[-1]) for size in sizes]
-    sums = tree_score(scores, trees)
-    logp = sums - log_partition(scores, sizes)
-    for document, size in enumerate(sizes):
-        tree = tuple(trees[document])
-        assert float(sums[document]) == pytest.approx(score_of(tree, scores[document]), abs=1e-5)
-        p = distribution(scores[document], size)[tree]
-        assert float(logp[document]) == pytest.approx(math.log(p), abs=tolerance(dtype))
 
 
 @pytest.mark.parametrize("n_edus", range(1, 6))
@@ -270,7 +250,6 @@ def test_documents_together_are_as_alone(dtype, is_expanded):
         scores = torch.stack([scores, scores], -1)[..., 1]
     unit_p, log_z = marginals(scores, sizes)
     table, _ = inside(scores, sizes)
-    best = best_tree(scores, sizes)
     safe = minimum_risk_tree(unit_p.sum(1), sizes)
     uncertainty = entropy(scores, unit_p, log_z)
     for document, size in enumerate(sizes):
@@ -282,7 +261,6 @@ def test_documents_together_are_as_alone(dtype, is_expanded):
         torch.testing.assert_close(log_z[document], one_z[0])
         torch.testing.assert_close(table[inner[:3]], inside(alone, [size])[0])
         assert bool((table[document, :, size + 1 :] == -math.inf).all())
-        assert best[document] == best_tree(alone, [size])[0]
         assert safe[document] == minimum_risk_tree(one_p.sum(1), [size])[0]
         torch.testing.assert_close(uncertainty[document], entropy(alone, one_p, one_z)[0])
 
@@ -294,10 +272,9 @@ def test_what_is_no_unit_does_not_matter(rubbish):
     other = scores.masked_fill(scores.isnan(), rubbish).requires_grad_()
     for one, before in zip(marginals(other, sizes), marginals(scores, sizes), strict=True):
         assert torch.equal(one, before)
-    torch.autograd.backward(log_partition(other, sizes).sum())
+    torch.autograd.backward(inside(other, sizes)[1].sum())
     assert other.grad is not None
     assert torch.equal(other.grad, marginals(scores, sizes)[0])
-    assert best_tree(other, sizes) == best_tree(scores, sizes)
     assert k_best(other[0], 5, 9) == k_best(scores[0], 5, 9)
     first, second = (sample(x, sizes, 7, torch.Generator().manual_seed(0)) for x in (other, scores))
     assert first == second
@@ -322,23 +299,23 @@ def naive_log_partition(scores: Tensor, size: int) -> Tensor:
 def test_the_gradient_of_log_z():
     sizes = [3, 1, 4]
     scores = torch.nan_to_num(random_scores(sizes, 0)).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: log_partition(x, sizes), (scores,))
-    (gradient,) = torch.autograd.grad((log_partition(scores, sizes) * torch.tensor([1.0, 2.0, -3.0])).sum(), scores)
+    assert torch.autograd.gradcheck(lambda x: inside(x, sizes)[1], (scores,))
+    (gradient,) = torch.autograd.grad((inside(scores, sizes)[1] * torch.tensor([1.0, 2.0, -3.0])).sum(), scores)
     naive = sum(w * naive_log_partition(scores[b], sizes[b]) for b, w in enumerate([1.0, 2.0, -3.0]))
     assert isinstance(naive, Tensor)
     torch.testing.assert_close(gradient, torch.autograd.grad(naive, scores)[0])
     with torch.no_grad():
-        assert not log_partition(scores, sizes).requires_grad
+        assert not inside(scores, sizes)[1].requires_grad
 
 
 def test_training_makes_a_tree_likely():
-    scores, tree = torch.zeros(1, 8, 8, 8, requires_grad=True), [list(all_trees(0, 7)[77])]
+    scores, tree = torch.zeros(1, 8, 8, 8, requires_grad=True), list(all_trees(0, 7)[77])
     for _ in range(20):
-        loss = (log_partition(scores, [7]) - tree_score(scores, tree)).sum()
+        loss = inside(scores, [7])[1].sum() - torch.stack([scores[0, k, i, j] for i, k, j in tree]).sum()
         (gradient,) = torch.autograd.grad(loss, scores)
         scores.data -= 3 * gradient
     assert loss < 0.1
-    assert best_tree(scores, [7]) == tree
+    assert k_best(scores[0], 7, 1)[0].units == tree
 
 
 @every_dtype
@@ -361,11 +338,16 @@ def test_a_document_without_any_tree():
     unit_p, log_z = marginals(scores, [3, 5])
     assert log_z[1] == -math.inf
     assert not unit_p[1].any()
-    torch.autograd.backward(log_partition(scores, [3, 5])[0])
+    torch.autograd.backward(inside(scores, [3, 5])[1][0])
     assert scores.grad is not None
     assert bool(scores.grad.isfinite().all())
     assert k_best(scores[1], 5, 3) == []
-    for use in (lambda: best_tree(scores, [3, 5]), lambda: sample(scores, [3, 5], 2)):
+    may_be_unit = torch.ones(2, 6, 6, dtype=torch.bool)
+    may_be_unit[1, 0, 5] = False
+    for use in (
+        lambda: minimum_risk_tree(torch.zeros(2, 6, 6), [3, 5], may_be_unit),
+        lambda: sample(scores, [3, 5], 2),
+    ):
         with pytest.raises(UsageError, match=r"no tree is left for \[1\]"):
             use()
 
@@ -374,16 +356,15 @@ def test_one_edu_has_one_empty_tree():
     scores = torch.full((2, 2, 2, 2), math.nan)
     unit_p, log_z = marginals(scores, [1, 1])
     assert not unit_p.any()
-    assert log_z.tolist() == log_partition(scores, [1, 1]).tolist() == entropy(scores, unit_p, log_z).tolist() == [0, 0]
-    assert best_tree(scores, [1, 1]) == minimum_risk_tree(scores[0], [1, 1]) == [[], []]
+    assert log_z.tolist() == entropy(scores, unit_p, log_z).tolist() == [0, 0]
+    assert minimum_risk_tree(scores[0], [1, 1]) == [[], []]
     assert sample(scores, [1, 1], 3) == [[[]] * 3] * 2
     assert k_best(scores[0], 1, 4) == [(0.0, [], [])]
-    assert tree_score(scores, [[], []]).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("sizes", [[0], [5], [3, 3], []])
 def test_wrong_sizes_are_an_error(sizes):
-    for use in (inside, marginals, log_partition, best_tree):
+    for use in (inside, marginals):
         with pytest.raises(UsageError, match="sizes must be 1 numbers from 1 to 4, was"):
             use(torch.zeros(1, 5, 5, 5), sizes)
 
@@ -397,10 +378,8 @@ def test_long_documents_in_single_precision():
     assert bool(log_z.isfinite())
     assert float(spans.sum()) == pytest.approx(n_edus - 1, abs=1e-3)
     assert float(spans[0, 0, n_edus]) == pytest.approx(1, abs=1e-6)
-    assert 0 < float(entropy(scores, unit_p, log_z)) < float(log_partition(0 * scores, [n_edus]))
-    (best,) = best_tree(scores, [n_edus])
+    assert 0 < float(entropy(scores, unit_p, log_z)) < float(inside(0 * scores, [n_edus])[1])
     (first, second) = k_best(scores[0], n_edus, 2)
-    assert first.units == best
     assert second.score < first.score < float(log_z)
 
 
@@ -421,13 +400,9 @@ def test_a_gpu_finds_the_same_and_never_waits():
     on_gpu = scores.cuda()
     for one, before in zip(marginals(on_gpu, sizes), marginals(scores, sizes), strict=True):
         torch.testing.assert_close(one.cpu(), before)
-    assert best_tree(on_gpu, sizes) == best_tree(scores, sizes)
     assert k_best(on_gpu[0], 30, 5) == k_best(scores[0], 30, 5)
     drawn = sample(on_gpu, sizes, 5, torch.Generator("cuda").manual_seed(0))
     assert [len(tree) for trees in drawn for tree in trees] == [29] * 5 + [0] * 5 + [11] * 5
-    torch.testing.assert_close(
-        tree_score(on_gpu, best_tree(scores, sizes)).cpu(), tree_score(scores, best_tree(scores, sizes))
-    )
     torch.cuda.set_sync_debug_mode("error")
     try:
         marginals(on_gpu, sizes)

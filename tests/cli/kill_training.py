@@ -21,7 +21,7 @@ from genrst.storage import WEIGHTS
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, read_log
 from genrst.training.run_config import load_config
 
-EPOCHS_BETWEEN = (0, 2, 5, 3)
+EPOCHS_BETWEEN = (0, 2, 3, 2)
 """How many epochs each child may add to the log before it is killed, a random moment later."""
 
 
@@ -52,7 +52,7 @@ def kill_repeatedly(arguments: list[str], folder: Path) -> list[int]:
     for n_more in EPOCHS_BETWEEN:
         child = start(arguments)
         while check_readable(folder) < epochs[-1] + n_more:
-            time.sleep(0.001)
+            time.sleep(0.005)
         time.sleep(random.uniform(0, 0.05))
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, "it must still be at work"

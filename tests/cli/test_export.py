@@ -159,7 +159,7 @@ def test_documents_without_text(capsys: pytest.CaptureFixture[str], what: str):
 
 @pytest.mark.slow
 def test_deep_trees(world: Path, capsys: pytest.CaptureFixture[str]):
-    write(chain(2000, "NS", True), world / "deep.json")
+    write(chain(1500, "NS", True), world / "deep.json")
     for what in ("summary", "chunks", "units", "dependencies", "profile"):
         outcome = call(capsys, "export", "deep.json", "--what", what, "--output", f"{what}.txt")
         assert (outcome.status, outcome.messages) == (0, [])

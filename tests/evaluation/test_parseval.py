@@ -109,7 +109,7 @@ def level_of_words(pair: WordPair, span: tuple[int, int]) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(word_pairs())
 def test_levels_equal_a_naive_division_and_add_up(pair: WordPair):
     assert pair.gold.tree is not None

@@ -61,7 +61,7 @@ def check_against_reference(pair: WordPair, rename: dict[str, str], **options) -
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(word_pairs())
 def test_equals_the_naive_reference(pair: WordPair):
     check_against_reference(pair, COARSE, inventory=load_inventory("rstdt"))
@@ -69,14 +69,14 @@ def test_equals_the_naive_reference(pair: WordPair):
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(word_pairs(same_edus=True))
 def test_equals_the_naive_reference_on_the_same_edus(pair: WordPair):
     check_against_reference(pair, COARSE, inventory=load_inventory("rstdt"))
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(word_pairs(same_edus=True, binary=True))
 def test_rst_parseval_spans_follow_from_parseval_spans(pair: WordPair):
     result = evaluate([pair.gold], [pair.predicted])

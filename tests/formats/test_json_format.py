@@ -193,16 +193,16 @@ def test_json_has_no_infinity(number: float) -> None:
 
 @pytest.mark.slow
 def test_a_deep_tree() -> None:
-    document = deep_document(5000)
+    document = deep_document(2000)
     text = write_json(document)
-    assert len(text) < 5000 * 200
+    assert len(text) < 2000 * 200
     assert_same(read_json(text.encode(), PATH)[0], document)
     assert_same(read_jsonl(write_jsonl([document] * 2).encode(), LINES)[1], document)
 
 
 @pytest.mark.slow
 def test_errors_in_a_deep_tree_have_a_short_place() -> None:
-    text = write_json(deep_document(5000)).replace('{"edu": 5000}', '{"edu": true}')
+    text = write_json(deep_document(2000)).replace('{"edu": 2000}', '{"edu": true}')
     with pytest.raises(
         CorpusFormatError, match=r"tree\.children\[1\]\.children.*…\S*children\[1\]\.edu must be"
     ) as caught:

@@ -1,7 +1,7 @@
 """Pages in a real browser, watched for errors and requests."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Locator, Page
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 SIZE = {"width": 1280, "height": 800}
@@ -45,36 +45,47 @@ PLACE_OF_UNIT = """([tree, start, stop]) => {
 
 
 @contextmanager
-def chromium() -> "Iterator[Browser]":
-    """Debian's Chromium; skips the test where it or Playwright is missing."""
+def open_browser() -> "Iterator[Page]":
+    """An empty page of Debian's Chromium; skips the test where it or Playwright is missing."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install 'genrst[dev]'")
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser
+        yield browser.new_page(viewport=SIZE)
         browser.close()
 
 
 class Visit:
-    """A page that is open, what it said and what it asked for."""
+    """A file that is open, what it said and what it asked for.
 
-    def __init__(self, browser: "Browser", html: str, folder: Path, scheme: Literal["light", "dark"] = "light") -> None:
+    All are opened in the same page, one after the other: a new page is a new process, which costs more than the visit.
+    """
+
+    def __init__(self, page: "Page", html: str, folder: Path, scheme: Literal["light", "dark"] = "light") -> None:
         self.file = folder / "page.html"
         self.file.write_text(html, encoding="utf-8")
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.page: Page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(self.file.as_uri())
+        self.page = page
+        self.listeners: dict[Any, Callable[[Any], None]] = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "dialog": lambda dialog: self.complaints.append(dialog.message),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        page.mouse.move(0, 0)
+        for event, listener in self.listeners.items():
+            page.on(event, listener)
+        page.emulate_media(color_scheme=scheme)
+        page.goto(self.file.as_uri())
 
     def close(self) -> None:
-        """Leave the page, which must have been quiet."""
-        self.page.close()
+        """Leave the file, which must have been quiet."""
+        self.evaluate("() => null")  # so that all that was said before is heard
+        for event, listener in self.listeners.items():
+            self.page.remove_listener(event, listener)
         assert self.complaints == []
         assert self.requests == [self.file.as_uri()]
 

@@ -14,12 +14,12 @@ from genrst.rendering.notebook import document_html
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style
 from genrst.trees.node import Leaf, Tree, Unit, units
-from tests.rendering.browser import Visit, chromium
+from tests.rendering.browser import Visit, open_browser
 from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row
 from tests.rendering.test_difference import other_bridge
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 Open: TypeAlias = Callable[..., Visit]
 
@@ -28,24 +28,26 @@ styles = pytest.mark.parametrize("style", ["compact", "classic"])
 
 
 @pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    with chromium() as browser:
-        yield browser
+def page() -> "Iterator[Page]":
+    with open_browser() as page:
+        yield page
 
 
 @pytest.fixture
-def visit(browser: "Browser", tmp_path: Path) -> Iterator[Open]:
-    """Opens pages; at the end, none of them may have had an error or asked for anything but itself."""
+def visit(page: "Page", tmp_path: Path) -> Iterator[Open]:
+    """Opens files, each in the place of the one before; none may have an error or ask for anything but itself."""
     visits: list[Visit] = []
 
-    def open_page(html: str, scheme: str = "light") -> Visit:
+    def open_file(html: str, scheme: str = "light") -> Visit:
+        for one in visits[-1:]:
+            one.close()
         folder = tmp_path / str(len(visits))
         folder.mkdir()
-        visits.append(Visit(browser, html, folder, "dark" if scheme == "dark" else "light"))
+        visits.append(Visit(page, html, folder, "dark" if scheme == "dark" else "light"))
         return visits[-1]
 
-    yield open_page
-    for one in visits:
+    yield open_file
+    for one in visits[-1:]:
         one.close()
 
 

@@ -33,7 +33,7 @@ def mixed_units(draw: st.DrawFn) -> Document:
 
 @pytest.mark.slow
 @styles
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(document=documents())
 def test_no_boxes_overlap_and_nothing_is_outside(style: Style, document: Document):
     assert_sound(layout(document, style))

@@ -2,7 +2,6 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
-from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
@@ -162,9 +161,7 @@ def test_every_script(style: Style, script: str):
 @styles
 @pytest.mark.parametrize("is_right", [True, False])
 def test_deep_trees(style: Style, is_right: bool):
-    started = perf_counter()
     html = render_html(chain(2000, is_right), style)
-    assert perf_counter() - started < 10
     assert len(html) < 10_000_000
 
 

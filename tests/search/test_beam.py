@@ -315,7 +315,7 @@ def cell_of(diagonal: Diagonal, row: int, before: list[Cell]) -> Cell:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.one_of(st.none(), st.integers(2, 11)))
 def test_bags_are_the_reachable_cells(n_edus, max_stack):
     """Each once, after as many actions as it stands for, with all cells from which it is reached as its sources."""

@@ -1,4 +1,4 @@
-"""Two processes under torchrun train as one does."""
+"""Two processes train as one does."""
 
 import os
 import subprocess
@@ -14,41 +14,48 @@ from torch import nn
 from genrst.training.distributed import Processes
 
 PROGRAM = """
-import sys, torch
+import multiprocessing, os, socket, sys, torch
 from dataclasses import replace
-from pathlib import Path
-from genrst.training.checkpoint import save_checkpoint
+from safetensors.torch import save_file
 from genrst.training.distributed import join_processes, leave_processes
 from tests.training.test_trainer import QUICK, make_trainer
 
+def train(output, **environment):
+    os.environ.update(environment)
+    processes = join_processes(torch.device("cpu"))
+    trainer = make_trainer(config=replace(QUICK, batch_documents=3, max_epochs=2, clip=1e9))
+    trainer.processes = processes
+    first = trainer._batches()[0]
+    trainer._train_on(first)
+    gradients = {name: p.grad for name, p in trainer.network.named_parameters()}
+    losses = [record.train_loss for record in trainer.epochs()]
+    assert processes.count == int(environment.get("WORLD_SIZE", 1))
+    if processes.is_first:
+        save_file({**gradients, "losses": torch.tensor(losses, dtype=torch.float64)}, output)
+    leave_processes()
+
 torch.set_num_threads(1)
-processes = join_processes(torch.device("cpu"))
-trainer = make_trainer(config=replace(QUICK, batch_documents=3, max_epochs=2, clip=1e9))
-trainer.processes = processes
-first = trainer._batches()[0]
-trainer._train_on(first)
-gradients = {name: p.grad for name, p in trainer.network.named_parameters()}
-losses = [record.train_loss for record in trainer.epochs()]
-if processes.is_first:
-    from safetensors.torch import save_file
-    save_file({**gradients, "losses": torch.tensor(losses, dtype=torch.float64)}, sys.argv[1])
-leave_processes()
+with socket.create_server(("localhost", 0)) as server:
+    port = server.getsockname()[1]
+shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+start = multiprocessing.get_context("fork").Process
+both = [start(target=train, args=[sys.argv[2]], kwargs={**shared, "RANK": rank}) for rank in "01"]
+for process in both:
+    process.start()
+for process in both:
+    process.join()
+    assert process.exitcode == 0
+train(sys.argv[1])
 """
-
-
-def run(command: list[str], program: Path, output: Path) -> dict[str, torch.Tensor]:
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    subprocess.run([*command, str(program), str(output)], check=True, env=environment, capture_output=True, timeout=300)
-    return load_file(output)
+"""A program of its own: PyTorch is loaded once, and forks are told who they are in the way of torchrun."""
 
 
 @pytest.mark.slow
 def test_two_processes_have_the_gradients_of_one(tmp_path: Path):
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    alone = run([sys.executable], program, tmp_path / "one.safetensors")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    together = run(torchrun, program, tmp_path / "two.safetensors")
+    files = [tmp_path / "alone.safetensors", tmp_path / "together.safetensors"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    subprocess.run([sys.executable, "-c", PROGRAM, *files], check=True, env=environment, timeout=300)
+    alone, together = map(load_file, files)
     assert alone.keys() == together.keys()
     for name, gradient in alone.items():
         torch.testing.assert_close(together[name], gradient, atol=1e-6, rtol=1e-5, msg=name)

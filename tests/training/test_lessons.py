@@ -77,8 +77,7 @@ def test_lessons_of_an_epoch_are_explored_in_part():
 @pytest.mark.slow
 def test_a_model_learns_from_its_own_mistakes():
     trainer = make_trainer("discriminative", config=replace(QUICK, exploration=1.0))
-    best = max(record.dev_scores["F"] for record in trainer.epochs())
-    assert best == 100
+    assert any(record.dev_scores["F"] == 100 for record in trainer.epochs())
 
 
 @pytest.mark.slow
@@ -86,11 +85,11 @@ def test_documents_are_explored_in_groups(monkeypatch: pytest.MonkeyPatch):
     """Each is complete and in its place, and no group is drawn like another."""
     network = make_discriminative()
     monkeypatch.setattr("genrst.training.lessons.MOST_EDUS", 8)
-    found = explore(network, PREPARED.train * 40, IS_RIGHT, 1.0, seed=1)
-    assert [drawn.id for drawn, _ in found] == [example.id for example in PREPARED.train] * 40
+    found = explore(network, PREPARED.train * 12, IS_RIGHT, 1.0, seed=1)
+    assert [drawn.id for drawn, _ in found] == [example.id for example in PREPARED.train] * 12
     assert all(len(drawn.actions) == 2 * drawn.n_edus - 1 == len(right) for drawn, right in found)
     assert len({drawn.actions for drawn, _ in found[::3]}) > 5
-    again = explore(network, PREPARED.train * 40, IS_RIGHT, 1.0, seed=1)
+    again = explore(network, PREPARED.train * 12, IS_RIGHT, 1.0, seed=1)
     assert [drawn.actions for drawn, _ in again] == [drawn.actions for drawn, _ in found]
 
 

@@ -103,8 +103,7 @@ def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checkpoint_epochs", [1, 2, 4])
-@pytest.mark.parametrize("stop", [1, 3])
+@pytest.mark.parametrize(("checkpoint_epochs", "stop"), [(1, 1), (2, 3), (4, 3)])
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, checkpoint_epochs: int, stop: int):
     """From its last checkpoint; later epochs that the log has are done and written again, and come out the same."""
     whole, broken = (make_run(tmp_path / name, checkpoint_epochs=checkpoint_epochs) for name in ("whole", "broken"))
