@@ -24,8 +24,6 @@ from genrst.trees.binarise import binarise, flatten
 from genrst.trees.node import relabel, units
 from genrst.trees.relations import detect_inventory
 
-HELP = "convert between RST file formats"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst convert`."""

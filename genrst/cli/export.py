@@ -30,8 +30,6 @@ from genrst.outputs.summary import join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, units_table, write_rows
 from genrst.trees.relations import load_inventory
 
-HELP = "summaries, chunks, tables, dependencies and profiles of trees"
-
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 """The names of formats by the suffixes of files."""
 

@@ -16,8 +16,6 @@ from genrst.corpora.statistics import Statistics, count
 from genrst.io import progress
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
 
-HELP = "describe a corpus or a model"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst info`."""

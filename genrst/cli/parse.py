@@ -57,8 +57,6 @@ from genrst.trees.constraint import Constraint, constraint_from_dict
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
-HELP = "find the EDUs and the tree of a text"
-
 SUFFIXES = {"tree": ".txt"} | {
     name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "edus")
 }

@@ -37,8 +37,6 @@ from genrst.rendering.image import render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg
 
-HELP = "draw trees, or the difference of two"
-
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
 """What can be drawn."""
 

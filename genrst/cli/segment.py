@@ -18,8 +18,6 @@ from genrst.document import Document
 from genrst.errors import TreeError
 from genrst.formats.files import format_documents
 
-HELP = "split a text into EDUs"
-
 NAMES = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
 """The names of formats by the suffixes of files."""
 
