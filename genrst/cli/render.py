@@ -3,14 +3,16 @@
   genrst render article.rs3 article.html
   genrst render article.rs3 article.svg --style compact
   genrst render article.rs3 - --to txt
+  genrst render article.txt article.png
   genrst render article.json article.svg --colours certainty
   genrst render gold.rs3 difference.html --against predicted.json
   genrst render corpus/ pictures/ --to svg
 
-IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. HTML is
-one file that needs no network: zoomable, foldable, with the text beside the tree. --against compares two analyses of
-one text; both trees are binarised, as genrst evaluate does it. .png and .pdf are for trees of some hundred EDUs.
---colours certainty needs units with probabilities: JSON that genrst parse has written with a chart's model.
+IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. A text
+(.txt, .md) is parsed first, as genrst parse does it. HTML is one file that needs no network: zoomable, foldable, with
+the text beside the tree. --against compares two analyses of one text; both trees are binarised, as genrst evaluate does
+it. .png and .pdf are for trees of some hundred EDUs. --colours certainty needs units with probabilities: JSON that
+genrst parse has written with a chart's model.
 """
 
 import argparse
