@@ -9,14 +9,12 @@ from genrst.parser.packages import DEFAULT_MODEL
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
-
 
 def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -> "argparse._ArgumentGroup":
     """Add what chooses a parser; returns the group of these arguments."""
     group = parser.add_argument_group(title)
     group.add_argument("--model", metavar="NAME|DIR", help=f"an installed model or a folder (default: {DEFAULT_MODEL})")
-    group.add_argument("--device", default="auto", choices=DEVICES)
+    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
     group.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
     return group
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.cli.console import show
 from genrst.cli.guard import Guard, add_force_argument
-from genrst.cli.models import DEVICES
 from genrst.config import find_config, read_tables, resolve
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.io import read_bytes, tell
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--prepared", metavar="FILE", help="train from this file of prepared features")
     parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their file, and stop")
-    parser.add_argument("--device", default="auto", choices=DEVICES)
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     add_force_argument(parser)
 
 
