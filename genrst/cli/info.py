@@ -8,6 +8,7 @@ genrst info runs/paper/model
 """
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.statistics import Statistics, count
 from genrst.io import progress
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
+
+_HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
+"""The settings above a card that Hugging Face reads."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +77,7 @@ def format_model_line(facts: dict[str, Any]) -> str:
 
 def format_model(facts: dict[str, Any]) -> str:
     """The card, then a line for each fact."""
-    card = "\n".join(inert(line) for line in (facts["card"] or "").strip().split("\n"))
+    card = "\n".join(inert(line) for line in _HEAD.sub("", facts["card"] or "").strip().split("\n"))
     parser = facts["parser"]
     segmenter = facts["segmenter_parameters"]
     rows = {

@@ -17,7 +17,7 @@ from tests.cli.program import Outcome, call
 from tests.miniatures import write_amalgum, write_gum, write_rstdt
 from tests.parser.samples import LABELS, write_ensemble, write_parser
 
-CARD = "# tiny\n\nTrained on nothing, \x1b[31mby nobody."
+CARD = "---\nlanguage: en\n---\n\n# tiny\n\nTrained on nothing, \x1b[31mby nobody."
 ROOTS = "".join(f"<segment {place}>x</segment>" for place in ('id="1" parent="2" relname="r"', 'id="2"', 'id="3"'))
 
 
