@@ -36,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(r"ignore:\[W095\]")
 def test_every_example(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     names: dict[str, object] = {}
     blocks = list(BLOCK.finditer(PAGE.read_text(encoding="utf-8")))
