@@ -153,7 +153,8 @@ class _Closing:
     def __str__(self) -> str:
         failed = f", {self._failures.count} failed" if self._failures.count else ""
         seconds = perf_counter() - self._start
-        return f"{self.n_documents} documents parsed, {self.n_edus} EDUs{failed}, {seconds:.1f} s"
+        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
+        return f"{documents} parsed, {self.n_edus} EDUs{failed}, {seconds:.1f} s"
 
 
 def _read_constraint(text: str) -> Constraint:
