@@ -22,8 +22,6 @@ from genrst.training.dev import parseval_f1
 from genrst.training.run import CONFIG, MODEL
 from genrst.training.run_config import load_config
 
-CONFIGS = Path(__file__).parents[1] / "configs"
-
 
 def start_parser(description: str | None) -> argparse.ArgumentParser:
     """An argument parser that shows the docstring of a module as its help, line breaks included."""
@@ -84,11 +82,6 @@ def share(word: str) -> float:
     return number
 
 
-def find_config(name: str) -> Path:
-    """A configuration, by its file or by its name in `configs/`."""
-    return Path(name) if name.endswith(".toml") else CONFIGS / f"{name}.toml"
-
-
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The code and the machine behind a result."""
@@ -106,7 +99,7 @@ def read_environment(device: torch.device) -> Environment:
         hardware = f"{torch.cuda.get_device_name(device)}, {hardware}"
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
-        described = subprocess.run(command, cwd=CONFIGS, capture_output=True, text=True, check=True)
+        described = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return Environment(None, hardware, torch.__version__)
     return Environment(described.stdout.strip(), hardware, torch.__version__)

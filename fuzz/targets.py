@@ -32,7 +32,7 @@ from fuzz.mutate import (
     change_xml,
     random_document,
 )
-from genrst.config import read_tables, resolve, to_toml
+from genrst.config import CONFIGS, read_tables, resolve, to_toml
 from genrst.corpora.amalgum import read_genre
 from genrst.corpora.conllu import read_conllu
 from genrst.document import Document
@@ -53,7 +53,6 @@ from tests.text.hostile import LINE_ENDS, MARKUP
 from tests.text.hostile import WORDS as PROSE
 
 Change = Callable[[random.Random, bytes], bytes]
-ROOT = Path(__file__).parent.parent
 WRITTEN = (".json", ".jsonl", ".dis", ".rs3", ".rs4", ".edus")
 
 
@@ -320,7 +319,7 @@ def check_text(content: bytes) -> None:
 def configurations() -> list[str]:
     """All that ship, and one with every setting."""
     whole = [to_toml(asdict(RunConfig())), to_toml(asdict(segmenter_config()()))]
-    return [path.read_text(encoding="utf-8") for path in sorted((ROOT / "configs").glob("*.toml"))] + whole
+    return [path.read_text(encoding="utf-8") for path in sorted(CONFIGS.glob("*.toml"))] + whole
 
 
 def segmenter_config() -> type[Any]:

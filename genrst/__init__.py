@@ -11,8 +11,21 @@ What needs more than the standard library is loaded when it is first used, so th
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from genrst.document import Document, Span, Token
-from genrst.errors import CorpusFormatError, GenrstError, TreeError
+from genrst.document import Document, Span, TextNode, Token
+from genrst.errors import (
+    ConfigError,
+    ConstraintError,
+    CorpusFormatError,
+    CorpusNotFoundError,
+    CorpusWarning,
+    GenrstError,
+    MissingDependencyError,
+    ParserWarning,
+    TrainingError,
+    TreeError,
+    UnknownLabelError,
+    UsageError,
+)
 from genrst.trees.binarise import binarise, flatten
 from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Tree, Unit
@@ -26,18 +39,28 @@ if TYPE_CHECKING:
     from genrst.parser.stages import Failure
 
 __all__ = [
+    "ConfigError",
     "Constraint",
+    "ConstraintError",
     "CorpusFormatError",
+    "CorpusNotFoundError",
+    "CorpusWarning",
     "Document",
     "Failure",
     "GenrstError",
     "Leaf",
+    "MissingDependencyError",
     "Parser",
+    "ParserWarning",
     "Span",
+    "TextNode",
     "Token",
+    "TrainingError",
     "Tree",
     "TreeError",
     "Unit",
+    "UnknownLabelError",
+    "UsageError",
     "__version__",
     "binarise",
     "evaluate",
@@ -84,6 +107,22 @@ def _tree_svg(tree: "Tree") -> str:
 
     return tree_svg(tree)
 
+
+def _document_text(document: "Document") -> str:
+    from genrst.rendering.terminal import render_text
+
+    return render_text(document).rstrip("\n")
+
+
+def _node_text(node: "TextNode") -> str:
+    from genrst.rendering.terminal import render_text
+
+    return render_text(node.document, tree=node.node).rstrip("\n")
+
+
+# What `print` shows: the words of a tree.
+Document.__str__ = _document_text  # type: ignore[method-assign, assignment]
+TextNode.__str__ = _node_text  # type: ignore[method-assign, assignment]
 
 # How notebooks show them. Trees and documents know nothing of pictures.
 Document._repr_html_ = _document_html  # type: ignore[assignment, method-assign]

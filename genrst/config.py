@@ -16,6 +16,9 @@ from typing import Any, Literal, TypeVar
 
 from genrst.errors import ConfigError
 
+CONFIGS = Path(__file__).parent / "configs"
+"""The configurations that come with the package."""
+
 Config = TypeVar("Config")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -81,6 +84,21 @@ def _shown(value: object) -> str:
         return repr(value)
     except ValueError:
         return "a number of thousands of digits"  # hexadecimal in TOML; Python does not write it out
+
+
+def find_config(name: str) -> Path:
+    """The file of a configuration: a path, or the name of one that comes with the package.
+
+    `configs/NAME.toml`, where they once lay, is taken for the name if there is no such file.
+    """
+    path = Path(name)
+    shipped = CONFIGS / f"{path.name.removesuffix('.toml')}.toml"
+    if path.is_file() or str(path.parent) not in (".", "configs"):
+        return path
+    if not shipped.is_file():
+        known = ", ".join(sorted(one.stem for one in CONFIGS.glob("*.toml")))
+        raise ConfigError(f"{name}: a configuration must be a file or one of {known}, was: neither")
+    return shipped
 
 
 def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:

@@ -5,12 +5,13 @@ how a text is split into EDUs (`genrst.text`).
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from reprlib import repr as short_repr
 
 from genrst.errors import GenrstError, TreeError
 from genrst.trees.constraint import Constraint
-from genrst.trees.node import Tree
+from genrst.trees.node import Leaf, Tree, Unit, preorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,11 @@ class Document:
         first, end = self.offsets(start, stop)
         return None if self.text is None else self.text[first:end]
 
+    @property
+    def root(self) -> "TextNode":
+        """The topmost node of the tree, with its text; a document without a tree has none, which is an error."""
+        return TextNode(self, require_tree(self))
+
     def sentence_of_edus(self) -> list[int]:
         """The number of the sentence in which each EDU starts; all 0 when sentences are unknown."""
         return _containing(self.edus, self.sentences)
@@ -151,6 +157,65 @@ class Document:
 
     def _repr_html_(self) -> str | None:
         return None  # replaced in `genrst/__init__.py`, which may import the drawing
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TextNode:
+    """A node of a document's tree, where it stands: a unit or an EDU that knows its text.
+
+    Trees hold only numbers of EDUs, so that they can be compared, changed and moved to other documents. Iterating gives
+    the node itself and all below it, each before its children.
+    """
+
+    document: Document
+    node: Tree
+
+    @property
+    def text(self) -> str | None:
+        """Its text, with what stands between its EDUs; None in a document without text."""
+        return self.document.slice(self.start, self.stop)
+
+    @property
+    def start(self) -> int:
+        """The number of the first EDU, from 0."""
+        return self.node.start
+
+    @property
+    def stop(self) -> int:
+        """One more than the number of the last EDU."""
+        return self.node.stop
+
+    @property
+    def is_edu(self) -> bool:
+        """Whether it is an EDU."""
+        return isinstance(self.node, Leaf)
+
+    @property
+    def relation(self) -> str | None:
+        """The relation of its children; None of an EDU, which has none."""
+        return self.node.relation if isinstance(self.node, Unit) else None
+
+    @property
+    def nuclearity(self) -> str | None:
+        """An N or S for each child; None of an EDU."""
+        return self.node.nuclearity if isinstance(self.node, Unit) else None
+
+    @property
+    def probability(self) -> float | None:
+        """That these EDUs are a unit, if the model knows."""
+        return self.node.probability if isinstance(self.node, Unit) else None
+
+    @property
+    def children(self) -> "tuple[TextNode, ...]":
+        """The nodes right below; an EDU has none."""
+        return tuple(TextNode(self.document, child) for child in getattr(self.node, "children", ()))
+
+    def __iter__(self) -> "Iterator[TextNode]":
+        return (TextNode(self.document, node) for node in preorder(self.node))
+
+    def __repr__(self) -> str:
+        label = "EDU" if self.is_edu else f"{self.relation} {self.nuclearity}"
+        return f"<{label} {self.start}–{self.stop - 1}: {short_repr(self.text)}>"
 
 
 def unplaced_edus(n_edus: int) -> tuple[Span, ...]:

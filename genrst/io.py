@@ -11,6 +11,7 @@ import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
@@ -155,6 +156,19 @@ def tell(message: object) -> None:
     """Print a message, a warning or an error on standard error, so that results can be piped."""
     if sys.stderr is not None:
         print("genrst:", one_line(str(message)), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def waiting(description: str) -> Iterator[None]:
+    """Say what takes its time on standard error, if that is a terminal; the line goes away afterwards."""
+    has_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if has_terminal:
+        print(f"genrst: {one_line(description)} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if has_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 Item = TypeVar("Item")

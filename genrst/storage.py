@@ -25,7 +25,7 @@ import json
 import math
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -35,6 +35,7 @@ from genrst.io import read_bytes, write_atomically
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+    from torch.overrides import TorchFunctionMode
 
     Network = TypeVar("Network", bound=nn.Module)
 
@@ -118,18 +119,43 @@ def load_network(make: Callable[[], "Network"], folder: Path) -> "Network":
 
     path = folder / WEIGHTS
     header = read_header(path)
-    with torch.device("meta"):
+    with torch.device("meta"), _without_drawing():
         network = make()
         shapes = {name: torch.empty(one.shape, dtype=getattr(torch, one.dtype)) for name, one in header.items()}
         _set_weights(network, shapes, folder)
     check_memory(network, str(folder))
-    network = make()
+    with _without_drawing():
+        network = make()
     try:
         stored = load_file(path)
     except (OSError, ValueError, SafetensorError) as error:
         raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
     _set_weights(network, stored, folder)
     return network
+
+
+def _without_drawing() -> "TorchFunctionMode":
+    """Leave weights that will be replaced as they are, instead of drawing them: that takes time and random numbers.
+
+    On the meta device PyTorch even loads its compiler for it, which takes two seconds.
+    """
+    from torch import Tensor
+    from torch.overrides import TorchFunctionMode
+
+    class WithoutDrawing(TorchFunctionMode):
+        def __torch_function__(
+            self,
+            func: Any,  # noqa: ANN401
+            types: object,
+            args: Sequence[Any] = (),
+            kwargs: Mapping[str, Any] | None = None,
+        ) -> Any:  # noqa: ANN401
+            kwargs = kwargs or {}
+            if getattr(func, "__module__", "") == "torch.nn.init" or func in (Tensor.normal_, Tensor.uniform_):
+                return kwargs["tensor"] if "tensor" in kwargs else args[0]
+            return func(*args, **kwargs)
+
+    return WithoutDrawing()
 
 
 def _set_weights(network: "nn.Module", stored: Mapping[str, "Tensor"], folder: Path) -> None:

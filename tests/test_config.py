@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.config import from_mapping, to_toml
+from genrst.config import CONFIGS as SHIPPED
+from genrst.config import find_config, from_mapping, to_toml
 from genrst.errors import ConfigError
 from genrst.model.model_config import ModelConfig
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig, load_config
@@ -171,3 +172,15 @@ def test_numbers_that_python_does_not_write_out(line: str, message: str, tmp_pat
 def test_changes_that_no_file_can_hold(change: str, file: Path):
     with pytest.raises(ConfigError):
         load_config(file, [change])
+
+
+def test_configurations_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small").mkdir()
+    for name in ("small", "small.toml", "configs/small.toml"):
+        assert find_config(name) == SHIPPED / "small.toml"
+    Path("small.toml").touch()
+    assert find_config("small.toml") == Path("small.toml")
+    assert find_config("elsewhere/small.toml") == Path("elsewhere/small.toml")
+    with pytest.raises(ConfigError, match=r"^smal: a configuration must be a file or one of fast, .*, small, was"):
+        find_config("smal")

@@ -1,15 +1,16 @@
 """Documents: offsets from texts, what is refused, and where EDUs stand."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document, Span, Token, join_runs
-from genrst.errors import TreeError
-from genrst.trees.node import Leaf, Unit
-from tests.strategies import documents
+from genrst.document import Document, Span, TextNode, Token, join_runs
+from genrst.errors import GenrstError, TreeError
+from genrst.trees.node import Leaf, Unit, preorder
+from tests.strategies import documents, nary_trees
 
 EDUS = st.lists(st.text("ab \n", max_size=4), min_size=1, max_size=8)
 PAIR = Unit("joint", "NN", (Leaf(0), Leaf(1)))
@@ -114,3 +115,42 @@ def test_documents_are_values():
     assert repr(one) == "<Document 'id': 2 EDUs, 0 tokens, with a tree>"
     segmented = Document("id", "a", (Span(0, 1),), tokens=(Token(0, 1, 0),))
     assert repr(segmented) == "<Document 'id': 1 EDUs, 1 tokens, no tree>"
+
+
+TREE = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)), probability=0.5)))
+ACME = Document.from_edus("acme", ["Acme closed.", "The CEO said", "it made no profit."], TREE)
+
+
+def test_nodes_have_their_text():
+    found = [(node.relation, node.nuclearity, node.is_edu, node.text) for node in ACME.root]
+    assert found == [
+        ("justify", "NS", False, "Acme closed. The CEO said it made no profit."),
+        (None, None, True, "Acme closed."),
+        ("attribution", "SN", False, "The CEO said it made no profit."),
+        (None, None, True, "The CEO said"),
+        (None, None, True, "it made no profit."),
+    ]
+    first, second = ACME.root.children
+    assert (first.children, second.start, second.stop, second.probability) == ((), 1, 3, 0.5)
+    assert second == TextNode(ACME, TREE.children[1])
+    assert repr(second) == "<attribution SN 1–2: 'The CEO said...de no profit.'>"
+
+
+@given(documents(nary_trees()))
+def test_nodes_are_those_of_the_tree(document: Document):
+    assert document.tree is not None
+    assert [node.node for node in document.root] == list(preorder(document.tree))
+    assert [node.text for node in document.root if node.is_edu] == document.edu_texts
+
+
+def test_printing_shows_words():
+    lines = ["justify 1–3", "├─N 1 Acme closed.", "└─S attribution 2–3", "  ├─S 2 The CEO said"]
+    assert str(ACME).split("\n") == [*lines, "  └─N 3 it made no profit."]
+    lines = ["attribution 2–3", "├─S 2 The CEO said", "└─N 3 it made no profit."]
+    assert str(ACME.root.children[1]).split("\n") == lines
+    assert "Acme closed." in str(replace(ACME, tree=None))
+
+
+def test_without_a_tree_there_are_no_nodes():
+    with pytest.raises(GenrstError, match=r"^acme: a document must have a tree, was: only segmented"):
+        _ = replace(ACME, tree=None).root

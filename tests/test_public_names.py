@@ -19,6 +19,12 @@ def test_every_name_can_be_imported(name: str):
     assert getattr(genrst, name) is not None
 
 
+def test_every_exception_is_public():
+    from genrst import errors
+
+    assert {name for name in vars(errors) if name.endswith(("Error", "Warning"))} <= set(genrst.__all__)
+
+
 def test_other_names_are_errors():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         genrst.nothing  # noqa: B018

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from experiments.command import (
-    CONFIGS,
     add_search_arguments,
     check_once,
     check_search_arguments,
@@ -28,10 +27,11 @@ from experiments.jobs import Schedule, start_workers
 from experiments.paper_tables.report import PAPER_BEAMS, Report
 from experiments.paper_tables.scores import choose_best, make_systems
 from experiments.runs import KINDS, Search, SeedRun, list_searches
+from genrst.config import find_config
 from genrst.errors import UsageError
 from genrst.training.run_config import RunConfig, load_config
 
-MODELS = {"generative": "paper.toml", "discriminative": "paper-discriminative.toml"}
+MODELS = {"generative": "paper", "discriminative": "paper-discriminative"}
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     for model, name in MODELS.items():
         help = f"default: {name}"
-        parser.add_argument(f"--{model}", metavar="CONFIG.toml", type=Path, default=CONFIGS / name, help=help)
+        parser.add_argument(f"--{model}", metavar="CONFIG", default=name, help=help)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="in both of them")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
@@ -106,7 +106,7 @@ def _runs(arguments: argparse.Namespace) -> list[SeedRun]:
 
 
 def _config(model: str, arguments: argparse.Namespace) -> RunConfig:
-    config = load_config(getattr(arguments, model), arguments.changes)
+    config = load_config(find_config(getattr(arguments, model)), arguments.changes)
     data = config.data if arguments.data is None else replace(config.data, path=str(arguments.data))
     return replace(config, data=data if arguments.corpus is None else replace(data, corpus=arguments.corpus))
 

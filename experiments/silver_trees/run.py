@@ -26,7 +26,6 @@ from experiments.command import (
     check_once,
     check_search_arguments,
     count,
-    find_config,
     read_environment,
     run_command,
     scores_of,
@@ -38,6 +37,7 @@ from experiments.jobs import Schedule, start_workers
 from experiments.runs import SeedRun, list_bag_searches, list_seeds
 from experiments.silver_trees import label
 from experiments.silver_trees.teachers import load_teachers
+from genrst.config import find_config
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.io import write_atomically
 from genrst.model.device import choose_device

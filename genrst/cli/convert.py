@@ -6,8 +6,9 @@
   genrst convert - - --from json --to dis < article.json
 
 The suffix says the format. A folder is converted file by file: files that cannot be converted are reported and do not
-stop the others. What a format cannot hold is refused. Files of IN are never overwritten, and others only if this
-command wrote them, unless --force says so.
+stop the others. Texts (.txt, .md) have no EDUs yet, which genrst parse finds; with --edus each of their lines is one.
+What a format cannot hold is refused. Files of IN are never overwritten, and others only if this command wrote them,
+unless --force says so.
 """
 
 import argparse
@@ -24,12 +25,10 @@ from genrst.trees.binarise import binarise, flatten
 from genrst.trees.node import relabel, units
 from genrst.trees.relations import detect_inventory
 
-HELP = "convert between RST file formats"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst convert`."""
-    add_document_arguments(parser)
+    add_document_arguments(parser, has_model=False)
     add_target_arguments(parser)
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--binary", action="store_true", help="binarise the trees")
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     holds_one = known is not None and known.write is not None and not known.holds_many
     format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
     failures = Failures()
-    sources = find_documents(arguments)
+    sources = find_documents(arguments, has_model=False)
     outputs = open_target(arguments.target, format, make_guard("convert", arguments, sources), failures)
     for source, document in read_each_document(sources, "convert", failures):
         outputs.add(source, [Result(document)])

@@ -23,8 +23,6 @@ from genrst.errors import UsageError
 from genrst.io import progress, tell
 from genrst.trees.relations import load_inventory
 
-HELP = "score predicted trees against gold ones"
-
 # What scores needs numpy, and is imported when it runs.
 if TYPE_CHECKING:
     from genrst.evaluation.report import Evaluation, TreeMetric

@@ -4,10 +4,12 @@
   genrst export corpus/ --what chunks --tokens 200 --format json
   genrst export corpus/ --what units --output units.csv
   genrst export corpus/ --what profile --output features.parquet
+  genrst export article.txt --what chunks
 
-IN is a file or folder of any format that genrst reads. Offsets count characters, from 0, and slice the text of the
-document exactly; EDUs count from 0 in CSV, JSON and Parquet and from 1 in text, which is for reading. Documents that
-cannot be read or have no tree are reported and do not stop the others.
+IN is a file or folder of any format that genrst reads; a text (.txt, .md) is parsed first, as genrst parse does it.
+Offsets count characters, from 0, and slice the text of the document exactly; EDUs count from 0 in CSV, JSON and Parquet
+and from 1 in text, which is for reading. Documents that cannot be read or have no tree are reported and do not stop the
+others.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_file
 from genrst.cli.guard import Guard
 from genrst.cli.inputs import Source, add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import add_output_arguments, make_guard, summary_size
+from genrst.cli.outputs import add_output_arguments, check_suffix, make_guard, summary_size
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
@@ -29,8 +31,6 @@ from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, units_table, write_rows
 from genrst.trees.relations import load_inventory
-
-HELP = "summaries, chunks, tables, dependencies and profiles of trees"
 
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 """The names of formats by the suffixes of files."""
@@ -104,6 +104,8 @@ def _choose_format(arguments: argparse.Namespace) -> str:
         raise UsageError("--format parquet must go with --output PATH, was: standard output")
     if output != "-" and name is None and suffix not in FORMATS:
         raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, was: {output}")
+    if output != "-" and name is not None:
+        check_suffix(name, output, FORMATS)
     return name or FORMATS.get(suffix, "text")
 
 

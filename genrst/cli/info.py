@@ -1,5 +1,7 @@
 """Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
+Without either, the installed models are listed.
 
+genrst info
 genrst info GUM --split dev
 genrst info RST-DT
 genrst info en
@@ -10,6 +12,7 @@ counted.
 """
 
 import argparse
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,13 +27,17 @@ from genrst.corpora.statistics import Statistics, count
 from genrst.io import progress, tell
 from genrst.parser.packages import describe_model, find_model, installed_models, is_model
 
-HELP = "describe a corpus or a model"
+_HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
+"""The settings above a card that Hugging Face reads."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst info`."""
     parser.add_argument(
-        "path", metavar="CORPUS|MODEL", help="a file or folder with trees, the folder of a corpus, or a model"
+        "path",
+        metavar="CORPUS|MODEL",
+        nargs="?",
+        help="a file or folder with trees, the folder of a corpus, or a model (default: list the installed models)",
     )
     add_corpus_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -38,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is known of a model, or count a corpus and print the numbers."""
+    if arguments.path is None:
+        models = [describe_model(find_model(name)) for name in installed_models()]
+        if arguments.json:
+            show_json(models)
+        else:
+            show("\n".join(map(format_model_line, models)) or "no models are installed")
+        return 0
     folder = _model_folder(arguments.path)
     if folder is not None:
         facts = describe_model(folder)
@@ -76,9 +90,15 @@ def _model_folder(name: str) -> Path | None:
     return find_model(name) if name in installed_models() and not path.exists() else None
 
 
+def format_model_line(facts: dict[str, Any]) -> str:
+    """A model in a list: its name, its kind, its size."""
+    size = f"{facts['n_parameters'] / 1e6:.1f} M parameters, {facts['bytes'] / 2**20:.0f} MiB"
+    return inert(f"{facts['model']:<16}{_kind(facts)}, {size}")
+
+
 def format_model(facts: dict[str, Any]) -> str:
     """The card, then a line for each fact."""
-    card = "\n".join(inert(line) for line in (facts["card"] or "").strip().split("\n"))
+    card = "\n".join(inert(line) for line in _HEAD.sub("", facts["card"] or "").strip().split("\n"))
     parser = facts["parser"]
     segmenter = facts["segmenter_parameters"]
     rows = {

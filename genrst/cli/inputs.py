@@ -7,12 +7,13 @@ of `genrst.formats`, named corpora of `genrst.corpora`.
 import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 from genrst.cli.console import Failures
+from genrst.cli.models import add_model_arguments, load_parser
 from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
 from genrst.corpora.layouts import VERSION
 from genrst.document import Document
@@ -25,7 +26,10 @@ from genrst.parser.stages import Text
 TextOrDocument: TypeAlias = Text | Document
 Item = TypeVar("Item", Document, TextOrDocument)
 
-TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", ".txt", ".md")
+RAW_SUFFIXES = (".txt", ".md")
+"""What surely holds text whose EDUs are unknown."""
+
+TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
 """What `parse` and `segment` look for in a folder. Of several files with one stem the first in this order is read."""
 
 
@@ -89,10 +93,7 @@ def standard_input() -> bytes:
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the texts to read, and the model to read them with."""
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="files, folders, or - for standard input")
-    model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="NAME|DIR", help="an installed model or a folder (default: en)")
-    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
-    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    add_model_arguments(parser)
 
 
 def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[TextOrDocument]]:
@@ -142,8 +143,11 @@ def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[Tex
 # Documents, for `convert`, `render` and `export`.
 
 
-def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = False) -> None:
-    """Add IN, and what says how to read it."""
+_EDUS_HELP = "a .txt or .md file has an EDU a line, blank lines end paragraphs"
+
+
+def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = False, has_model: bool = True) -> None:
+    """Add IN, and what says how to read it; `has_model`: texts are parsed."""
     corpus = "the folder of a corpus, " if has_corpora else ""
     parser.add_argument("source", metavar="IN", help=f"a file, a folder, {corpus}or - for standard input")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of standard input: dis, rs3, …")
@@ -151,21 +155,54 @@ def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = 
         add_corpus_arguments(parser)
     else:
         _add_roots_argument(parser)
+    if has_model:
+        add_model_arguments(parser, "texts (.txt, .md), which are parsed first").add_argument(
+            "--edus", action="store_true", help=_EDUS_HELP
+        )
+    else:
+        parser.add_argument("--edus", action="store_true", help=_EDUS_HELP)
 
 
-def find_documents(arguments: argparse.Namespace, has_corpora: bool = False) -> list[Source[Document]]:
-    """The files of IN."""
+def find_documents(
+    arguments: argparse.Namespace, has_corpora: bool = False, has_model: bool = True
+) -> list[Source[Document]]:
+    """The files of IN. A text is parsed, if there is a model for it."""
     name, options = arguments.source, ReadOptions(arguments.roots)
     if name == "-":
-        known = TREE_SUFFIXES if has_corpora else FORMATS
+        known = (*TREE_SUFFIXES, *RAW_SUFFIXES) if has_corpora else (*FORMATS, ".md")
         path = Path(f"stdin{named_suffix(arguments.source_format, '--from', 'standard input', known)}")
+        if _is_text(path):
+            return [replace(_text_source(path, standard_input, arguments, has_model), is_file=False)]
         return [Source(path, lambda: read_content(standard_input(), path, options), is_file=False)]
     if arguments.source_format is not None:
         raise UsageError(f"--from must go with standard input (-), was: {name}")
+    if _is_text(Path(name)):
+        return [_text_source(Path(name), partial(read_bytes, Path(name)), arguments, has_model)]
     if has_corpora:
         return [Source(Path(name), read) for read in open_corpus(name, arguments).sources]
     folder = Path(name) if Path(name).is_dir() else None
     return [Source(file, partial(read_file, file, options), folder) for file in document_files(name)]
+
+
+def _is_text(path: Path) -> bool:
+    return path.suffix.lower() in RAW_SUFFIXES and not path.is_dir()
+
+
+def _text_source(
+    path: Path, read: Callable[[], bytes], arguments: argparse.Namespace, has_model: bool
+) -> Source[Document]:
+    """A text: its tree is found first or, without a model, its lines must be EDUs."""
+    if not (has_model or arguments.edus):
+        hint = "genrst parse finds its EDUs, --edus says that each line is one"
+        raise UsageError(f"{path}: a document must have EDUs, was: a text; {hint}")
+
+    def documents() -> list[Document]:
+        (text,) = _read_raw(read, path, arguments.edus)
+        if not has_model and isinstance(text, Document):
+            return [text]
+        return load_parser(arguments).kbest(text, 1)
+
+    return Source(path, documents)
 
 
 def named_suffix(name: str | None, option: str, stream: str, known: Collection[str]) -> str:

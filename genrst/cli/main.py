@@ -1,92 +1,132 @@
 """The program `genrst`: finds the verb, runs it, and turns errors into one line.
 
-A verb is a module of this package with `HELP`, `add_arguments(parser)` and `run(arguments)`; its docstring is the rest
-of its help. What needs PyTorch, numpy or spaCy is imported when a verb runs, so that `--help` answers at once.
+A verb is a module of this package with `add_arguments(parser)` and `run(arguments)`; its docstring is its help. Only
+the verb that is called is imported, and what needs PyTorch, numpy or spaCy when it runs: `--help` answers at once.
 """
 
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import NoReturn, TextIO
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn, TextIO
 
-from genrst.cli import convert, evaluate, export, info, parse, render, segment, train
 from genrst.errors import GenrstError, UsageError
 from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
-    "convert": convert,
-    "evaluate": evaluate,
-    "export": export,
-    "info": info,
-    "parse": parse,
-    "render": render,
-    "segment": segment,
-    "train": train,
+    "convert": "convert between RST file formats",
+    "evaluate": "score predicted trees against gold ones",
+    "export": "summaries, chunks, tables, dependencies and profiles of trees",
+    "info": "describe a corpus or a model",
+    "parse": "find the EDUs and the tree of a text",
+    "render": "draw trees, or the difference of two",
+    "segment": "split a text into EDUs",
+    "train": "train a parser or a segmenter",
 }
+"""All verbs, and what they do in a line."""
 
 EXTRAS = {"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"}
 """Which extra of the package installs an optional library."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line."""
+    """A parser whose complaints are one line, and say what might have been meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            raise argparse.ArgumentError(action, f"{error.message}{_guess(value, action.choices or ())}") from error
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """End with an error for words that nobody knows."""
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), "")
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{_guess(option, self._option_string_actions)}")
 
     def error(self, message: str) -> NoReturn:
         tell(f"{message} (see {self.prog} --help)")
         self.exit(2)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def _guess(word: object, known: Iterable[object]) -> str:
+    """What might have been meant, to go after an error."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(str(word), map(str, known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def make_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of a command line; of the verbs that do not occur in it the arguments are left out."""
     description = (
         "Rhetorical structure trees: parse texts into them; read, convert, draw, compare, score and learn them."
     )
     parser = _Parser(prog="genrst", description=description)
     parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
-    for name, verb in VERBS.items():
-        subparser = verbs.add_parser(
-            name, help=verb.HELP, description=verb.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        verb.add_arguments(subparser)
-        subparser.set_defaults(run=verb.run)
+    for name, help in VERBS.items():
+        subparser = verbs.add_parser(name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if words is None or name in words:
+            verb = import_module(f"genrst.cli.{name}")
+            subparser.description = verb.__doc__
+            verb.add_arguments(subparser)
+            _complete_files(subparser)
+            subparser.set_defaults(run=verb.run, refuse=subparser.refuse)
     return parser
+
+
+def _complete_files(parser: argparse.ArgumentParser) -> None:
+    """Tell shtab, which makes completions for shells, that whatever has no choices may be a file."""
+    for action in parser._actions:
+        if action.choices is None and action.nargs != 0:
+            action.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit status."""
-    arguments = make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    parser = make_parser(words)
+    if not words:
+        parser.print_help()
+        return 0
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        arguments.refuse(unknown)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        try:
-            status: int = arguments.run(arguments)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-            return status
-        except UsageError as error:
-            tell(error)
-            return 2
-        except GenrstError as error:
-            tell(error)
-            return 1
-        except BrokenPipeError:
-            # The reader of our output has seen enough.
-            _drop_output()
-            return 0
-        except ModuleNotFoundError as error:
-            if error.name not in EXTRAS:
-                raise
-            tell(f"this needs {error.name}: pip install 'genrst[{EXTRAS[error.name]}]'")
-            return 1
-        except OSError as error:
-            tell(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
-            _drop_output()
-            return 1
-        except KeyboardInterrupt:
-            tell("interrupted")
-            return 130
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    try:
+        status: int = arguments.run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except UsageError as error:
+        tell(error)
+        return 2
+    except GenrstError as error:
+        tell(error)
+        return 1
+    except BrokenPipeError:
+        # The reader of our output has seen enough.
+        _drop_output()
+        return 0
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        tell(f"this needs {error.name}: pip install 'genrst[{EXTRAS[error.name]}]'")
+        return 1
+    except OSError as error:
+        tell(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
+        _drop_output()
+        return 1
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return 130
 
 
 def _drop_output() -> None:

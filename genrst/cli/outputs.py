@@ -21,6 +21,7 @@ from genrst.cli.guard import Guard, add_force_argument
 from genrst.cli.inputs import Source, named_suffix
 from genrst.document import Document
 from genrst.errors import UsageError
+from genrst.formats.files import FORMATS
 from genrst.rendering.colours import Colours
 from genrst.rendering.terminal import render_text
 
@@ -270,17 +271,25 @@ def add_output_arguments(parser: argparse.ArgumentParser, formats: Sequence[str]
 
 def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], default: str) -> str:
     """The name of the format: given, or by the suffix of a file; the default for a folder and standard output."""
-    if arguments.format is not None:
-        return str(arguments.format)
     output = arguments.output
     if output == "-" or is_folder(output):
-        return default
+        return str(arguments.format or default)
+    if arguments.format is not None:
+        check_suffix(arguments.format, output, names)
+        return str(arguments.format)
     suffix = Path(output).suffix.lower()
     if suffix not in names:
         raise UsageError(
             f"--output must be a folder, end in one of {', '.join(names)} or go with --format, was: {output}"
         )
     return names[suffix]
+
+
+def check_suffix(format: str, output: str, names: Mapping[str, str]) -> None:
+    """Refuse a file whose suffix promises another format; .txt and unknown ones promise nothing."""
+    suffix = Path(output).suffix.lower()
+    if suffix != ".txt" and suffix in {*names, *FORMATS} and names.get(suffix) != format:
+        raise UsageError(f"--format {format} must not go with the suffix of another format, was: {output}")
 
 
 def open_outputs(

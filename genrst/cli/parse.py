@@ -22,11 +22,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
+from time import perf_counter
 from typing import TYPE_CHECKING, Literal, get_args
 
 from genrst.characters import inert
 from genrst.cli.console import Failures
 from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, is_raw, read_sources
+from genrst.cli.models import load_parser
 from genrst.cli.outputs import (
     Format,
     Result,
@@ -44,11 +46,13 @@ from genrst.document import Document
 from genrst.errors import ConstraintError, GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
 from genrst.formats.json_text import loads
+from genrst.io import progress, tell
 from genrst.outputs.summary import summary_text
 from genrst.parser.packages import DEFAULT_MODEL, Search, Whole, find_model, is_chart
 from genrst.parser.stages import Failure
 from genrst.rendering.certainty import render_least_certain
 from genrst.rendering.colours import Colours
+from genrst.rendering.image import ImageFormat, render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.trees.binarise import flatten
@@ -57,10 +61,8 @@ from genrst.trees.constraint import Constraint, constraint_from_dict
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
-HELP = "find the EDUs and the tree of a text"
-
 SUFFIXES = {"tree": ".txt"} | {
-    name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "edus")
+    name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "png", "pdf", "edus")
 }
 """The suffixes of files by the names of their formats."""
 
@@ -107,31 +109,52 @@ def run(arguments: argparse.Namespace) -> int:
     _check_chart(arguments, sources)
     guard = make_guard("parse" if arguments.summary is None else "parse --summary", arguments, sources)
     outputs = open_outputs(arguments.output, format, guard, sources, failures)
-    from genrst.parser.parser import load  # loads PyTorch
-
-    parser = load(
-        arguments.model,
-        device=arguments.device,
-        pipeline=arguments.pipeline,
+    parser = load_parser(
+        arguments,
         search=arguments.search,
         beam=arguments.beam,
         word_weight=arguments.word_weight,
         whole=arguments.whole,
     )
-    found = read_sources(sources, "parsing", failures, not is_drawing(arguments.output))
+    found = read_sources(sources, "parsing", failures, has_bar=False)
     items = ((source, _constrained(item, constraints)) for source, items in found for item in items)
-    for source, group in groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0)):
-        results = []
+    groups = groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0))
+    closing = _Closing(failures)
+    for source, group in groups if is_drawing(arguments.output) else progress(groups, "parsing", len(sources)):
+        results: list[Result] = []
         for _, trees in group:
             if isinstance(trees, Failure):
                 failures.report(trees.error, source.path)
             else:
+                closing.count(trees[0])
                 results += _results(trees, arguments)
         if results:
             with failures.reported():
                 outputs.add(source, results)
     outputs.finish()
+    if any(source.folder for source in sources):
+        tell(closing)
     return failures.status
+
+
+class _Closing:
+    """The line after a folder: how much was parsed, how much failed, how long it took."""
+
+    def __init__(self, failures: Failures) -> None:
+        self.n_documents = self.n_edus = 0
+        self._failures = failures
+        self._start = perf_counter()
+
+    def count(self, document: Document) -> None:
+        """Count a parsed document."""
+        self.n_documents += 1
+        self.n_edus += len(document.edus)
+
+    def __str__(self) -> str:
+        failed = f", {self._failures.count} failed" if self._failures.count else ""
+        seconds = perf_counter() - self._start
+        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
+        return f"{documents} parsed, {self.n_edus} EDUs{failed}, {seconds:.1f} s"
 
 
 def _read_constraint(text: str) -> Constraint:
@@ -177,8 +200,8 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     drawn = name if arguments.summary is None else "summary"
     if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
         raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
-    if arguments.colours and drawn not in ("tree", "svg", "html"):
-        raise UsageError(f"--colours must go with tree, svg or html, was: {drawn}")
+    if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
+        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
     colours: Colours = arguments.colours or "relation"
     if name == "tree" and arguments.summary is not None:
         n_edus, share = summary_size(arguments.summary, "--summary")
@@ -191,6 +214,9 @@ def _make_format(arguments: argparse.Namespace) -> Format:
         return Format(suffix, lambda document: render_svg(document, colours=colours))
     if name == "html":
         return Format(suffix, lambda document: render_html(document, colours=colours))
+    if name in ("png", "pdf"):
+        image: ImageFormat = "png" if name == "png" else "pdf"
+        return Format(suffix, lambda document: render_image(document, image, colours=colours))
     several: dict[str, Literal["list", "lines", "on screen"]] = {"json": "list", "jsonl": "lines", "edus": "on screen"}
     return Format(
         suffix,

@@ -3,14 +3,16 @@
   genrst render article.rs3 article.html
   genrst render article.rs3 article.svg --style compact
   genrst render article.rs3 - --to txt
+  genrst render article.txt article.png
   genrst render article.json article.svg --colours certainty
   genrst render gold.rs3 difference.html --against predicted.json
   genrst render corpus/ pictures/ --to svg
 
-IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. HTML is
-one file that needs no network: zoomable, foldable, with the text beside the tree. --against compares two analyses of
-one text; both trees are binarised, as genrst evaluate does it. .png and .pdf are for trees of some hundred EDUs.
---colours certainty needs units with probabilities: JSON that genrst parse has written with a chart's model.
+IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. A text
+(.txt, .md) is parsed first, as genrst parse does it. HTML is one file that needs no network: zoomable, foldable, with
+the text beside the tree. --against compares two analyses of one text; both trees are binarised, as genrst evaluate does
+it. .png and .pdf are for trees of some hundred EDUs. --colours certainty needs units with probabilities: JSON that
+genrst parse has written with a chart's model.
 """
 
 import argparse
@@ -36,8 +38,6 @@ from genrst.rendering.difference_picture import render_difference_html, render_d
 from genrst.rendering.image import render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg
-
-HELP = "draw trees, or the difference of two"
 
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
 """What can be drawn."""

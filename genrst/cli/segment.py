@@ -13,12 +13,11 @@ import argparse
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_text_arguments, find_texts, read_sources
+from genrst.cli.models import load_parser
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
 from genrst.document import Document
 from genrst.errors import TreeError
 from genrst.formats.files import format_documents
-
-HELP = "split a text into EDUs"
 
 NAMES = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
 """The names of formats by the suffixes of files."""
@@ -36,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     failures = Failures()
     sources = find_texts(arguments.inputs)
     outputs = open_outputs(arguments.output, format, make_guard("segment", arguments, sources), sources, failures)
-    from genrst.parser.parser import load  # loads PyTorch
-
-    parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)
+    parser = load_parser(arguments)
     for source, items in read_sources(sources, "segmenting", failures, not is_drawing(arguments.output)):
         results = []
         for item in items:

@@ -1,10 +1,10 @@
 """Train a parser, or the EDU segmenter.
 
-  genrst train configs/paper.toml --set data.path=GUM
-  genrst train configs/paper.toml --set training.seeds=[1,2,3] --output runs/paper
-  genrst train configs/paper.toml --resume auto
-  torchrun --nproc-per-node 2 -m genrst.cli.main train configs/paper.toml
-  genrst train configs/segmenter.toml --set data.path=GUM --set data.silver=AMALGUM
+  genrst train paper --set data.path=GUM
+  genrst train paper --set training.seeds=[1,2,3] --output runs/paper
+  genrst train paper --resume auto
+  torchrun --nproc-per-node 2 -m genrst.cli.main train paper
+  genrst train segmenter --set data.path=GUM --set data.silver=AMALGUM
 
 The run's folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
 model. Features are prepared once and cached; `--prepare-only` stops there, and `--prepared FILE` trains from such a
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.cli.console import show
 from genrst.cli.guard import Guard, add_force_argument
-from genrst.config import read_tables, resolve
+from genrst.config import find_config, read_tables, resolve
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.io import read_bytes, tell
 
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from genrst.training.run import Run
     from genrst.training.trainer import Record
 
-HELP = "train a parser or a segmenter"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst train`."""
-    parser.add_argument("config", metavar="CONFIG.toml", help="what to train, on what, and how")
+    parser.add_argument(
+        "config",
+        metavar="CONFIG",
+        help="a TOML file, or the name of one that comes with genrst, such as small or paper",
+    )
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="change a setting")
     parser.add_argument("--output", metavar="DIR", help="the run's folder (default: runs/NAME of the configuration)")
     parser.add_argument("--resume", metavar="auto|PATH", help="go on from the run's checkpoint, or from a given one")
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prepare features, then train every seed."""
-    tables = read_tables(Path(arguments.config), arguments.changes)
+    tables = read_tables(find_config(arguments.config), arguments.changes)
     if "segmenter" in tables:
         _train_segmenter(tables, arguments)
     else:

@@ -1,4 +1,5 @@
-"""genrst as a component of a spaCy pipeline: `nlp.add_pipe("genrst")`, then `doc._.rst` is a `Document`.
+"""genrst as a component of a spaCy pipeline: `nlp.add_pipe("genrst")`, then `doc._.rst` is a `Document`,
+and `doc.spans["edus"]` has its EDUs.
 
 The pipeline's own tokens, sentences, heads and entities are used; nothing is annotated twice. Documents are kept as
 JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 USER_DATA = "genrst"
 """The key of a parsed document in `doc.user_data`."""
 
+EDUS = "edus"
+"""The key of the EDUs in `doc.spans`."""
+
 _loading = threading.Lock()
 
 
 @Language.factory(
     "genrst",
-    assigns=["doc._.rst"],
+    assigns=["doc._.rst", "doc.spans"],
     requires=["token.dep", "token.head", "doc.sents"],
     default_config={"model": None, "device": "auto", "search": None, "beam": None},
 )
@@ -45,7 +49,7 @@ def make(
 
 
 class RstComponent:
-    """Sets `doc._.rst`."""
+    """Sets `doc._.rst` and `doc.spans["edus"]`."""
 
     def __init__(self, model: str | None, device: str, search: "Search | None", beam: int | None) -> None:
         self._settings = (model, device, search, beam)
@@ -79,6 +83,8 @@ class RstComponent:
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
             if isinstance(outcome, Document):
                 doc.user_data[USER_DATA] = write_json(outcome)
+                found = (doc.char_span(edu.start, edu.end, alignment_mode="expand") for edu in outcome.edus)
+                doc.spans[EDUS] = [span for span in found if span is not None]
             else:
                 warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
 

@@ -11,16 +11,17 @@ CPU_FILE = Path("/proc/cpuinfo")
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of that name: `auto` (a GPU if there is one), `cpu`, `cuda`, or one of several GPUs (`cuda:1`)."""
+    """The device of that name: `auto` (an NVIDIA GPU if there is one), `cpu`, `mps` (Apple's), `cuda`, `cuda:1`."""
     n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         name = "cuda" if n_gpus else "cpu"
-    rule = f"a device must be auto, cpu, or a GPU that PyTorch can use here (cuda), was: {name!r}"
+    rule = f"a device must be auto, cpu, or a GPU that PyTorch can use here (cuda, mps), was: {name!r}"
     try:
         device = torch.device(name)
     except RuntimeError as error:
         raise UsageError(rule) from error
-    if device.type == "cpu" or (device.type == "cuda" and (device.index or 0) < n_gpus):
+    is_apple = device.type == "mps" and torch.backends.mps.is_available()
+    if device.type == "cpu" or is_apple or (device.type == "cuda" and (device.index or 0) < n_gpus):
         check_process(device)
         return device
     raise UsageError(rule)

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from genrst.io import write_atomically
-from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, make_encoder, one_line, read_tokenizer
+from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, one_line, read_tokenizer, restore_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, merged
 from genrst.model.model_config import AnyModelConfig, ModelConfig
 from genrst.model.network import Network
@@ -70,7 +70,7 @@ def restore(
     def build() -> AnyNetwork:
         if tokenizer is None:
             return make(None)
-        return make(PretrainedEncoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer))
+        return make(PretrainedEncoder(config, restore_encoder(folder / ENCODER, tokenizer), tokenizer))
 
     network = load_network(build, folder)
     network.to(device).eval()

@@ -33,6 +33,8 @@ class ChartSearch:
         self.models = models
         self.config = config
         self.device = models[0].model.network.device
+        if self.device.type == "mps":
+            raise UsageError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
         self.labels: list[Label] = [
             (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
         ]

@@ -12,11 +12,13 @@ loaded, spaCy when the first text is annotated.
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import compress, islice
+from functools import partial
+from itertools import chain, compress, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from genrst.config import from_mapping
 from genrst.document import Document
@@ -32,6 +34,7 @@ from genrst.parser.packages import (
     is_chart,
     read_parser_config,
 )
+from genrst.parser.processes import can_fork, work_in_processes
 from genrst.parser.stages import (
     Failure,
     Item,
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from genrst.parser.search import TreeSearch
     from genrst.segmenter.segment import Segmenter
 
+Context = TypeVar("Context")
+
 
 def load(
     name_or_folder: str | Path | None = None,
@@ -66,8 +71,8 @@ def load(
 ) -> "Parser":
     """Load a parser by name (`en` if none is given) or from its folder; what is given replaces its own settings.
 
-    `device` is `auto`, `cpu` or `cuda`; `max_stack` bounds the stacks that search follows, unless it is word-level;
-    `whole` is what a chart does not cut: `sentences`, `paragraphs` or `nothing`.
+    `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that search follows, unless it is
+    word-level; `whole` is what a chart does not cut: `sentences`, `paragraphs` or `nothing`.
     """
     folder = find_model(name_or_folder)
     config = read_parser_config(folder)
@@ -178,20 +183,74 @@ class Parser:
         (outcome,) = self._find_edus([(Text(id, text), id)])
         return only(outcome)
 
-    def pipe(self, items: Iterable[Item], batch_size: int = 8) -> Iterator[Outcome]:
+    @overload
+    def pipe(
+        self, items: Iterable[Item], batch_size: int = ..., *, n_process: int = ..., as_tuples: Literal[False] = ...
+    ) -> Iterator[Outcome]: ...
+
+    @overload
+    def pipe(
+        self,
+        items: Iterable[tuple[Item, Context]],
+        batch_size: int = ...,
+        *,
+        n_process: int = ...,
+        as_tuples: Literal[True],
+    ) -> Iterator[tuple[Outcome, Context]]: ...
+
+    def pipe(
+        self, items: Iterable[Any], batch_size: int = 8, *, n_process: int = 1, as_tuples: bool = False
+    ) -> Iterator[Any]:
         """Parse a stream of texts, lists of EDUs or documents, some at a time; the order stays.
 
         In the place of one that cannot be parsed comes a `Failure`. What has no name gets one by its place: `text-1`.
+        Several processes (`n_process`) parse a batch each. With `as_tuples` an item comes in a pair with anything else,
+        and so does what is made of it.
         """
         if isinstance(items, str | Text | Document):
             raise UsageError("a stream must be several texts or documents, was: one")
         if batch_size < 1:
             raise UsageError(f"a batch must have an item or more, was: {batch_size}")
-        return self._stream(((item, f"text-{number}") for number, item in enumerate(items, start=1)), batch_size)
+        if n_process < 1:
+            raise UsageError(f"n_process must be 1 or more, was: {n_process}")
+        return self._pairs(items, batch_size, n_process) if as_tuples else self._stream(items, batch_size, n_process)
 
-    def _stream(self, items: Iterator[tuple[Item, str]], batch_size: int) -> Iterator[Outcome]:
-        while batch := list(islice(items, batch_size)):
-            yield from [one if isinstance(one, Failure) else one[0] for one in self._parse(batch)]
+    def _pairs(
+        self, pairs: Iterable[tuple[Item, Context]], batch_size: int, n_process: int
+    ) -> Iterator[tuple[Outcome, Context]]:
+        contexts: deque[Context] = deque()
+
+        def items() -> Iterator[Item]:
+            for item, context in pairs:
+                contexts.append(context)
+                yield item
+
+        for outcome in self._stream(items(), batch_size, n_process):
+            yield outcome, contexts.popleft()
+
+    def _stream(self, items: Iterable[Item], batch_size: int, n_process: int) -> Iterator[Outcome]:
+        named = ((item, f"text-{number}") for number, item in enumerate(items, start=1))
+        batches = iter(lambda: list(islice(named, batch_size)), [])
+        if n_process == 1:
+            yield from chain.from_iterable(map(self._parse_batch, batches))
+            return
+        is_forked = can_fork(self.search.device.type)
+        make = (lambda: self._parse_batch) if is_forked else partial(_batch_parser, self._load_again())
+        yield from chain.from_iterable(work_in_processes(batches, make, n_process, is_forked))
+
+    def _parse_batch(self, batch: list[tuple[Item, str]]) -> list[Outcome]:
+        return [one if isinstance(one, Failure) else one[0] for one in self._parse(batch)]
+
+    def _load_again(self) -> "Callable[[], Parser]":
+        """What loads the same parser in another process."""
+        if self.folder is None:
+            raise UsageError("a parser must be loaded from a folder to be used by other processes, was: made in memory")
+        config = self.config
+        settings: dict[str, Any] = {"pipeline": config.pipeline, "search": config.search, "beam": config.beam}
+        settings |= {"word_weight": config.word_weight, "device": str(self.search.device)}
+        if is_chart(self.folder):
+            settings["whole"] = config.whole
+        return partial(load, self.folder, max_stack=getattr(self.search, "max_stack", None), **settings)
 
     def parse_annotated(self, documents: Sequence[Document]) -> list[Outcome]:
         """Parse documents with tokens, heads, sentences and entities, for example by spaCy, whose EDUs are unknown."""
@@ -226,3 +285,7 @@ class Parser:
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(ParserWarning(message), stacklevel=2)
+
+
+def _batch_parser(make: "Callable[[], Parser]") -> "Callable[[list[tuple[Item, str]]], list[Outcome]]":
+    return make()._parse_batch

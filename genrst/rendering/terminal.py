@@ -53,8 +53,14 @@ class _Row:
     relation: str = ""
 
 
-def render_text(document: Document, width: int = 80, colour: bool = False, colours: Colours = "relation") -> str:
-    """Draw the tree of a document as lines of at most `width` columns, with ANSI colours if wanted.
+def render_text(
+    document: Document,
+    width: int = 80,
+    colour: bool = False,
+    colours: Colours = "relation",
+    tree: Tree | None = None,
+) -> str:
+    """Draw the tree of a document, or a node of it, as lines of at most `width` columns, with ANSI colours if wanted.
 
     Colours are those of relations, or classes of `certainty`; then units also have their probabilities beside them.
     Where a tree is so deep that too little of the width would be left to the text, lines show their level instead of
@@ -65,7 +71,7 @@ def render_text(document: Document, width: int = 80, colour: bool = False, colou
     paint = _Paint(document, colour, colours)
     texts = edu_texts(document)
     lines: list[str] = []
-    for root in roots(document):
+    for root in roots(document) if tree is None else [tree]:
         for row in _rows(root, deepest):
             if isinstance(row.node, Unit):
                 lines.append(_unit_line(row, row.node, width, paint))

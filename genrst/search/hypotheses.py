@@ -21,7 +21,7 @@ from genrst.transitions.feature_tables import IntArray
 EMPTY_STACK = 0
 """The number of the empty stack, the same for all documents."""
 
-COLLECT_STACKS = {"cpu": 2**14, "cuda": 2**20}
+COLLECT_STACKS = {"cpu": 2**14, "mps": 2**14, "cuda": 2**20}
 """The most stacks made between two collections of those that no hypothesis reaches any more."""
 
 BYTES_PER_STACK = 2**16
@@ -103,7 +103,8 @@ def start(scorer: Scorer) -> Beams:
     """A beam of one hypothesis for each document: nothing generated, an empty stack."""
     documents = torch.arange(len(scorer.n_edus), device=scorer.device)
     zeros = torch.zeros_like(documents)[:, None]
-    logp = torch.zeros(len(documents), 1, dtype=torch.double, device=scorer.device)
+    dtype = torch.float if scorer.device.type == "mps" else torch.double  # Apple's GPUs have no doubles
+    logp = torch.zeros(len(documents), 1, dtype=dtype, device=scorer.device)
     return Beams(documents, zeros + EMPTY_STACK, zeros, zeros, logp, logp)
 
 

@@ -60,6 +60,6 @@ def sync_is_free(device: torch.device) -> bool:
     """Whether results may be looked at in the middle of a search.
 
     On a CPU that is free, so that only what is needed is computed. A GPU works behind the program, which would have to
-    wait for it at every look: there everything is computed, needed or not.
+    wait for it at every look: there everything is computed, needed or not. Apple's are asked in the way of a CPU.
     """
-    return device.type == "cpu"
+    return device.type != "cuda"

@@ -69,10 +69,11 @@ def _score_needed(forest: Forest, beams: Beams, can_generate: Tensor, n_words: i
     rows = torch.cat([generating, others])
     states = forest.states(*(column[rows] for column in _columns(beams)))
     some_actions, some_words = forest.scorer.score(states, len(generating) if n_words else 0)
-    action_logp = torch.full((len(is_alive), some_actions.shape[1]), -torch.inf, dtype=torch.double)
-    word_logp = torch.zeros(len(is_alive), dtype=torch.double)
-    word_logp[generating[: len(some_words)]] = some_words.double()
-    return action_logp.index_copy_(0, rows, some_actions.double()), word_logp
+    dtype = beams.word_logp.dtype
+    action_logp = some_actions.new_full((len(is_alive), some_actions.shape[1]), -torch.inf, dtype=dtype)
+    word_logp = some_actions.new_zeros(len(is_alive), dtype=dtype)
+    word_logp[generating[: len(some_words)]] = some_words.to(dtype)
+    return action_logp.index_copy_(0, rows, some_actions.to(dtype)), word_logp
 
 
 def _score_all(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int, n_alike: int) -> tuple[Tensor, Tensor]:
@@ -83,9 +84,10 @@ def _score_all(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int,
     if n_alike > 1:
         n_generated = n_generated.view(-1, n_alike).amax(dim=1).repeat_interleave(n_alike)
     all_actions, some_words = forest.scorer.score(forest.states(documents, stacks, n_generated), n_words, n_alike)
-    word_logp = torch.zeros(len(is_alive), dtype=torch.double, device=forest.device)
-    word_logp[:n_words] = torch.where((is_alive & can_generate)[:n_words], some_words.double(), 0.0)
-    return torch.where(is_alive[:, None], all_actions.double(), -torch.inf), word_logp
+    dtype = beams.word_logp.dtype
+    word_logp = torch.zeros(len(is_alive), dtype=dtype, device=forest.device)
+    word_logp[:n_words] = torch.where((is_alive & can_generate)[:n_words], some_words.to(dtype), 0.0)
+    return torch.where(is_alive[:, None], all_actions.to(dtype), -torch.inf), word_logp
 
 
 def _columns(beams: Beams) -> tuple[Tensor, Tensor, Tensor]:

@@ -33,8 +33,8 @@ from genrst.text.vectors import Vectors, load_vectors
 from genrst.training.run_config import CorpusConfig, DataConfig
 from genrst.transitions.actions import ActionSet
 from genrst.transitions.features import Syntax
-from genrst.trees.node import Tree, units
-from genrst.trees.relations import Inventory, detect_inventory, load_inventory
+from genrst.trees.node import SPAN, Tree, units
+from genrst.trees.relations import Inventory, describe_classes, detect_inventory, load_inventory
 
 FORMAT = 1
 """Counts up when the meaning of a prepared file changes, so that old ones are made again."""
@@ -134,6 +134,7 @@ def _prepare(
     tokenizer: PieceTokenizer | None,
 ) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
+    relations = _classes([*train, *dev], inventory)
     train, dev, silver = (
         [replace(document, tree=prepare_tree(_tree(document), inventory)) for document in documents]
         for documents in (train, dev, silver)
@@ -151,11 +152,13 @@ def _prepare(
     vectors = find_vectors(config.vectors, symbols.words.symbols)
     notes = {
         "inventory": inventory.name,
+        "relations": relations,
         "n_words": len(symbols.words),
         "n_labels": len(symbols.actions.labels),
         "vectors": vectors.source if vectors else None,
         "vector_coverage": vectors.coverage if vectors else 0.0,
     }
+    tell(f"relations by {inventory.name}: {describe_classes(relations)}")
     return Prepared(
         symbols,
         train_examples,
@@ -176,6 +179,12 @@ def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
     if config.inventory is not None:
         return load_inventory(config.inventory)
     return detect_inventory(unit.relation for document in documents for unit in units(_tree(document)))
+
+
+def _classes(documents: Iterable[Document], inventory: Inventory) -> dict[str, str]:
+    """The class of each relation of the corpus."""
+    names = {name for document in documents for unit in units(_tree(document)) for name in unit.relations} - {SPAN}
+    return {name: inventory.coarse(name) for name in sorted(names)}
 
 
 def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:

@@ -27,7 +27,8 @@ from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.model.model_config import ChartConfig
 from genrst.model.network import Network
 from genrst.model.storage import make_network, write_network
-from genrst.storage import PARSER, check_memory
+from genrst.storage import CARD, PARSER, check_memory
+from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.data import Prepared
 from genrst.training.distributed import ALONE, Processes
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
 CURVE = "curve.svg"
+SEGMENTER_OF = "en"
+"""The installed model whose segmenter a new parser uses, until it has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,10 @@ class Run:
     def _write(self, record: Record, trainer: Trainer) -> None:
         append_to_log(record, self.folder)
         if record.is_best:
-            settings = {"lowercase": self.config.data.lowercase, "pipeline": self.config.data.pipeline}
+            data, prepared = self.config.data, trainer.prepared
+            settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": SEGMENTER_OF}
             write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
-            prepared = trainer.prepared
+            write_atomically(self.folder / MODEL / CARD, make_card(self.config, self.seed, record, prepared.notes))
             tokenizer = self._tokenizer(prepared)
             write_network(trainer.kept_network, prepared.symbols, tokenizer, self.folder / MODEL, "float32")
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:

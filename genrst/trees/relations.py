@@ -4,7 +4,7 @@ An inventory is a data file (`data/*.tsv`: relation, coarse class, kinds). Names
 corpus can be read and scored.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -85,3 +85,17 @@ def detect_inventory(names: Iterable[str]) -> Inventory:
 
     best = max((load_inventory(name) for name in ("rstdt", "gum")), key=fit)
     return best if 2 * fit(best)[0] > len(distinct) else OPEN
+
+
+def describe_classes(classes: Mapping[str, str]) -> str:
+    """Which relations became which classes, in a line.
+
+    >>> describe_classes({"Cause": "causal", "Result": "causal", "joint": "joint"})
+    'Cause, Result → causal; as they are: joint'
+    """
+    members: dict[str, list[str]] = {}
+    for name, coarse in classes.items():
+        members.setdefault(coarse, []).append(name)
+    changed = [f"{', '.join(names)} → {coarse}" for coarse, names in members.items() if names != [coarse]]
+    kept = ", ".join(coarse for coarse, names in members.items() if names == [coarse])
+    return "; ".join([*changed, f"as they are: {kept}"] if kept else changed)

@@ -57,7 +57,8 @@ def test_standard_output_is_what_a_file_would_be(capsys: pytest.CaptureFixture[s
 def test_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, suffix: str):
     written = ".edus" if suffix == "txt" else f".{suffix}"
     give_input(monkeypatch, format_documents([replace(DOCUMENT, id="stdin")], written).encode())
-    outcome = call(capsys, "convert", "-", "out", "--from", suffix, "--to", "json")
+    options = ["--edus"] if suffix == "txt" else []
+    outcome = call(capsys, "convert", "-", "out", "--from", suffix, "--to", "json", *options)
     assert (outcome.status, outcome.messages) == (0, [])
     document = read(folder / "out" / "stdin.json")
     assert document.edu_texts == DOCUMENT.edu_texts

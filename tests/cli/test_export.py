@@ -227,7 +227,7 @@ BREAKAGES = [
     ("ferry.json --what chunks --tokens many", 2, "argument --tokens: invalid int value: 'many'"),
     ("- --what units", 2, "standard input has no suffix, so --from FORMAT is needed"),
     ("ferry.json --what units --from rs3", 2, "--from must go with standard input (-), was: ferry.json"),
-    ("- --what units --from xyz", 2, "--from must be one of dis, rs3, rs4, json, jsonl, was: xyz"),
+    ("- --what units --from xyz", 2, "--from must be one of dis, rs3, rs4, json, jsonl, txt, md, was: xyz"),
     ("missing.json --what units", 1, "missing.json: no such file or folder"),
     ("segmented.json --what units", 1, "ferry: a document must have a tree, was: only segmented"),
     ("segmented.json --what units --output out.csv", 1, "ferry: a document must have a tree, was: only segmented"),

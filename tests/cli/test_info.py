@@ -17,7 +17,7 @@ from tests.cli.program import Outcome, call
 from tests.miniatures import write_amalgum, write_gum, write_rstdt
 from tests.parser.samples import LABELS, write_ensemble, write_parser
 
-CARD = "# tiny\n\nTrained on nothing, \x1b[31mby nobody."
+CARD = "---\nlanguage: en\n---\n\n# tiny\n\nTrained on nothing, \x1b[31mby nobody."
 ROOTS = "".join(f"<segment {place}>x</segment>" for place in ('id="1" parent="2" relname="r"', 'id="2"', 'id="3"'))
 
 
@@ -204,3 +204,18 @@ def test_damaged_files(folder: Path, name: str, content: bytes, capsys: pytest.C
     assert (outcome.status, outcome.output) == (1, "")
     assert len(outcome.errors) == 1
     assert f"tiny/{name}: " in outcome.errors[0]
+
+
+def test_the_installed_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path)
+    assert call(capsys, "info").output == "no models are installed\n"
+    write_parser(tmp_path / "a", has_segmenter=False, name="first")
+    write_parser(tmp_path / "b", has_segmenter=False, name="second")
+    lines = call(capsys, "info").output.splitlines()
+    assert [line.split(", ")[0].split() for line in lines] == [["first", "generative"], ["second", "generative"]]
+    assert [facts["model"] for facts in numbers_of_all(call(capsys, "info", "--json"))] == ["first", "second"]
+
+
+def numbers_of_all(outcome: Outcome) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = json.loads(outcome.output)
+    return result

@@ -52,8 +52,11 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 BREAKAGES = [
     # The program itself.
-    ("", 2, "the following arguments are required: VERB (see genrst --help)"),
+    ("--verbose", 2, "the following arguments are required: VERB (see genrst --help)"),
     ("fly", 2, "argument VERB: invalid choice: 'fly'"),
+    ("prase moths.txt", 2, "did you mean parse? (see genrst --help)"),
+    ("info moths.json --slpit=dev", 2, "unrecognized arguments: --slpit=dev; did you mean --split? (see genrst info"),
+    ("convert moths.json out.rs3 --labels corse", 2, "did you mean coarse?"),
     ("convert", 2, "the following arguments are required: IN, OUT (see genrst convert --help)"),
     ("info moths.json --bogus", 2, "unrecognized arguments: --bogus"),
     ("info moths.json two\nlines", 2, "unrecognized arguments: two lines"),
@@ -157,7 +160,7 @@ def test_whatever_goes_wrong_is_one_line(
 ):
     give_input(monkeypatch, b"")
     before = contents(world)
-    outcome = call(capsys, *(line.split(" ") if line else []))
+    outcome = call(capsys, *line.split(" "))
     assert outcome.status == status
     assert len(outcome.errors) == 1, outcome.messages
     assert outcome.errors[0].startswith("genrst: ")
@@ -177,7 +180,7 @@ def test_a_picture_that_cannot_be_written(world: Path, capsys: pytest.CaptureFix
             assert outcome.output == "", "nothing was scored in vain"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"], *[[verb, "--help"] for verb in VERBS]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["--version"], *[[verb, "--help"] for verb in VERBS]])
 def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[str]):
     outcome = call(capsys, *arguments)
     assert (outcome.status, outcome.messages) == (0, [])
@@ -186,7 +189,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[st
     else:
         assert outcome.output.startswith("usage: genrst")
         assert "--help" in outcome.output
-    if arguments[0] in VERBS:
+    if arguments and arguments[0] in VERBS:
         documentation = import_module(f"genrst.cli.{arguments[0]}").__doc__
         assert documentation is not None
         assert documentation.split("\n", maxsplit=1)[0] in outcome.output

@@ -1,6 +1,7 @@
 """`genrst parse`: every input, format and place to write to."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -80,7 +81,7 @@ def test_a_text_beside_its_edus_is_not_replaced(run: Run, folder: Path, capsys: 
     for options in (["--json"], ["--json", "--nary"], ["--format", "dis"]):
         assert run("w/article.txt", "--output", "trees/", *options).messages == []
         assert run("w/article.txt", "--output", "trees/", *options).messages == []
-    assert run("w", "--output", "w", "--force").messages == []
+    assert run("w", "--output", "w", "--force").status == 0
     assert (folder / "w/article.txt").read_text(encoding="utf-8") != TEXT
 
 
@@ -138,6 +139,8 @@ def test_pictures(run: Run, folder: Path, parser: Parser):
     assert run("ferry.txt", "--format", "svg").output == render_svg(document)
     assert run("ferry.txt", "--output", "ferry.html").status == 0
     assert (folder / "ferry.html").read_text(encoding="utf-8") == render_html(document)
+    assert run("ferry.txt", "--output", "ferry.png").messages == []
+    assert (folder / "ferry.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
@@ -183,7 +186,9 @@ def test_a_folder(run: Run, folder: Path):
     (folder / "texts" / "picture.png").write_bytes(b"\x89PNG")
     write(Document.from_edus("b", EDUS), folder / "texts" / "b.rs3")
     outcome = run("texts", "--format", "json", "--output", "trees")
-    assert (outcome.status, outcome.messages) == (0, [])
+    assert (outcome.status, len(outcome.messages)) == (0, 1)
+    n_edus = sum(len(document.edus) for document in read_documents(folder / "trees"))
+    assert re.fullmatch(rf"genrst: 4 documents parsed, {n_edus} EDUs, [0-9.]+ s", outcome.messages[0])
     assert names(folder / "trees") == ["a.json", "b.json", "deep/c.json", "deep/d.json"]
     assert read(folder / "trees" / "b.json").edu_texts == EDUS
     assert read(folder / "trees" / "deep" / "d.json").edu_texts == ["It rained, so we", "stayed in."]
@@ -274,7 +279,7 @@ def test_one_bad_file_does_not_stop_the_others(run: Run, folder: Path):
 
 WRONG = [
     ("--output ferry.txt", 2, "ferry.txt: the output must not overwrite an input"),
-    ("--output x.png", 2, "--output must be a folder, end in one of .txt, .json, .jsonl, "),
+    ("--output x.gif", 2, "--output must be a folder, end in one of .txt, .json, .jsonl, "),
     ("--output . --format tree", 2, "ferry.txt: the output must not overwrite an input"),
     ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, was: 2; a folder takes several"),
     ("rain.rs3 rain.dis --json --output x/", 2, "rain.rs3 and rain.dis would both become x/rain.json"),
@@ -291,7 +296,8 @@ WRONG = [
     ("--word-weight -1", 2, "word_weight: the value must be finite and 0 or more, was: -1.0"),
     ("--word-weight nan", 2, "word_weight: the value must be finite and 0 or more, was: nan"),
     ("--search deep", 2, "argument --search: invalid choice: 'deep'"),
-    ("--format png", 2, "argument --format: invalid choice: 'png'"),
+    ("--format gif", 2, "argument --format: invalid choice: 'gif'"),
+    ("--json --output out.rs3", 2, "--format json must not go with the suffix of another format, was: out.rs3"),
     ("--json --format rs3", 2, "not allowed with argument"),
     ("- -", 2, "standard input (-) can be read once, was: 2 times"),
     ("--model nowhere", 1, "or be a folder, was: 'nowhere'"),

@@ -56,14 +56,17 @@ def test_from_a_corpus_to_a_model(here: Workspace):
     found = here.train("--set", "training.max_epochs=4")
     assert found.status == 0
     assert names(RUN) == FILES
-    assert names(RUN / "model") == ["config.json", "parser.json", "symbols.json", "weights.safetensors"]
+    assert names(RUN / "model") == ["README.md", "config.json", "parser.json", "symbols.json", "weights.safetensors"]
     assert load_config(RUN / "config.toml") == load_config(Path("tiny.toml"), ["training.max_epochs=4"])
 
     (features,) = Path("cache").iterdir()
-    assert found.messages[0] == f"genrst: prepared features: {features} (new)"
+    relations = found.messages[0].removeprefix("genrst: relations by rstdt: ")
+    assert relations.startswith("purpose → enablement; as they are: attribution, cause, ")
+    assert found.messages[1] == f"genrst: prepared features: {features} (new)"
+    assert (RUN / "model" / "README.md").read_text(encoding="utf-8").endswith(f"{relations}\n")
     records = read_log(RUN / "log.jsonl")
     assert [record.epoch for record in records] == [1, 2, 3, 4]
-    for line, record in zip(found.messages[1:-1], records, strict=True):
+    for line, record in zip(found.messages[2:-1], records, strict=True):
         assert line.startswith(f"genrst: seed 1 epoch {record.epoch}: loss {record.train_loss:.3f}, dev loss ")
         assert (" best " in line) == record.is_best
     best = best_record(RUN, "F")
@@ -85,12 +88,12 @@ def test_features_are_prepared_once(here: Workspace, monkeypatch: pytest.MonkeyP
     first = here.train(*options)
     assert first.status == 0
     assert first.messages[0].startswith("genrst: word vectors: vectors.txt, ")
-    assert first.messages[1].endswith(" (new)")
+    assert first.messages[2].endswith(" (new)")
 
     forbid_spacy(monkeypatch)
     again = here.train(*options, "--output", "again")
     assert again.status == 0
-    assert again.messages[0] == first.messages[1].removesuffix(" (new)")
+    assert again.messages[0] == first.messages[2].removesuffix(" (new)")
     assert timeless(Path("again")) == timeless(RUN)
     with pytest.raises(AssertionError, match="was asked for"):
         here.train("--set", "data.min_count=2", "--output", "other")
@@ -255,7 +258,14 @@ def encoder(here: Workspace) -> Workspace:
 def test_from_a_corpus_to_a_model_with_an_encoder(encoder: Workspace):
     found = encoder.train(*ENCODER, "--set", "model.document_size=4")
     assert found.status == 0
-    assert names(RUN / "model") == ["config.json", "encoder", "parser.json", "symbols.json", "weights.safetensors"]
+    assert names(RUN / "model") == [
+        "README.md",
+        "config.json",
+        "encoder",
+        "parser.json",
+        "symbols.json",
+        "weights.safetensors",
+    ]
     (features,) = Path("cache").iterdir()
     assert load_prepared(features).tokenizer == make_tokenizer().json
     model = load_model(RUN / "model")

@@ -46,6 +46,7 @@ def test_a_doc(nlp: Language, text: str):
         assert document.tokens[token.head].start == word.head.idx
     assert {entity.label for entity in document.entities} == {entity.label_ for entity in doc.ents}
     assert len(document.sentences) == len(list(doc.sents))
+    assert [span.text for span in doc.spans["edus"]] == document.edu_texts
 
 
 def test_trees_are_those_of_the_parser(nlp: Language, model: Path):
@@ -151,7 +152,7 @@ def test_spacy_finds_the_component_by_itself(tmp_path: Path, model: Path):
     program = (
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
         f"import spacy; nlp = spacy.load({PIPELINE!r}); nlp.add_pipe('genrst', config=dict(model={str(model)!r}))\n"
-        "print(nlp('It rained.')._.rst)"
+        "print(repr(nlp('It rained.')._.rst))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.startswith("<Document 'text': ")

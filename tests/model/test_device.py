@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from genrst.errors import UsageError
 from genrst.model import device
-from genrst.model.device import computes_bfloat16
+from genrst.model.device import choose_device, computes_bfloat16
 
 CPU = torch.device("cpu")
 
@@ -47,3 +48,11 @@ def test_both_ways_agree_here(monkeypatch: pytest.MonkeyPatch):
     expected = computes_bfloat16(CPU)
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert computes_bfloat16(CPU) == expected
+
+
+def test_apples_gpus(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(UsageError, match="was: 'mps'"):
+        choose_device("mps")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("mps").type == "mps"

@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from genrst.errors import GenrstError
-from genrst.search import word
+from genrst.search import beam, word
 from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.hypotheses import COLLECT_STACKS, Forest
+from genrst.search.hypotheses import COLLECT_STACKS, Beams, Forest, start
 from genrst.search.hypotheses import Table as GrowingTable
 from genrst.search.literal import enumerate_all
 from genrst.search.results import Parse, SearchResult
@@ -259,6 +262,35 @@ def test_the_way_of_a_gpu_finds_out_about_what_is_no_number(search, number, is_w
     take_gpu_way(monkeypatch)
     with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan or inf"):
         search(DenseScorer([n_edus, 3], table), 4)
+
+
+class NoDoubles(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """A device without double precision, as Apple's GPUs are."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        assert getattr(result, "dtype", None) != torch.double, func
+        return result
+
+
+def start_single(scorer: Scorer) -> Beams:
+    with torch.utils._python_dispatch._disable_current_modes():
+        beams = start(scorer)
+        return replace(beams, action_logp=beams.action_logp.float(), word_logp=beams.word_logp.float())
+
+
+@every_search
+def test_a_device_may_have_no_doubles(search, monkeypatch):
+    """Then sums are single, and with scores that are far apart trees are the same."""
+    model = random_model("generative", [6, 1, 4], seed=4)
+    model.network.float()
+    expected = search(model.scorer(), 3)
+    for module in (beam, word):
+        monkeypatch.setattr(module, "start", start_single)
+    scorer = model.scorer()
+    with NoDoubles():  # type: ignore[no-untyped-call]
+        found = search(scorer, 3)
+    assert [one.parses[0].actions for one in found] == [one.parses[0].actions for one in expected]
 
 
 @every_search

@@ -2,14 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from genrst.config import read_tables, resolve
+from genrst.config import CONFIGS, find_config, read_tables, resolve
 from genrst.errors import ConfigError
 from genrst.model.model_config import ModelConfig
 from genrst.segmenter.segmenter_config import SegmenterRunConfig
 from genrst.training.run_config import RunConfig, load_config
-from tests.conftest import REPOSITORY
 
-SHIPPED = sorted((REPOSITORY / "configs").glob("*.toml"))
+SHIPPED = sorted(CONFIGS.glob("*.toml"))
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def test_every_shipped_file_loads(path: Path):
 
 @pytest.mark.parametrize("name", ["paper", "paper-discriminative"])
 def test_the_paper_s_sizes(name: str):
-    config = load_config(REPOSITORY / "configs" / f"{name}.toml")
+    config = load_config(find_config(name))
     model, training = config.model, config.training
     assert isinstance(model, ModelConfig)
     assert (model.word_size, model.relation_size, model.boundary_size, model.deprel_size) == (300, 100, 10, 50)

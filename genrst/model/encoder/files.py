@@ -7,6 +7,7 @@ is given its weights; it sees nothing else of the folder. What is computed with 
 
 import contextlib
 import dataclasses
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -124,6 +125,18 @@ class EncoderConfig:
         if not 0 <= (self.pad_token_id or 0) < (self.vocab_size or 1 << 63):
             raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
 
+    @property
+    def is_plain_bert(self) -> bool:
+        """Whether it is a BERT of which all sizes are given, as in every file that we write."""
+        others = ("embedding_size", "relative_attention_num_buckets")
+        is_whole = all(value is not None for name, value in asdict(self).items() if name not in others)
+        is_bert = (self.model_type, self.hidden_act) == ("bert", "gelu")
+        return is_bert and is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
+
+    def to_json_string(self) -> str:
+        """The content of a `config.json` with these settings."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value is not None}, indent=1) + "\n"
+
 
 def read_encoder_config(path: Path) -> EncoderConfig:
     """The settings of an encoder; all others in the file are passed over."""
@@ -224,6 +237,16 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
     with one_line(f"{folder / CONFIG}: an encoder cannot be built so"), torch.random.fork_rng([]):
         encoder = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**given))
     return _check(encoder, tokenizer, folder)
+
+
+def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
+    """An encoder that is to be asked, with weights yet to come: a plain BERT does without transformers."""
+    config = read_encoder_config(folder / CONFIG)
+    if not config.is_plain_bert:
+        return make_encoder(folder, tokenizer)
+    from genrst.model.encoder.bert import Bert
+
+    return _check(Bert(config), tokenizer, folder)
 
 
 def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401

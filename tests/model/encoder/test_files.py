@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from genrst.config import CONFIGS
 from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
 from genrst.model.encoder.files import (
     CONFIG,
@@ -25,8 +26,6 @@ from genrst.model.encoder.files import (
 )
 from genrst.training.run_config import load_config
 from tests.model.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder
-
-CONFIGS = Path(__file__).parents[3] / "configs"
 
 
 @pytest.fixture

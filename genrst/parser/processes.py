@@ -1,0 +1,76 @@
+"""Parsing by several processes at once: batches go out, outcomes come back in order, warnings with them.
+
+Where the parser is on the CPU of a Linux machine, processes are forked and share its memory. Elsewhere each is started
+anew and loads a parser of its own.
+"""
+
+import os
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any, TypeAlias, TypeVar
+
+from genrst.errors import GenrstError
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+Answer: TypeAlias = tuple[Result, list[Warning | str]]
+
+_work: Callable[[Any], object] | None = None
+"""What this process does with a batch."""
+
+
+def can_fork(device_type: str) -> bool:
+    """Whether a process that is forked can use what this one has loaded."""
+    return device_type == "cpu" and hasattr(os, "fork") and sys.platform != "darwin"
+
+
+def work_in_processes(
+    batches: Iterator[Batch], make: Callable[[], Callable[[Batch], Result]], n_processes: int, is_forked: bool
+) -> Iterator[Result]:
+    """What some processes make of batches, in order; at most two for each process are read ahead.
+
+    `make` is called in each process, for what does the work; if that is started anew, it must be picklable.
+    """
+    told: set[str] = set()
+    pending: deque[Future[Answer[Result]]] = deque()
+    context = get_context("fork" if is_forked else "spawn")
+    pool = ProcessPoolExecutor(n_processes, context, initializer=_start, initargs=(make,))
+    try:
+        for batch in batches:
+            pending.append(pool.submit(_do, batch))  # type: ignore[arg-type]
+            if len(pending) >= 2 * n_processes:
+                yield _take(pending.popleft(), told)
+        while pending:
+            yield _take(pending.popleft(), told)
+    except BrokenProcessPool as error:
+        raise GenrstError("a process that parses has ended; perhaps there is too little memory for so many") from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start(make: Callable[[], Callable[[Any], object]]) -> None:
+    global _work
+    _work = make()
+
+
+def _do(batch: object) -> Answer[object]:
+    assert _work is not None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = _work(batch)
+    return result, [warning.message for warning in caught]
+
+
+def _take(future: "Future[Answer[Result]]", told: set[str]) -> Result:
+    """The result; warnings are given here, each once, whichever process had it."""
+    result, caught = future.result()
+    for warning in caught:
+        if str(warning) not in told:
+            told.add(str(warning))
+            warnings.warn(warning, stacklevel=3)
+    return result

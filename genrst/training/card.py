@@ -1,0 +1,44 @@
+"""The card of a model that has been trained: what it is, what it has learnt from, and what became of the relations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from genrst.characters import inert
+from genrst.training.run_config import RunConfig
+from genrst.training.trainer import Record
+from genrst.trees.relations import describe_classes
+from genrst.version import VERSION
+
+HEAD = """\
+---
+language: en
+library_name: genrst
+tags:
+- discourse-parsing
+- rhetorical-structure-theory
+---
+"""
+"""What Hugging Face reads."""
+
+
+def make_card(config: RunConfig, seed: int, record: Record, notes: Mapping[str, Any]) -> str:
+    """A card in Markdown; `notes` are those of the prepared features."""
+    scores = ", ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
+    silver = f" and, with automatic trees, {inert(config.data.silver)}" if config.data.silver else ""
+    return f"""{HEAD}
+# A {config.model.kind} parser
+
+Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, epoch {record.epoch}. Parseval F1 on dev:
+{scores}.
+
+EDUs of raw text are found by the segmenter of `en`; change `segmenter` in `parser.json` for another.
+
+## Relations
+
+{_relations(notes)}
+"""
+
+
+def _relations(notes: Mapping[str, Any]) -> str:
+    """Files from before this was noted have nothing to say."""
+    return inert(describe_classes(notes["relations"])) if "relations" in notes else "Not noted in these features."
