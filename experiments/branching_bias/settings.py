@@ -3,7 +3,7 @@
     python -m experiments.branching_bias.settings [--trees 100] [--output DIR]
 
 Both searches with the uniform scorer: beams of 10 to 100 at every length, and log-probabilities of an EDU from −20 to 0
-at two lengths. Writes settings.json, settings.md and settings.svg.
+at some of them. Writes settings.json, settings.md and settings.svg.
 """
 
 import argparse
@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.branching_bias.run import Search, sample
@@ -25,10 +24,11 @@ from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.word import WordOptions, search_words
 
 BEAMS = (10, 20, 40, 80, 100)
-LENGTHS = (10, 20, 40, 80, 160)
+LENGTHS = {"word-level": (10, 20, 40, 80, 160), "bag-level": (10, 20, 40)}
+"""Bag-level search takes time that is quadratic in the length, as there is no bound on the stack."""
 LOGPS = (-20.0, -5.0, -2.0, -1.0, -0.7, -0.3, 0.0)
-LOGP_LENGTHS = (40, 80)
-LOGP_BEAMS = (10, 100)
+CURVES = (("word-level", 10, 40), ("word-level", 10, 80), ("word-level", 100, 80), ("bag-level", 10, 40))
+"""Those by log-probability: search, beam and length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,8 @@ class Found:
 
 def settings() -> Iterator[Setting]:
     """All settings, each once."""
-    listed = [Setting(search, k, n) for search in ("word-level", "bag-level") for k in BEAMS for n in LENGTHS]
-    listed += [Setting("word-level", k, n, logp) for k in LOGP_BEAMS for n in LOGP_LENGTHS for logp in LOGPS]
-    listed += [Setting("bag-level", 10, n, logp) for n in LOGP_LENGTHS for logp in LOGPS]
+    listed = [Setting(search, k, n) for search, lengths in LENGTHS.items() for k in BEAMS for n in lengths]
+    listed += [Setting(*curve, logp) for curve in CURVES for logp in LOGPS]
     yield from dict.fromkeys(listed)
 
 
@@ -81,19 +80,17 @@ def measure(setting: Setting, n_trees: int) -> Found:
 
 def tables(found: dict[Setting, Found]) -> str:
     """Medians as Markdown: by beam and length, then by log-probability."""
-    parts = [_row("search", "k", *(f"n = {n}" for n in LENGTHS)), "|---|--:|" + "--:|" * len(LENGTHS)]
-    for search in ("word-level", "bag-level"):
+    columns = LENGTHS["word-level"]
+    parts = [_row("search", "k", *(f"n = {n}" for n in columns)), "|---|--:|" + "--:|" * len(columns)]
+    for search in LENGTHS:
         for k in BEAMS:
-            parts.append(_row(search, str(k), *(f"{found[Setting(search, k, n)].median:.2f}" for n in LENGTHS)))
-    parts += [
-        "",
-        _row("search", "k", "n", *(f"log p {logp:g}" for logp in LOGPS)),
-        "|---|--:|--:|" + "--:|" * len(LOGPS),
-    ]
-    for search, k in [*(("word-level", k) for k in LOGP_BEAMS), ("bag-level", 10)]:
-        for n in LOGP_LENGTHS:
-            medians = [f"{found[Setting(search, k, n, logp)].median:.2f}" for logp in LOGPS]
-            parts.append(_row(search, str(k), str(n), *medians))
+            cells = [found.get(Setting(search, k, n)) for n in columns]
+            parts.append(_row(search, str(k), *("–" if one is None else f"{one.median:.2f}" for one in cells)))
+    head = _row("search", "k", "n", *(f"log p {logp:g}" for logp in LOGPS))
+    parts += ["", head, "|---|--:|--:|" + "--:|" * len(LOGPS)]
+    for search, k, n in CURVES:
+        medians = [f"{found[Setting(search, k, n, logp)].median:.2f}" for logp in LOGPS]
+        parts.append(_row(search, str(k), str(n), *medians))
     return "\n".join(parts) + "\n"
 
 
@@ -104,30 +101,24 @@ def _row(*cells: str) -> str:
 def plot(found: dict[Setting, Found], path: Path) -> None:
     """Left: by length, a curve for each beam. Right: by the log-probability of an EDU."""
     figure = Figure(figsize=(10, 4), layout="constrained")
-    lengths, logps = figure.subplots(1, 2, sharey=True)
-    for search, style, colour in (("word-level", "-o", "C0"), ("bag-level", "--v", "C1")):
+    by_length, by_logp = figure.subplots(1, 2, sharey=True)
+    for (search, lengths), style, colour in zip(LENGTHS.items(), ("-o", "--v"), ("C0", "C1"), strict=True):
         for k, alpha in zip(BEAMS, (0.3, 0.45, 0.6, 0.8, 1.0), strict=True):
-            medians = [found[Setting(search, k, n)].median for n in LENGTHS]
-            lengths.plot(LENGTHS, medians, style, color=colour, alpha=alpha, markersize=4, label=f"{search}, k = {k}")
-    lengths.set(xscale="log", xlabel=f"EDUs (log p {GENERATION_LOGP:g})", xticks=LENGTHS, xticklabels=LENGTHS)
-    lengths.minorticks_off()
+            medians = [found[Setting(search, k, n)].median for n in lengths]
+            by_length.plot(lengths, medians, style, color=colour, alpha=alpha, label=f"{search}, k = {k}")
+    ticks = LENGTHS["word-level"]
+    by_length.set(xscale="log", xlabel=f"EDUs (log p {GENERATION_LOGP:g})", xticks=ticks, xticklabels=ticks)
+    by_length.minorticks_off()
     places = range(len(LOGPS))
-    for n, alpha in zip(LOGP_LENGTHS, (0.5, 1.0), strict=True):
-        for k, style in zip(LOGP_BEAMS, ("-o", "-s"), strict=True):
-            medians = [found[Setting("word-level", k, n, logp)].median for logp in LOGPS]
-            logps.plot(places, medians, style, color="C0", alpha=alpha, markersize=4, label=f"word-level, {n}, k = {k}")
-        medians = [found[Setting("bag-level", 10, n, logp)].median for logp in LOGPS]
-        logps.plot(places, medians, "--v", color="C1", alpha=alpha, markersize=4, label=f"bag-level, {n}, k = 10")
-    logps.set(xlabel="log p of generating an EDU", xticks=places, xticklabels=[f"{logp:g}" for logp in LOGPS])
-    for axes in (lengths, logps):
-        _finish(axes)
-    lengths.set(ylabel="median P_L", ylim=(0, 1))
+    for search, k, n in CURVES:
+        medians = [found[Setting(search, k, n, logp)].median for logp in LOGPS]
+        by_logp.plot(places, medians, "-o" if k == 100 else "--v", label=f"{search}, k = {k}, n = {n}")
+    by_logp.set(xlabel="log p of generating an EDU", xticks=places, xticklabels=[f"{logp:g}" for logp in LOGPS])
+    for axes in (by_length, by_logp):
+        axes.axhline(0.5, color="grey", linewidth=0.5)
+        axes.legend(fontsize="x-small")
+    by_length.set(ylabel="median P_L", ylim=(0, 1))
     figure.savefig(path)
-
-
-def _finish(axes: Axes) -> None:
-    axes.axhline(0.5, color="grey", linewidth=0.5)
-    axes.legend(fontsize="x-small")
 
 
 def main(words: Sequence[str] | None = None) -> None:
