@@ -11,7 +11,7 @@ are natural logarithms. Words are as the model generates them: entities are thei
 
 With --proposal, the model of a chart with the same labels, log p(words) is estimated from trees that it draws, and log
 p(tree | words) follows. The fewer the samples are worth, the more is the estimate a lower bound. A chart's own
-log p(tree | words) is exact.
+log p(tree | words) is exact. A discriminative model generates no words but, if it has kinds of layout, the layout.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def _of_chart(parser: "Parser") -> Callable[[Document], Row]:
     def score(document: Document) -> Row:
         distribution = free_distribution(parser, document)
         logp = distribution.log_probability(model_tree(document, parser.search.models[0].model.symbols.actions))
-        return {"document": document.id, "model": parser.config.name, "log_p_tree_given_words": logp}
+        return {"document": document.id, "model": parser.config.name, "log_p_tree": logp}
 
     return score
 
@@ -175,17 +175,17 @@ def _tree_row(score: "TreeScore") -> Row:
         {"edu": number, "structure": edu.structure, "words": [{"word": word, "nats": nats} for word, nats in edu.words]}
         for number, edu in enumerate(score.edus)
     ]
-    return {"log_p_words_tree": score.log_probability, "edus": edus, "closing": score.closing}
+    return {"log_p_joint": score.log_probability, "edus": edus, "closing": score.closing}
 
 
 def _text_row(score: "TextScore", tree: "TreeScore") -> Row:
     units = score.unit_probabilities().items()
     return {
-        "log_p_words": score.log_probability,
+        "log_p_text": score.log_probability,
         "standard_error": score.standard_error,
         "samples": len(score.trees),
         "effective_samples": score.effective_size,
-        "log_p_tree_given_words": tree.log_probability - score.log_probability,
+        "log_p_tree": tree.log_probability - score.log_probability,
         "units": [{"edus": list(span), "probability": p} for span, p in units if p >= LEAST],
     }
 
@@ -208,18 +208,20 @@ def _format(found: Sequence[Found]) -> str:
 
 def _format_one(document: Document, row: Row) -> str:
     lines = [f"# {inert(document.id)}"]
-    if "log_p_words_tree" in row:
-        lines.append(f"log p(words, tree)  {row['log_p_words_tree']:.2f}")
-    if "log_p_words" in row:
+    has_words = any(edu["words"] for edu in row.get("edus", ()))
+    text = "words" if has_words or "edus" not in row else "layout"
+    if "log_p_joint" in row:
+        lines.append(f"log p({text}, tree)  {row['log_p_joint']:.2f}")
+    if "log_p_text" in row:
         worth = f"{row['samples']} samples, worth {row['effective_samples']:.1f}"
-        lines.append(f"log p(words)        {row['log_p_words']:.2f} ± {row['standard_error']:.2f} ({worth})")
-    if "log_p_tree_given_words" in row:
-        lines.append(f"log p(tree | words) {row['log_p_tree_given_words']:.2f}")
+        lines.append(f"log p({text})        {row['log_p_text']:.2f} ± {row['standard_error']:.2f} ({worth})")
+    if "log_p_tree" in row:
+        lines.append(f"log p(tree | {text}) {row['log_p_tree']:.2f}")
     texts = document.edu_texts
     for edu in row.get("edus", ()):
         words = sum(word["nats"] for word in edu["words"])
-        text = inert(texts[edu["edu"]])
-        shown = text if len(text) <= 60 else f"{text[:59]}…"
+        shown = inert(texts[edu["edu"]])
+        shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
         lines.append(f"{edu['edu'] + 1:4}  structure {edu['structure']:6.2f}  words {words:7.2f}  {shown}")
     return "\n".join(lines)
 
