@@ -6,7 +6,7 @@ runs when is up to `experiments/jobs.py`.
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -23,11 +23,13 @@ from genrst.model.batch import make_batch
 from genrst.model.device import choose_device
 from genrst.model.examples import Example, derive
 from genrst.model.model_config import AnyModelConfig
+from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model, load_model
 from genrst.parser.packages import ParserConfig, is_model
 from genrst.parser.packages import Search as Kind
 from genrst.parser.search import TreeSearch, WeightedModel
 from genrst.search.results import SearchResult
+from genrst.search.word import WordOptions, search_words
 from genrst.training.data import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
@@ -95,7 +97,8 @@ def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
     summary = {
         "epochs": len(records),
         "best_epoch": best.epoch,
-        "greedy": best.dev_scores,
+        "dev": best.dev_scores,
+        "dev_loss": best.dev_loss,
         "seconds": sum(record.train_seconds + record.dev_seconds for record in records),
     }
     write_atomically(seed_run.folder / TRAINED, json.dumps(summary))
@@ -112,20 +115,45 @@ class Search:
     kind: Kind
     beam: int = 1
     word_weight: float = 0.0
+    word_beam: int | None = None
+    """k_w of word-level search; the beam if None."""
+    fast_beam: int | None = None
+    """k_s of word-level search; a tenth of the beam if None."""
+    max_stack: int = MAX_STACK
+    """Of bag-level search."""
 
     @property
     def name(self) -> str:
         """The name of its files."""
         weight = f"-weight-{self.word_weight:g}" if self.word_weight else ""
-        return self.kind if self.kind == "greedy" else f"{self.kind}-{self.beam}{weight}"
+        more = "".join(f"-{name}-{value}" for name, value in self.unusual.items())
+        return self.kind if self.kind == "greedy" else f"{self.kind}-{self.beam}{weight}{more}"
+
+    @property
+    def unusual(self) -> dict[str, int | None]:
+        """The settings besides beam and weight that are not the usual ones, by the paper's names."""
+        settings = (("k_w", self.word_beam, None), ("k_s", self.fast_beam, None), ("stack", self.max_stack, MAX_STACK))
+        return {name: value for name, value, usual in settings if value != usual}
 
 
-def list_searches(model: str, kinds: Sequence[str], beams: Sequence[int], weights: Sequence[float]) -> list[Search]:
-    """The searches of a model, of the kinds that are wanted."""
-    wanted = [kind for kind in KINDS[model] if kind in kinds]
-    settings = list(product(beams, weights if model == "generative" else [0.0]))
-    beam_searches = [Search(kind, *setting) for kind in wanted if kind != "greedy" for setting in settings]
-    return [*beam_searches, *(Search(kind) for kind in wanted if kind == "greedy")]
+def list_searches(
+    model: str,
+    kinds: Sequence[str],
+    beams: Sequence[int],
+    weights: Sequence[float],
+    word_beams: Sequence[int | None] = (None,),
+    fast_beams: Sequence[int | None] = (None,),
+    max_stacks: Sequence[int] = (MAX_STACK,),
+) -> list[Search]:
+    """The searches of a model, of the kinds that are wanted, with all combinations of their settings."""
+    beam_settings = list(product(beams, weights if model == "generative" else [0.0]))
+    searches: dict[Kind, list[Search]] = {
+        "word": [Search("word", *one, *more) for one in beam_settings for more in product(word_beams, fast_beams)],
+        "bag": [Search("bag", *one, max_stack=bound) for one in beam_settings for bound in max_stacks],
+        "action": [Search("action", *one) for one in beam_settings],
+        "greedy": [Search("greedy")],
+    }
+    return [search for kind in KINDS[model] if kind in kinds for search in searches[kind]]
 
 
 def list_bag_searches(config: AnyModelConfig, beam: int, weights: Sequence[float]) -> list[Search]:
@@ -195,9 +223,13 @@ def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, de
     _check_symbols(model, split, seed_run)
     config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
     # A document has a beam for every size of the stack, or one.
-    n_beams = MAX_STACK if search.kind == "bag" else 1
+    n_beams = search.max_stack if search.kind == "bag" else 1
+    n_documents = max(1, at_once // (search.beam * n_beams))
     started = time.perf_counter()
-    found = find_trees([WeightedModel(model)], [split.examples], config, max(1, at_once // (search.beam * n_beams)))
+    if search.kind == "word":
+        found = find_by_words(model, split.examples, search, n_documents)
+    else:
+        found = find_trees([WeightedModel(model)], [split.examples], config, n_documents, search.max_stack)
     seconds = time.perf_counter() - started
     trees = tuple(
         FoundTree(example.id, parse.actions, Logp(parse.action_logp, parse.word_logp), gold_logp(model, example))
@@ -217,19 +249,37 @@ def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
 
 
 def find_trees(
-    models: Sequence[WeightedModel[Model]], examples: Sequence[Sequence[Example]], config: ParserConfig, at_once: int
+    models: Sequence[WeightedModel[Model]],
+    examples: Sequence[Sequence[Example]],
+    config: ParserConfig,
+    at_once: int,
+    max_stack: int = MAX_STACK,
 ) -> list[SearchResult]:
-    """Search every document, up to `at_once` of them side by side; every model has examples of its own.
+    """Search every document, up to `at_once` of them side by side; every model has examples of its own."""
+    search = TreeSearch(models, config, max_stack if config.search == "bag" else None)
+    return _in_parts(examples, at_once, lambda part: search.find(part, config.beam))
 
-    Documents of similar length are searched together, so that few have to wait.
-    """
-    search = TreeSearch(models, config, MAX_STACK if config.search == "bag" else None)
+
+def find_by_words(model: Model, examples: Sequence[Example], search: Search, at_once: int) -> list[SearchResult]:
+    """Word-level search of every document, with all of its beams as they are given."""
+    options = WordOptions(search.beam, search.word_beam, search.fast_beam, search.word_weight)
+    is_right = model.symbols.nucleus_is_right
+    return _in_parts(
+        [examples], at_once, lambda part: search_words(NetworkScorer(model.network, part[0], is_right), options)
+    )
+
+
+def _in_parts(
+    examples: Sequence[Sequence[Example]],
+    at_once: int,
+    find: Callable[[Sequence[Sequence[Example]]], list[SearchResult]],
+) -> list[SearchResult]:
+    """Documents of similar length are searched together, so that few have to wait."""
     order = sorted(range(len(examples[0])), key=lambda number: examples[0][number].n_edus)
     found: dict[int, SearchResult] = {}
     for first in range(0, len(order), at_once):
         numbers = order[first : first + at_once]
-        part = [[own[number] for number in numbers] for own in examples]
-        found |= zip(numbers, search.find(part, config.beam), strict=True)
+        found |= zip(numbers, find([[own[number] for number in numbers] for own in examples]), strict=True)
     return [found[number] for number in range(len(order))]
 
 

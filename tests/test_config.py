@@ -71,7 +71,7 @@ def test_without_changes_the_file_counts(file: Path):
         ("training.max_epochs=2.5", "training.max_epochs: the value must be of type int, was: 2.5"),
         ("training.max_epochs=true", "training.max_epochs: the value must be of type int, was: True"),
         ("data.lowercase=yes", "data.lowercase: the value must be of type bool, was: 'yes'"),
-        ("training.select=G", "training.select: the value must be one of 'S', 'N', 'R', 'F', was: 'G'"),
+        ("training.select=G", "training.select: the value must be one of 'S', 'N', 'R', 'F', 'loss', was: 'G'"),
         ("training.seeds=1", "training.seeds: the value must be a list, was: 1"),
         ("training.seeds=[1, a]", "training.seeds: the value must be a list, was: '[1, a]'"),
         ("training.seeds=[1.5]", "training.seeds[0]: the value must be of type int, was: 1.5"),

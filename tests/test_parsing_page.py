@@ -1,4 +1,4 @@
-"""The page about parsing: every example runs, with a tiny model in the place of the real one."""
+"""The pages about parsing and likelihood: every example runs, with tiny models in the place of the real ones."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call
 from tests.parser.samples import TEXT, write_chart, write_parser
 
-PAGE = Path(__file__).parents[1] / "docs" / "parsing.md"
+DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r'\$ (?:echo "(.*)" \| )?genrst (.*)')
 
@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with what the examples read."""
     monkeypatch.chdir(tmp_path)
     write_parser(tmp_path / "models" / "en")
+    write_parser(tmp_path / "models" / "en-generative", has_segmenter=False)
     write_chart(tmp_path / "chart")
     monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
     (tmp_path / "article.txt").write_text(TEXT, encoding="utf-8")
@@ -37,13 +38,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(r"ignore:\[W095\]")
-def test_every_example(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("page", "files"),
+    [
+        ("parsing", {"article.html", "article.tok", "both.jsonl", "predicted", "rain.html", "rain.rs3"}),
+        ("likelihood", {"surprisal.svg", "surprisals.csv"}),
+    ],
+)
+def test_every_example(
+    page: str, files: set[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     names: dict[str, object] = {}
-    blocks = list(BLOCK.finditer(PAGE.read_text(encoding="utf-8")))
-    assert len(blocks) > 10
+    blocks = list(BLOCK.finditer((DOCS / f"{page}.md").read_text(encoding="utf-8")))
+    assert len(blocks) > 3
     for match in blocks:
         if match[1] == "python":
-            exec(compile(match[2], PAGE.name, "exec"), names)
+            exec(compile(match[2], f"{page}.md", "exec"), names)
             continue
         for line in match[2].splitlines():
             command = COMMAND.fullmatch(line)
@@ -51,7 +61,7 @@ def test_every_example(folder: Path, capsys: pytest.CaptureFixture[str], monkeyp
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((command[1] or "").encode())))
             outcome = call(capsys, *shlex.split(command[2]))
             closing = ["1 document parsed"] if "parse corpus/" in line else []
-            assert (outcome.status, [text.split(": ")[1].split(",")[0] for text in outcome.messages]) == (0, closing)
+            said = [text.split(": ")[1].split(",")[0] for text in outcome.messages if " wrote " not in text]
+            assert (outcome.status, said) == (0, closing), line
             assert outcome.output or "--output" in line or " render " in line
-    made = {path.name for path in folder.iterdir()}
-    assert {"article.html", "article.tok", "both.jsonl", "predicted", "rain.html", "rain.rs3"} <= made
+    assert files <= {path.name for path in folder.iterdir()}

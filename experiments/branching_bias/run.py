@@ -18,7 +18,7 @@ from typing import Any, Literal
 import torch
 from matplotlib.figure import Figure
 
-from experiments.branching_bias.uninformed import UninformedScorer
+from experiments.branching_bias.uninformed import GENERATION_LOGP, UninformedScorer
 from experiments.command import count, run_command, start_parser
 from genrst.io import write_atomically
 from genrst.search.beam import BeamOptions, search_beams
@@ -44,13 +44,15 @@ SEARCHES: dict[str, Search] = {
 }
 
 
-def sample(search: Search, kind: Kind, n_edus: int, n_trees: int, batch: int) -> list[float]:
+def sample(
+    search: Search, kind: Kind, n_edus: int, n_trees: int, batch: int, generation_logp: float = GENERATION_LOGP
+) -> list[float]:
     """P_L of the best trees of independent searches, several side by side."""
     values: list[float] = []
     for first in range(0, n_trees, batch):
         generator = torch.Generator().manual_seed(first)
         n_documents = min(batch, n_trees - first)
-        for found in search(UninformedScorer((n_edus,) * n_documents, kind), generator):
+        for found in search(UninformedScorer((n_edus,) * n_documents, kind, generation_logp), generator):
             values.append(left_branching(choose_tree(found, random.Random(len(values)))))
     return values
 

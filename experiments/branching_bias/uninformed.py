@@ -25,9 +25,12 @@ class UninformedScorer:
     n_labels = 1
     device = torch.device("cpu")
 
-    def __init__(self, n_edus: tuple[int, ...], kind: Literal["uniform", "constant"]) -> None:
+    def __init__(
+        self, n_edus: tuple[int, ...], kind: Literal["uniform", "constant"], generation_logp: float = GENERATION_LOGP
+    ) -> None:
         self.n_edus = n_edus
         self.kind = kind
+        self.generation_logp = generation_logp
         self._sizes = torch.tensor(n_edus)
 
     def leaves(self) -> Sequence[Tensor]:
@@ -55,4 +58,4 @@ class UninformedScorer:
         scores = torch.zeros(is_legal.shape)
         if self.kind == "uniform":
             scores = scores - is_legal.sum(dim=1, keepdim=True).float().log()
-        return scores.masked_fill(~is_legal, -torch.inf), torch.full((n_words,), GENERATION_LOGP)
+        return scores.masked_fill(~is_legal, -torch.inf), torch.full((n_words,), self.generation_logp)

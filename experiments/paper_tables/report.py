@@ -30,7 +30,8 @@ PAPER_MODELS = {"discriminative": (65.2, 54.9, 42.8, 42.4), "generative": (67.1,
 SEARCH_NOTES = """\
 Rows *paper* are its development documents of RST-DT. *Gold is likelier* and *another is likelier* are search errors:
 the share of documents, in percent, in which the gold tree, or the tree of another search of this run, has a higher
-score than the tree found, by the score that the search maximises.
+score than the tree found, by the score that the search maximises. *At the bound* are trees that need the whole stack
+that bag-level search allows, so that there may be a better one beyond it.
 """
 
 MODEL_NOTES = """\
@@ -166,20 +167,24 @@ def search_table(systems: Sequence[System], comparisons: Sequence[Comparison], a
 def _beams_table(shown: Sequence[System], systems: Sequence[System], weight: float) -> str:
     of_weight = [system for system in shown if system.search.word_weight == weight]
     beams = sorted({system.search.beam for system in of_weight})
-    kinds = list(dict.fromkeys(system.search.kind for system in of_weight))
+    names = list(dict.fromkeys(_describe_kind(system.search) for system in of_weight))
 
-    def cells(kind: str, show: str) -> list[str]:
-        found = sorted((one for one in of_weight if one.search.kind == kind), key=lambda one: one.search.beam)
+    def cells(name: str, show: str) -> list[str]:
+        found = sorted(
+            (one for one in of_weight if _describe_kind(one.search) == name), key=lambda one: one.search.beam
+        )
         return [_beam_cell(one, show, systems) for one in found]
 
     rows = [["", "search", *(f"k = {beam}" for beam in beams)]]
     for aspect in ASPECTS:
-        for kind in kinds:
-            if weight == 1:
-                rows.append([aspect, f"{kind}-level, paper", *_paper_cells(aspect, kind, beams)])
-            rows.append([aspect, f"{kind}-level", *cells(kind, aspect)])
+        for name in names:
+            if weight == 1 and name in ("word-level", "bag-level"):
+                paper = _paper_cells(aspect, name.removesuffix("-level"), beams)
+                rows.append([aspect, f"{name}, paper", *paper])
+            rows.append([aspect, name, *cells(name, aspect)])
     for error in ("gold", "another"):
-        rows += [[f"{error} is likelier", f"{kind}-level", *cells(kind, error)] for kind in kinds]
+        rows += [[f"{error} is likelier", name, *cells(name, error)] for name in names]
+    rows += [["at the bound", name, *cells(name, "bounded")] for name in names if name.startswith("bag")]
     return _markdown_table(rows, n_text=2)
 
 
@@ -189,11 +194,12 @@ def _paper_cells(aspect: str, kind: str, beams: Sequence[int]) -> list[str]:
 
 
 def _beam_cell(system: System, show: str, systems: Sequence[System]) -> str:
-    """A score, or the share of documents with a search error of a kind."""
+    """A score, or the share of documents with a search error of a kind or with a tree at the bound on stacks."""
     if show in ASPECTS:
         return str(Spread.of(system.scores[show]))
-    errors = getattr(count_errors(system, systems), show)
-    return str(Spread.of([100 * n / len(system.split.examples) for n in errors]))
+    bounded = [result.n_bounded for result in system.results]
+    counts = bounded if show == "bounded" else getattr(count_errors(system, systems), show)
+    return str(Spread.of([100 * n / len(system.split.examples) for n in counts]))
 
 
 def model_table(
@@ -228,7 +234,13 @@ def _describe_search(search: Search) -> str:
     if search.kind == "greedy":
         return "greedy"
     weight = f", weight {search.word_weight:g}" if search.word_weight else ""
-    return f"{search.kind}-level, k = {search.beam}{weight}"
+    more = "".join(f", {name} = {value}" for name, value in search.unusual.items())
+    return f"{search.kind}-level, k = {search.beam}{weight}{more}"
+
+
+def _describe_kind(search: Search) -> str:
+    """The same without the beam and the weight."""
+    return ", ".join([f"{search.kind}-level", *(f"{name} = {value}" for name, value in search.unusual.items())])
 
 
 def _score_cells(scores: dict[str, list[float]]) -> list[str]:

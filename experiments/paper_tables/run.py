@@ -26,7 +26,7 @@ from experiments.data import load_dev, load_features, load_test
 from experiments.jobs import Schedule, start_workers
 from experiments.paper_tables.report import PAPER_BEAMS, Report
 from experiments.paper_tables.scores import choose_best, make_systems
-from experiments.runs import KINDS, Search, SeedRun, list_searches
+from experiments.runs import KINDS, MAX_STACK, Search, SeedRun, list_searches
 from genrst.config import find_config
 from genrst.errors import UsageError
 from genrst.training.run_config import RunConfig, load_config
@@ -58,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
     parser.add_argument("--searches", nargs="+", choices=kinds, default=kinds, help="of those that a model has")
     parser.add_argument("--beams", type=count, nargs="+", default=PAPER_BEAMS)
+    parser.add_argument("--word-beam", metavar="K_W", type=count, nargs="+", default=[None], help="default: the beam")
+    help = "default: a tenth of the beam"
+    parser.add_argument("--fast-beam", metavar="K_S", type=count, nargs="+", default=[None], help=help)
+    help = f"the bound of bag-level search (default: {MAX_STACK})"
+    parser.add_argument("--max-stack", metavar="N", type=count, nargs="+", default=[MAX_STACK], help=help)
     add_search_arguments(parser, [1.0])
     return parser
 
@@ -86,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.split == "test" and arguments.data is None:
         raise UsageError("--split test needs --data: prepared features have no test documents")
-    check_once(arguments, "models", "seeds", "searches", "beams", "word_weights")
+    check_once(arguments, "models", "seeds", "searches", "beams", "word_weights", "word_beam", "fast_beam", "max_stack")
     check_search_arguments(arguments)
     for model in arguments.models:
         if not set(KINDS[model]) & set(arguments.searches):
@@ -113,7 +118,15 @@ def _config(model: str, arguments: argparse.Namespace) -> RunConfig:
 
 def _searches(arguments: argparse.Namespace) -> dict[str, list[Search]]:
     return {
-        model: list_searches(model, arguments.searches, arguments.beams, arguments.word_weights)
+        model: list_searches(
+            model,
+            arguments.searches,
+            arguments.beams,
+            arguments.word_weights,
+            arguments.word_beam,
+            arguments.fast_beam,
+            arguments.max_stack,
+        )
         for model in arguments.models
     }
 

@@ -155,15 +155,15 @@ def compare(first: System, second: System) -> Comparison:
     """Test the difference of two systems, for all seeds joined and seed by seed."""
     pairs = list(zip(first.evaluations, second.evaluations, strict=True))
     seeds = [result.seed for result in first.results]
-    joined = {aspect: _difference(first.evaluations, second.evaluations, aspect) for aspect in ASPECTS}
+    joined = {aspect: difference(first.evaluations, second.evaluations, aspect) for aspect in ASPECTS}
     by_seed = {
-        seed: {aspect: _difference([one], [other], aspect) for aspect in ASPECTS}
+        seed: {aspect: difference([one], [other], aspect) for aspect in ASPECTS}
         for seed, (one, other) in zip(seeds, pairs, strict=True)
     }
     return Comparison(first, second, joined, by_seed)
 
 
-def _difference(first: Sequence[Evaluation], second: Sequence[Evaluation], aspect: str) -> Difference:
+def difference(first: Sequence[Evaluation], second: Sequence[Evaluation], aspect: str) -> Difference:
     """Paired bootstrap and approximate randomisation over documents, on micro F1.
 
     A document's counts are those of all seeds together: its trees under several seeds are alike, so they are no

@@ -236,21 +236,32 @@ class Posterior:
         """The log-probability of the tree of minimum risk; none if there are several networks."""
         return sum(tables.logp for tables in self.tables.values()) if self.is_single else None
 
-    @torch.inference_mode()
     def log_probability(self, units: Sequence[LabelledUnit]) -> float:
         """Of a labelled tree; −inf if it cannot be."""
-        by_chart: dict[Span, list[tuple[int, int, int, int]]] = {chart: [] for chart in self._borders}
-        for unit in units:
-            place = self.locate((unit.start, unit.stop))
-            if place is None or unit.split not in self._borders[place[0]]:
-                return -math.inf
-            chart, first, last = place
-            by_chart[chart].append((bisect_left(self._borders[chart], unit.split), first, last, unit.label))
-        total = -self.log_z
+        return self.log_probabilities([units])[0]
+
+    @torch.inference_mode()
+    def log_probabilities(self, trees: Sequence[Sequence[LabelledUnit]]) -> list[float]:
+        """Of labelled trees; −inf for those that cannot be."""
+        by_chart: dict[Span, list[tuple[int, int, int, int, int]]] = {chart: [] for chart in self._borders}
+        totals = [-self.log_z] * len(trees)
+        for number, units in enumerate(trees):
+            for unit in units:
+                place = self.locate((unit.start, unit.stop))
+                if place is None or unit.split not in self._borders[place[0]]:
+                    totals[number] = -math.inf
+                    break
+                chart, first, last = place
+                split = bisect_left(self._borders[chart], unit.split)
+                by_chart[chart].append((number, split, first, last, unit.label))
         for spans, scored in self._scored():
-            rows = [(row, *unit) for row, chart in enumerate(spans) for unit in by_chart[chart]]
-            total += float(scored.tree_scores(rows).sum())
-        return total
+            numbers = [number for chart in spans for number, *_ in by_chart[chart]]
+            rows = [(row, k, i, j, label) for row, chart in enumerate(spans) for _, k, i, j, label in by_chart[chart]]
+            for first in range(0, len(rows), MOST_LABELLED):
+                part = slice(first, first + MOST_LABELLED)
+                for number, score in zip(numbers[part], scored.unit_scores(rows[part]).tolist(), strict=True):
+                    totals[number] += score
+        return totals
 
     @torch.inference_mode()
     def k_best(self, k: int) -> list[LabelledTree]:

@@ -6,7 +6,7 @@ What follows from the scores is `genrst.chart.posterior`'s.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -37,6 +37,10 @@ class Reader:
     network: ChartNetwork
     weight: float
     edus: Tensor
+
+
+LabelledRow: TypeAlias = tuple[int, int, int, int, int]
+"""A unit by its chart, split, first and last border and label."""
 
 
 class LabelMask(NamedTuple):
@@ -82,16 +86,24 @@ class Scored:
         same = [torch.full_like(split, number) for number in (row, *span)]
         return self.label_logp(same[0], split, same[1], same[2])
 
-    def tree_scores(self, units: Sequence[tuple[int, int, int, int, int]]) -> Tensor:
-        """The scores of labelled trees, one of each chart; units are given by chart, split, first, last and label.
+    def tree_scores(self, units: Sequence[LabelledRow]) -> Tensor:
+        """The scores of labelled trees, one of each chart.
 
         Shape: → (charts)
+        """
+        values = self.unit_scores(units)
+        rows = torch.tensor([unit[0] for unit in units], dtype=torch.long, device=values.device)
+        return values.new_zeros(len(self.scores)).index_add(0, rows, values)
+
+    def unit_scores(self, units: Sequence[LabelledRow]) -> Tensor:
+        """The scores of labelled units.
+
+        Shape: → (units)
         """
         index = torch.tensor(units, dtype=torch.long).reshape(-1, 5).to(self.scores.device)
         row, split, first, last, label = index.unbind(1)
         label_logp = self.label_logp(row, split, first, last).gather(1, label[:, None])[:, 0]
-        values = self.scores[row, split, first, last] + label_logp
-        return values.new_zeros(len(self.scores)).index_add(0, row, values)
+        return self.scores[row, split, first, last] + label_logp
 
 
 @dataclass(frozen=True, slots=True)

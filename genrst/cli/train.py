@@ -90,7 +90,12 @@ def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> N
             return
         # A finished run that was resumed into another folder has no records there.
         scored = {name: [record for record in records if record.dev_scores] for name, records in histories.items()}
-        _tell_spread([_tell_best(name, records, config.training.select) for name, records in scored.items() if records])
+        best = {
+            name: max(records, key=lambda one: config.training.judge(one.dev_loss, one.dev_scores))
+            for name, records in scored.items()
+            if records
+        }
+        _tell_spread([_tell_best(*pair) for pair in best.items()])
         try:
             plot_curves(histories, curve)
             guard.note(curve)
@@ -180,7 +185,7 @@ def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -
                 f"seed {run.seed} epoch {record.epoch}: loss {record.train_loss:.4f}, dev {_scores(record)}"
                 f"{' best' if record.is_best else ''} [{record.seconds:.1f} s]"
             )
-        best.append(_tell_best(f"seed {run.seed}", records, "mean"))
+        best.append(_tell_best(f"seed {run.seed}", max(records, key=lambda record: record.dev_scores["mean"])))
     _tell_spread(best)
 
 
@@ -197,9 +202,8 @@ def _seed_folders(seeds: Sequence[int], arguments: argparse.Namespace) -> dict[i
     return {seed: folder if len(seeds) == 1 else folder / f"seed-{seed}" for seed in seeds}
 
 
-def _tell_best(name: str, records: "Sequence[Record | SegmenterRecord]", select: str) -> dict[str, float]:
+def _tell_best(name: str, best: "Record | SegmenterRecord") -> dict[str, float]:
     """Tell which epoch of a seed was the best, and how good; returns its scores."""
-    best = max(records, key=lambda record: record.dev_scores[select])
     tell(f"{name}: best epoch {best.epoch}, {_scores(best)}")
     return best.dev_scores
 

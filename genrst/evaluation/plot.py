@@ -1,6 +1,6 @@
-"""Evaluations as images: bars of S, N, R, F and the confusion matrix; needs matplotlib (`pip install genrst[plot]`)."""
+"""Scores as images: bars of S, N, R, F, the confusion matrix, surprisals; `pip install genrst[plot]`: matplotlib."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,18 @@ def plot_confusion(confusion: Confusion, path: Path | str) -> None:
         colour = "white" if shares[row, column] > 0.5 else "black"
         count = str(confusion.matrix[row, column])
         axes.text(column, row, count, ha="center", va="center", fontsize=6, color=colour)
+    _save(figure, Path(path))
+
+
+def plot_surprisals(structure: Sequence[float], words: Sequence[float], path: Path | str) -> None:
+    """Draw the nats that the structure and the words of each EDU take, along a document."""
+    figure = _new_figure(min(3 + 0.12 * len(structure), 40), 3)
+    axes = figure.add_subplot()
+    edus = range(1, len(structure) + 1)
+    axes.bar(edus, words, label="words", color="#3b76af")
+    axes.bar(edus, structure, bottom=words, label="structure", color="#d9822b")
+    axes.set(xlabel="EDU", ylabel="surprisal (nats)", xlim=(0.4, len(structure) + 0.6))
+    axes.legend(fontsize=7)
     _save(figure, Path(path))
 
 

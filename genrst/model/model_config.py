@@ -59,6 +59,9 @@ class ModelConfig:
     """How many of the most frequent words are generated; the others are generated as `<unk>`. All if not given."""
     dropout: float = 0.0
     """Fraction of the EDU vectors and of the hidden layer that is dropped in training (the paper has none)."""
+    word_dropout: float = 0.0
+    """Fraction of the vector that the next word is predicted from that is dropped in training: for words that are
+    learned by heart before trees are good (generative)."""
 
     def __post_init__(self) -> None:
         check_sizes(dataclasses.asdict(self), "model")

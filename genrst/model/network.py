@@ -77,6 +77,7 @@ class Network(nn.Module):
             else None
         )
         self.dropout = nn.Dropout(config.dropout)
+        self.word_dropout = nn.Dropout(config.word_dropout)
 
     def _n_outputs(self, n_words: int) -> int:
         return min(n_words, len(SPECIALS) + (self.config.output_words or n_words))
@@ -179,6 +180,7 @@ class Network(nn.Module):
         decoded = self.language_model.from_decoder(self.language_model.decode(packed))
         from_stack = self.language_model.from_stack(states)
         queries = from_stack.index_select(0, targets.steps) + decoded.index_select(0, targets.decoder_rows)
+        queries = self.word_dropout(queries)
         blank = None if is_blank is None else is_blank.index_select(0, targets.documents)
         logp: Tensor = self.language_model(queries, self.embeddings.weight, blank, self.embeddings.weight[UNK_ID])
         return logp.gather(1, self.language_model.targets(targets.words)[:, None])[:, 0]

@@ -86,7 +86,8 @@ class Distribution:
 
     def __init__(self, document: Document, posterior: Posterior, search: ChartSearch) -> None:
         self._document, self._posterior, self._search = document, posterior, search
-        self._labels = search.labels
+        self.labels = search.labels
+        self._numbers = {label: number for number, label in enumerate(search.labels)}
 
     def given(self, constraints: Sequence[Constraint]) -> "Distribution":
         """The distribution given other constraints than before: quick, for the text is not read again."""
@@ -110,14 +111,20 @@ class Distribution:
 
     def log_probability(self, tree: Tree) -> float:
         """Of a binary tree; −inf if constraints rule it out."""
-        numbers = {label: number for number, label in enumerate(self._labels)}
+        return self.log_probabilities([tree])[0]
+
+    def log_probabilities(self, trees: Sequence[Tree]) -> list[float]:
+        """Of several trees, much faster than one by one."""
+        return self._posterior.log_probabilities([self._numbered(tree) for tree in trees])
+
+    def _numbered(self, tree: Tree) -> list[LabelledUnit]:
         found = []
         for unit in units(tree):
             label = unit.relation, unit.nuclearity
-            if label not in numbers or (tree.start, tree.stop) != (0, self._posterior.n_edus):
+            if label not in self._numbers or (tree.start, tree.stop) != (0, self._posterior.n_edus):
                 raise UsageError(f"a tree must be binary, of this document and with its labels, was: {label}")
-            found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, numbers[label]))
-        return self._posterior.log_probability(found)
+            found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, self._numbers[label]))
+        return found
 
     @property
     def entropy(self) -> float:
@@ -130,7 +137,7 @@ class Distribution:
 
     def label_probabilities(self, start: int, stop: int) -> dict[Label, float]:
         """The probability of each relation and nuclearity of these EDUs, given that they are a unit."""
-        return dict(zip(self._labels, self._posterior.label_probabilities(start, stop), strict=True))
+        return dict(zip(self.labels, self._posterior.label_probabilities(start, stop), strict=True))
 
     def _tree(self, chosen: Sequence[LabelledUnit]) -> Tree:
         built: dict[int, Tree] = {}
@@ -138,5 +145,5 @@ class Distribution:
         for unit in reversed(chosen):
             left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
             p = self._posterior.span_probability(unit.start, unit.stop)
-            built[unit.start] = Unit(*self._labels[unit.label], (left, right), probability=p)
+            built[unit.start] = Unit(*self.labels[unit.label], (left, right), probability=p)
         return built.get(0, Leaf(0))

@@ -170,8 +170,12 @@ class Parser:
 
         if not isinstance(self.search, ChartSearch):
             raise UsageError(f"a distribution must be that of a chart's model, was: {self.config.name!r}")
+        return next(self.search.distributions([self.annotate(item)]))
+
+    def annotate(self, item: Item) -> Document:
+        """The annotated document of a text, a list of EDUs or a document, which keeps its EDUs and its tree."""
         (outcome,) = self._find_edus([(item, "text")])
-        return next(self.search.distributions([only(outcome)]))
+        return only(outcome)
 
     def kbest(self, item: Item, n: int) -> list[Document]:
         """A text, a list of EDUs or a document with its n best trees, the best first; fewer if no more are found."""
@@ -180,8 +184,7 @@ class Parser:
 
     def segment(self, text: str, *, id: str = "text") -> Document:
         """The annotated document of a raw text, with its EDUs and without a tree."""
-        (outcome,) = self._find_edus([(Text(id, text), id)])
-        return only(outcome)
+        return self.annotate(Text(id, text))
 
     @overload
     def pipe(

@@ -15,9 +15,14 @@ from genrst.model.examples import Derivation, Example
 from genrst.model.network import Network
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.symbols import Symbols
-from genrst.search.beam import search_greedily
+from genrst.search.beam import BeamOptions, in_groups, search_beams, search_greedily
 from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
+
+MAX_STACK = 40
+"""The bound on stacks that makes bag-level search fast; no gold tree of GUM needs it."""
+MOST_EDUS = 2000
+"""How many EDUs are searched at once, unless a document has more: memory grows with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,17 @@ def evaluate_greedily(network: Network, symbols: Symbols, examples: Sequence[Exa
     """The trees of greedy search against the gold ones, on gold EDUs."""
     parses = search_greedily(NetworkScorer(network, examples, symbols.nucleus_is_right))
     return evaluate_parses(examples, [parse.actions for parse in parses], symbols)
+
+
+def evaluate_bags(network: Network, symbols: Symbols, examples: Sequence[Example], beam: int) -> Evaluation:
+    """The likeliest trees with words, by bag-level search, against the gold ones."""
+    options = BeamOptions(beam, "bag", MAX_STACK)
+    found = [
+        result.parses[0].actions
+        for group in in_groups(examples, lambda example: example.n_edus, MOST_EDUS)
+        for result in search_beams(NetworkScorer(network, group, symbols.nucleus_is_right), options)
+    ]
+    return evaluate_parses(examples, found, symbols)
 
 
 def evaluate_parses(examples: Sequence[Example], derivations: Sequence[Sequence[int]], symbols: Symbols) -> Evaluation:

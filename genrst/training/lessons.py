@@ -24,7 +24,7 @@ from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.symbols import SPECIALS
 from genrst.search.beam import in_groups, search_greedily
 from genrst.training.data import Prepared
-from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood
+from genrst.training.dev import Likelihood, evaluate_bags, evaluate_greedily, gold_likelihood
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import States
 from genrst.transitions.oracle import DynamicOracle
@@ -150,8 +150,11 @@ class TransitionLessons(Lessons[Network]):
         return gold_likelihood(network, self._prepared.dev, self._dev, self._config.batch_documents)
 
     def evaluate(self, network: Network) -> Evaluation:
-        """The trees of greedy search."""
-        return evaluate_greedily(network, self._prepared.symbols, self._prepared.dev)
+        """The trees of bag-level search with words or of greedy search without, as is configured."""
+        search = self._config.evaluate_search or ("greedy" if network.language_model is None else "bag")
+        if search == "greedy":
+            return evaluate_greedily(network, self._prepared.symbols, self._prepared.dev)
+        return evaluate_bags(network, self._prepared.symbols, self._prepared.dev, self._config.evaluate_beam)
 
 
 def explore(

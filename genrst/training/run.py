@@ -229,7 +229,7 @@ def plot_curves(runs: Mapping[str, Sequence[Record]], path: Path) -> None:
                 label=f"{name} {aspect}",
             )
     losses.set(xlabel="epoch", ylabel="nats per EDU", title="loss: train (dashed), dev")
-    scores.set(xlabel="epoch", ylabel="Parseval F1", title="dev, greedy search")
+    scores.set(xlabel="epoch", ylabel="Parseval F1", title="dev")
     for axes in (losses, scores):
         axes.legend(fontsize="small")
         axes.grid(alpha=0.3)

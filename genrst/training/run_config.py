@@ -1,6 +1,7 @@
 """What `genrst train` reads from the TOML file of a parser: documents, the sizes of the model, how it is trained."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -56,8 +57,9 @@ class TrainingConfig:
     max_epochs: int = 60
     patience: int = 12
     """Stop after this many epochs without a better score on dev; at least `evaluate_epochs`."""
-    select: Literal["S", "N", "R", "F"] = "F"
-    """The dev score by which the best epoch is chosen. (Dev loss is lowest long before the trees are best.)"""
+    select: Literal["S", "N", "R", "F", "loss"] = "F"
+    """How the best epoch is chosen: by a score of the trees found for dev, or by the loss on dev, which is lowest long
+    before trees are best."""
     learning_rate: float = 1e-3
     encoder_learning_rate: float = 4e-5
     """The learning rate of a pretrained encoder; schedule and warm-up are the same."""
@@ -88,6 +90,11 @@ class TrainingConfig:
     """Epochs between two evaluations on dev."""
     evaluate_from: int = 1
     """The first epoch at which dev is parsed; patience counts from there."""
+    evaluate_search: Literal["bag", "greedy"] | None = None
+    """How dev is parsed: bag-level search with words of weight 1, or greedy search without words. By default bag for a
+    generative model, which is judged by its words, too, and greedy for a discriminative one. Not for charts."""
+    evaluate_beam: int = 4
+    """Of that bag-level search."""
 
     def __post_init__(self) -> None:
         checks = {
@@ -108,9 +115,16 @@ class TrainingConfig:
             "checkpoint_epochs": self.checkpoint_epochs > 0,
             "evaluate_epochs": self.evaluate_epochs > 0,
             "evaluate_from": self.evaluate_from > 0,
+            "evaluate_beam": self.evaluate_beam > 0,
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
         check_ranges(self, "training", checks)
+
+    def judge(self, dev_loss: float, dev_scores: Mapping[str, float]) -> float:
+        """How good an epoch is, by its loss on dev and by the scores of dev's trees; −inf if dev was not parsed."""
+        if not dev_scores:
+            return -math.inf
+        return -dev_loss if self.select == "loss" else dev_scores[self.select]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +140,8 @@ class RunConfig:
             raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
+        if self.training.evaluate_search and self.model.kind == "chart":
+            raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
         if self.training.piece_noise and (self.model.kind != "chart" or self.model.encoder is None):
             raise ConfigError("training.piece_noise: the model must be a chart with an encoder, was: another")
 

@@ -150,9 +150,10 @@ class Trainer:
         check_loss(likelihood.loss, self.progress.epoch)
         scores = self._dev_scores()
         self.network.train()
-        is_best = bool(scores) and scores[self.config.select] > self.progress.best_score
+        score = self.config.judge(likelihood.loss, scores)
+        is_best = score > self.progress.best_score
         if is_best:
-            self.progress.best_score = scores[self.config.select]
+            self.progress.best_score = score
             self.progress.best_epoch = self.progress.epoch
         return Record(
             self.progress.epoch,

@@ -19,7 +19,7 @@ from genrst.formats.files import write
 from genrst.model.storage import load_model
 from genrst.text import pipeline
 from genrst.training.data import load_prepared
-from genrst.training.dev import evaluate_greedily, parseval_f1
+from genrst.training.dev import evaluate_bags, parseval_f1
 from genrst.training.run import read_log
 from genrst.training.run_config import load_config
 from genrst.training.trainer import Record
@@ -73,7 +73,7 @@ def test_from_a_corpus_to_a_model(here: Workspace):
     assert found.messages[-1] == f"genrst: seed 1: best epoch {best.epoch}, {scores_line(best.dev_scores)}"
 
     model, prepared = load_model(RUN / "model"), load_prepared(features)
-    assert parseval_f1(evaluate_greedily(model.network, model.symbols, prepared.dev)) == best.dev_scores
+    assert parseval_f1(evaluate_bags(model.network, model.symbols, prepared.dev, 4)) == best.dev_scores
     assert [example.n_edus for example in prepared.dev] == [3, 4, 4]
     assert "nsubj" in model.symbols.deprels.symbols, "syntax is spaCy's"
 

@@ -157,3 +157,11 @@ def test_searches_of_a_model():
     names = [search.name for search in list_searches("discriminative", kinds, beams, weights)]
     assert names == ["action-10", "action-20", "greedy"]
     assert list_searches("generative", ("bag",), (5,), (1.0,)) == [Search("bag", 5, 1.0)]
+    tuned = list_searches("generative", kinds, (10,), (1.0,), (5, None), (1,), (40, 60))
+    assert [search.name for search in tuned] == [
+        "word-10-weight-1-k_w-5-k_s-1",
+        "word-10-weight-1-k_s-1",
+        "bag-10-weight-1",
+        "bag-10-weight-1-stack-60",
+        "greedy",
+    ]

@@ -95,6 +95,20 @@ def test_the_paper_stands_beside(finished: Path, tmp_path: Path, features: Path)
     assert "±" not in row(table, "F", "bag-level"), "one seed has no spread"
 
 
+@pytest.mark.slow
+def test_beams_and_bounds_can_be_tuned(finished: Path, tmp_path: Path, features: Path):
+    shutil.copytree(finished / "generative", tmp_path / "generative")
+    options = ["--prepared", str(features), "--models", "generative", "--seeds", "1", "--word-weights", "1"]
+    main(words(tmp_path, *options, "--word-beam", "1", "--fast-beam", "1", "--max-stack", "40", "2"))
+    table = (tmp_path / "table3.md").read_text()
+    assert len(row(table, "F", "word-level, k_w = 1, k_s = 1")) == 2
+    assert row(table, "at the bound", "bag-level") == ["0.0", "0.0"]
+    bounded = read_results(tmp_path)["dev"]
+    (narrow,) = {tuple(one["bounded"]) for one in bounded if one["search"]["max_stack"] == 2}
+    assert row(table, "at the bound", "bag-level, stack = 2")[0] == f"{100 * narrow[0] / 3:.1f}"
+    assert narrow[0] > 0
+
+
 def test_table_4_has_the_best_search_of_each_kind(finished: Path):
     results = read_results(finished)
     kinds = {(system["model"], system["search"]["kind"]) for system in results["table4"]}

@@ -250,6 +250,16 @@ def test_dropout_is_only_for_training():
     assert not torch.equal(network(batch).actions, quiet)
 
 
+def test_words_have_a_dropout_of_their_own():
+    network, batch = extended("generative", "layout"), batch_of([random_example(9, 9)])
+    network.word_dropout.p = 0.5
+    quiet = network(batch)
+    network.train()
+    found = network(batch)
+    assert torch.equal(found.actions, quiet.actions)
+    assert not torch.equal(found.words, quiet.words)
+
+
 def with_kinds(example: Example, kinds: list[int]) -> Example:
     return replace(example, syntax=replace(example.syntax, kinds=kinds))
 

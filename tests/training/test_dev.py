@@ -9,7 +9,15 @@ from genrst.model.examples import derive
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import make_network
 from genrst.search.beam import search_greedily
-from genrst.training.dev import Likelihood, evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.search.literal import search_bags_literally
+from genrst.training.dev import (
+    Likelihood,
+    evaluate_bags,
+    evaluate_greedily,
+    evaluate_parses,
+    gold_likelihood,
+    parseval_f1,
+)
 from genrst.transitions.features import Syntax
 from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
@@ -62,6 +70,17 @@ def test_scores_are_those_of_the_trees_that_search_finds(seed: int):
     scores = parseval_f1(evaluate_greedily(network, SYMBOLS, PREPARED.dev))
     assert scores == {aspect: 100 * expected[aspect].f1 for aspect in "SNRF"}
     assert 0 <= scores["F"] <= scores["S"] < 100, "a random network does not know the trees"
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_bag_level_scores_are_those_of_the_literal_search(beam: int):
+    network = random_network("generative", 1)
+    found = []
+    for example in PREPARED.dev:
+        beams = search_bags_literally(NetworkScorer(network, [example], SYMBOLS.nucleus_is_right), beam)
+        best = max(beams[example.n_edus, example.n_edus - 1], key=lambda state: state.logp)
+        found.append(best.actions)
+    assert evaluate_bags(network, SYMBOLS, PREPARED.dev, beam) == evaluate_parses(PREPARED.dev, found, SYMBOLS)
 
 
 def test_a_single_edu_has_no_score_but_no_accident_either():

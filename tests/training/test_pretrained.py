@@ -16,7 +16,7 @@ from genrst.model.network import Network
 from genrst.model.storage import load_model
 from genrst.storage import CONFIG, ENCODER, WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
-from genrst.training.dev import evaluate_greedily, parseval_f1
+from genrst.training.dev import evaluate_bags, parseval_f1
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.trainer import Trainer
@@ -85,7 +85,7 @@ def test_the_model_of_a_run_needs_its_encoder_no_more(tmp_path: Path):
     best = [record for record in run.records(PREPARED) if record.is_best][-1]
     folder.rename(tmp_path / "elsewhere")
     model = load_model(run.folder / MODEL)
-    assert parseval_f1(evaluate_greedily(model.network, model.symbols, PREPARED.dev)) == best.dev_scores
+    assert parseval_f1(evaluate_bags(model.network, model.symbols, PREPARED.dev, 4)) == best.dev_scores
 
 
 def test_the_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: Path):

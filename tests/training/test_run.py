@@ -22,7 +22,7 @@ from genrst.parser.packages import read_parser_config
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
 from genrst.training.data import Prepared
-from genrst.training.dev import evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, plot_curves, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig, load_config
@@ -96,7 +96,7 @@ def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
     assert best.dev_scores["F"] == max(record.dev_scores["F"] for record in records)
     model = load_model(run.folder / MODEL)
     assert model.symbols == PREPARED.symbols
-    assert parseval_f1(evaluate_greedily(model.network, model.symbols, PREPARED.dev)) == best.dev_scores
+    assert parseval_f1(evaluate_bags(model.network, model.symbols, PREPARED.dev, 4)) == best.dev_scores
     gold = [derive(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
     likelihood = gold_likelihood(model.network, PREPARED.dev, gold, 2)
     assert (likelihood.action_nll + likelihood.word_nll) / 11 == best.dev_loss, "losses are per EDU"

@@ -1,5 +1,7 @@
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from genrst.model.batch import make_batch
 from genrst.model.examples import Example
 from genrst.model.storage import make_network
 from genrst.training.data import Prepared
+from genrst.training.dev import Likelihood
 from genrst.training.lessons import Lesson, TransitionLessons
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Record, Trainer
@@ -206,3 +209,30 @@ def test_features_without_kinds_are_one_line():
     for mixed in (replace(prepared, train=old), replace(prepared, dev=old)):
         with pytest.raises(ConfigError, match=r"^model.layout_kinds: the features must be prepared again.*$"):
             with_kinds(mixed)
+
+
+def test_an_epoch_is_chosen_by_what_the_model_is_for(monkeypatch: pytest.MonkeyPatch):
+    """By trees with words, by trees without them, or by the loss: each its own best epoch."""
+    losses, scores = [3.0, 1.0, 2.0, 2.5], {"bag": [10, 20, 40, 30], "greedy": [10, 20, 30, 40]}
+
+    def parsed(search: str) -> Callable[..., str]:
+        return lambda *_: search
+
+    def best_epoch(kind: str, **settings: Any) -> int:
+        trainer = make_trainer(kind, TrainingConfig(max_epochs=4, **settings))
+        monkeypatch.setattr(trainer, "_train_on", lambda _: torch.zeros(()))
+        monkeypatch.setattr("genrst.training.lessons.evaluate_bags", parsed("bag"))
+        monkeypatch.setattr("genrst.training.lessons.evaluate_greedily", parsed("greedy"))
+        monkeypatch.setattr(
+            "genrst.training.trainer.parseval_f1", lambda found: {"F": scores[found][trainer.progress.epoch - 1]}
+        )
+        monkeypatch.setattr(
+            trainer.lessons, "likelihood", lambda _: Likelihood(losses[trainer.progress.epoch - 1], n_edus=1)
+        )
+        return [record.epoch for record in trainer.epochs() if record.is_best][-1]
+
+    assert best_epoch("generative") == 3
+    assert best_epoch("generative", evaluate_search="greedy") == 4
+    assert best_epoch("generative", select="loss") == 2
+    assert best_epoch("discriminative") == 4
+    assert best_epoch("discriminative", evaluate_search="bag") == 3

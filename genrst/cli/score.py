@@ -1,0 +1,231 @@
+"""How probable documents and their trees are: log p(words, tree), the surprisal of every word, log p(words).
+
+  genrst score article.json --model en-generative
+  genrst score article.json --plot surprisal.svg
+  genrst score corpus/ --format csv --output surprisals.csv
+  genrst score article.json --proposal CHART --samples 1000 --seed 1
+  genrst score article.json --model CHART
+
+IN is a file, a folder or a corpus of documents with trees (for raw text, see `genrst parse --format json`). All numbers
+are natural logarithms. Words are as the model generates them: entities are their types, `<eos>` ends an EDU.
+
+With --proposal, the model of a chart with the same labels, log p(words) is estimated from trees that it draws, and log
+p(tree | words) follows. The fewer the samples are worth, the more is the estimate a lower bound. A chart's own
+log p(tree | words) is exact. A discriminative model generates no words but, if it has kinds of layout, the layout.
+"""
+
+import argparse
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+from genrst.characters import inert
+from genrst.cli.console import Failures, show, show_file
+from genrst.cli.guard import Guard
+from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
+from genrst.cli.outputs import add_output_arguments, make_guard
+from genrst.document import Document
+from genrst.errors import UsageError
+from genrst.io import progress, tell
+from genrst.outputs.tables import write_rows
+from genrst.parser.packages import find_model, is_chart
+
+if TYPE_CHECKING:
+    from genrst.parser.likelihood import TextScore, TreeScore
+    from genrst.parser.parser import Parser
+
+FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json"}
+"""The names of formats by the suffixes of files."""
+LEAST = 0.01
+"""Units less probable than this are not listed."""
+
+Row: TypeAlias = dict[str, Any]
+Found: TypeAlias = tuple[Document, Row]
+"""A document and its scores."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst score`."""
+    add_document_arguments(parser, has_corpora=True)
+    model = parser.add_argument_group("model")
+    model.add_argument("--model", metavar="NAME|DIR", default="en-generative", help="(default: en-generative)")
+    model.add_argument("--proposal", metavar="DIR", help="a chart's model, to estimate log p(words) with")
+    model.add_argument("--samples", type=int, metavar="N", help="trees that it draws (default: 100)")
+    model.add_argument("--seed", type=int, default=1, metavar="N", help="of these draws (default: 1)")
+    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    parser.add_argument("--plot", metavar="FILE", help="a picture along the document (.png, .svg or .pdf)")
+    add_output_arguments(parser, tuple(dict.fromkeys(FORMATS.values())), "text", "a file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score all documents; 1 if one of them could not be scored."""
+    format = _check(arguments)
+    failures = Failures()
+    sources = find_documents(arguments, has_corpora=True)
+    guard = make_guard("score", arguments, sources)
+    for path in (arguments.plot, arguments.output):
+        if path not in (None, "-"):
+            guard.check(Path(path))
+    documents = list(read_each_document(sources, "score", failures))
+    if arguments.plot and len(documents) > 1:
+        raise UsageError(f"--plot must go with one document, was: {len(documents)}")
+    score = _make_scorer(arguments)
+    found: list[Found] = []
+    for source, document in progress(documents, "scoring", len(documents)):
+        with failures.reported(source.path):
+            found.append((document, score(document)))
+    if found:
+        _write(found, format, arguments, guard)
+    return failures.status
+
+
+def _check(arguments: argparse.Namespace) -> str:
+    """Before anything is read: the options must fit together. Returns the name of the format."""
+    from genrst.evaluation.plot import SUFFIXES
+
+    if arguments.samples is not None and (arguments.proposal is None or arguments.samples < 2):
+        raise UsageError(f"--samples must be 2 or more and go with --proposal, was: {arguments.samples}")
+    if arguments.plot and Path(arguments.plot).suffix.lower() not in SUFFIXES:
+        raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {arguments.plot}")
+    output, suffix = arguments.output, Path(arguments.output).suffix.lower()
+    if output != "-" and arguments.format is None and suffix not in FORMATS:
+        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, was: {output}")
+    format: str = arguments.format or FORMATS.get(suffix, "text")
+    if is_chart(find_model(arguments.model)):
+        for option, is_given in (
+            ("csv", format == "csv"),
+            ("--plot", arguments.plot),
+            ("--proposal", arguments.proposal),
+        ):
+            if is_given:
+                raise UsageError(
+                    f"{option} must go with a model that builds trees step by step, was: {arguments.model}"
+                )
+    elif arguments.proposal is not None and not is_chart(find_model(arguments.proposal)):
+        raise UsageError(f"--proposal must be a chart's model, was: {arguments.proposal}")
+    return format
+
+
+def _write(found: Sequence[Found], format: str, arguments: argparse.Namespace, guard: Guard) -> None:
+    def write(file: BinaryIO) -> None:
+        if format == "text":
+            file.write(f"{_format(found)}\n".encode())
+        else:
+            rows = _word_rows(found) if format == "csv" else (row for _, row in found)
+            write_rows(rows, file, "csv" if format == "csv" else "json")
+
+    if arguments.plot:
+        _plot(found[0][1]["edus"], Path(arguments.plot))
+        guard.note(Path(arguments.plot))
+        tell(f"wrote {arguments.plot}")
+    if arguments.output != "-":
+        guard.write(Path(arguments.output), write)
+    elif format == "text":
+        show(_format(found))
+    else:
+        buffer = io.BytesIO()
+        write(buffer)
+        show_file(buffer.getvalue())
+
+
+def _make_scorer(arguments: argparse.Namespace) -> Callable[[Document], Row]:
+    """Load the models; what is returned scores a document."""
+    from genrst.parser.parser import load  # loads PyTorch
+
+    parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)
+    if is_chart(find_model(arguments.model)):
+        return _of_chart(parser)
+    proposal = None
+    if arguments.proposal is not None:
+        proposal = load(arguments.proposal, device=arguments.device, pipeline=arguments.pipeline)
+    return _of_model(parser, proposal, arguments)
+
+
+def _of_chart(parser: "Parser") -> Callable[[Document], Row]:
+    from genrst.parser.likelihood import free_distribution, model_tree
+
+    def score(document: Document) -> Row:
+        distribution = free_distribution(parser, document)
+        logp = distribution.log_probability(model_tree(document, parser.search.models[0].model.symbols.actions))
+        return {"document": document.id, "model": parser.config.name, "log_p_tree": logp}
+
+    return score
+
+
+def _of_model(parser: "Parser", proposal: "Parser | None", arguments: argparse.Namespace) -> Callable[[Document], Row]:
+    from genrst.parser.likelihood import score_text, score_tree
+
+    def score(document: Document) -> Row:
+        tree = score_tree(parser, document)
+        row = {"document": document.id, "model": parser.config.name, **_tree_row(tree)}
+        if proposal is not None:
+            text = score_text(parser, proposal, document, arguments.samples or 100, arguments.seed)
+            row |= _text_row(text, tree) | {"proposal": proposal.config.name, "seed": arguments.seed}
+        return row
+
+    return score
+
+
+def _tree_row(score: "TreeScore") -> Row:
+    edus = [
+        {"edu": number, "structure": edu.structure, "words": [{"word": word, "nats": nats} for word, nats in edu.words]}
+        for number, edu in enumerate(score.edus)
+    ]
+    return {"log_p_joint": score.log_probability, "edus": edus, "closing": score.closing}
+
+
+def _text_row(score: "TextScore", tree: "TreeScore") -> Row:
+    units = score.unit_probabilities().items()
+    return {
+        "log_p_text": score.log_probability,
+        "standard_error": score.standard_error,
+        "samples": len(score.trees),
+        "effective_samples": score.effective_size,
+        "log_p_tree": tree.log_probability - score.log_probability,
+        "units": [{"edus": list(span), "probability": p} for span, p in units if p >= LEAST],
+    }
+
+
+def _word_rows(found: Sequence[Found]) -> Iterator[Row]:
+    """A row for each part of −log p(words, tree)."""
+    for document, row in found:
+        for edu in row.get("edus", ()):
+            place = {"document": document.id, "edu": edu["edu"]}
+            yield {**place, "part": "structure", "word": None, "nats": edu["structure"]}
+            for word in edu["words"]:
+                yield {**place, "part": "word", **word}
+        yield {"document": document.id, "edu": None, "part": "closing", "word": None, "nats": row["closing"]}
+
+
+def _format(found: Sequence[Found]) -> str:
+    """For people to read: EDUs count from 1."""
+    return "\n\n".join(_format_one(document, row) for document, row in found)
+
+
+def _format_one(document: Document, row: Row) -> str:
+    lines = [f"# {inert(document.id)}"]
+    has_words = any(edu["words"] for edu in row.get("edus", ()))
+    text = "words" if has_words or "edus" not in row else "layout"
+    if "log_p_joint" in row:
+        lines.append(f"log p({text}, tree)  {row['log_p_joint']:.2f}")
+    if "log_p_text" in row:
+        worth = f"{row['samples']} samples, worth {row['effective_samples']:.1f}"
+        lines.append(f"log p({text})        {row['log_p_text']:.2f} ± {row['standard_error']:.2f} ({worth})")
+    if "log_p_tree" in row:
+        lines.append(f"log p(tree | {text}) {row['log_p_tree']:.2f}")
+    texts = document.edu_texts
+    for edu in row.get("edus", ()):
+        words = sum(word["nats"] for word in edu["words"])
+        shown = inert(texts[edu["edu"]])
+        shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
+        lines.append(f"{edu['edu'] + 1:4}  structure {edu['structure']:6.2f}  words {words:7.2f}  {shown}")
+    return "\n".join(lines)
+
+
+def _plot(edus: Sequence[Row], path: Path) -> None:
+    from genrst.evaluation.plot import plot_surprisals
+
+    words = [sum(word["nats"] for word in edu["words"]) for edu in edus]
+    plot_surprisals([edu["structure"] for edu in edus], words, path)
