@@ -56,12 +56,13 @@ def read_documents(
     examples: Sequence[Sequence[Example]],
     demands: Sequence[Demands] | None = None,
     temperature: float = 1.0,
+    states: Sequence[Tensor] | None = None,
 ) -> list["Posterior"]:
     """The posteriors of documents, which are given as numbers once for each network; a network has a weight.
 
-    A temperature above 1 makes all distributions flatter.
+    A temperature above 1 makes all distributions flatter. `states` are what each network has read already, if it has.
     """
-    reading = make_reading(networks, examples, demands, temperature)
+    reading = make_reading(networks, examples, demands, temperature, states)
     posteriors = {number: Posterior(reading, number) for number in range(len(reading.ids))}
     _fill(reading, posteriors)
     return list(posteriors.values())

@@ -139,12 +139,14 @@ def make_reading(
     examples: Sequence[Sequence[Example]],
     demands: Sequence[Demands] | None,
     temperature: float,
+    states: Sequence[Tensor | None] | None = None,
 ) -> Reading:
     """Let networks read documents, see `read_documents`."""
     total = sum(weight for _, weight in networks)
+    read = states or [None] * len(networks)
     readers = [
-        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device)))
-        for (network, weight), own in zip(networks, examples, strict=True)
+        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device), known))
+        for (network, weight), own, known in zip(networks, examples, read, strict=True)
     ]
     kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
     ids = [example.id for example in examples[0]]

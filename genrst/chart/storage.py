@@ -11,7 +11,8 @@ from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.model_config import ChartConfig
 from genrst.model.storage import restore, write_network
 from genrst.model.symbols import Symbols
-from genrst.storage import Precision, read_network
+from genrst.packing import Precision
+from genrst.storage import read_network
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,15 @@ def prepare(
     )
 
 
+def prepare_pieces(document: Document, pieces: IntArray, lengths: IntArray) -> Example:
+    """A document as numbers for a model that reads word pieces alone; `lengths` are those of its EDUs."""
+    places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
+    nothing = _nothing()
+    return Example(
+        document.id, nothing, np.zeros_like(lengths), nothing, Syntax([], [], [], *places), (), pieces, lengths
+    )
+
+
 def edu_kinds(document: Document) -> list[int]:
     """What each EDU begins, as `Kind`: from sentences, paragraphs and their kinds, and speakers."""
     sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()

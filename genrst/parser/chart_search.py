@@ -7,21 +7,34 @@ besides its best trees is a `Distribution`.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import torch
+from torch import Tensor
+
 from genrst.chart.constraints import Demands, Label, make_demands
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
 from genrst.errors import ConfigError, ConstraintError, UsageError
 from genrst.model.device import check_process
+from genrst.model.examples import Example
+from genrst.parser.chart_reading import read_texts
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel
 from genrst.search.beam import in_groups
 from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Tree, Unit, units
 
+EDU_CHARACTERS = 50
+"""About as long is an EDU."""
+
+
+def _likely_edus(document: Document) -> int:
+    """How many EDUs a document has, or will have."""
+    return len(document.edus) if document.is_segmented else len(document.text or "") // EDU_CHARACTERS
+
 
 class ChartSearch:
-    """Finds the trees of annotated documents in charts."""
+    """Finds the trees of documents in charts."""
 
     def __init__(self, models: Sequence[WeightedModel[ChartModel]], config: ParserConfig) -> None:
         if config.search not in ("risk", "best"):
@@ -33,6 +46,8 @@ class ChartSearch:
         self.models = models
         self.config = config
         self.device = models[0].model.network.device
+        self.reads_texts = all(one.model.tokenizer is not None for one in models)
+        """Whether documents need neither EDUs nor sentences nor tokens: those with pretrained encoders read texts."""
         self.labels: list[Label] = [
             (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
         ]
@@ -42,21 +57,39 @@ class ChartSearch:
         check_process(self.device)
         documents = list(documents)
         is_best = n > 1 or self.config.search == "best"
-        found = zip(documents, self.distributions(documents), strict=True)
         return [
-            [self._with_tree(document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
-            for document, one in found
+            [self._with_tree(one.document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
+            for one in self.distributions(documents)
         ]
 
     def distributions(self, documents: Sequence[Document]) -> Iterator["Distribution"]:
         """The distribution over the trees of each document."""
-        for group in in_groups(documents, lambda document: len(document.edus), MOST_EDUS):
-            examples = [[one.prepare(document) for document in group] for one in self.models]
-            networks = [(one.model.network, one.weight) for one in self.models]
+        networks = [(one.model.network, one.weight) for one in self.models]
+        for group in in_groups(documents, _likely_edus, MOST_EDUS):
+            states = None
+            if self.reads_texts:
+                group, examples, states = self._read(group)
+            else:
+                examples = [[one.prepare(document) for document in group] for one in self.models]
             demands = [self.demands(document) for document in group]
-            found = read_documents(networks, examples, demands, self.config.temperature)
+            found = read_documents(networks, examples, demands, self.config.temperature, states)
             for document, posterior in zip(group, found, strict=True):
                 yield Distribution(document, posterior, self)
+
+    def segment(self, documents: Sequence[Document]) -> list[Document]:
+        """Documents with EDUs and sentences, where they have none; only if charts read texts."""
+        groups = in_groups(documents, _likely_edus, MOST_EDUS)
+        return [read.document for group in groups for read in read_texts(self.models[0].model, group)]
+
+    def _read(self, documents: Sequence[Document]) -> tuple[list[Document], list[list[Example]], list[Tensor]]:
+        """Documents, segmented by the first model; as numbers, and as states of word pieces, once for each model."""
+        examples, states = [], []
+        for one in self.models:
+            found = read_texts(one.model, documents)
+            documents = [read.document for read in found]
+            examples.append([read.example for read in found])
+            states.append(torch.cat([read.states for read in found]))
+        return list(documents), examples, states
 
     def demands(self, document: Document) -> Demands:
         """What is demanded of a document's trees: its constraints, and what is whole."""
@@ -83,12 +116,12 @@ class Distribution:
     """
 
     def __init__(self, document: Document, posterior: Posterior, search: ChartSearch) -> None:
-        self._document, self._posterior, self._search = document, posterior, search
+        self.document, self._posterior, self._search = document, posterior, search
         self._labels = search.labels
 
     def given(self, constraints: Sequence[Constraint]) -> "Distribution":
         """The distribution given other constraints than before: quick, for the text is not read again."""
-        document = replace(self._document, constraints=tuple(constraints))
+        document = replace(self.document, constraints=tuple(constraints))
         return Distribution(document, self._posterior.given(self._search.demands(document)), self._search)
 
     def minimum_risk(self) -> tuple[Tree, float | None]:

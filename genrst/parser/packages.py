@@ -207,7 +207,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
     facts = {
         "model": parser.name,
         "folder": str(folder),
-        "segmenter_parameters": storage.count_parameters(segmenter / storage.WEIGHTS) if segmenter else None,
+        "segmenter_parameters": storage.count_parameters(segmenter) if segmenter else None,
         "bytes": sum(path.stat().st_size for path in files),
         "parser": asdict(parser),
         "card": decode(storage.read_file(card), card) if card.is_file() else None,
@@ -232,7 +232,7 @@ def _describe_network(folder: Path) -> dict[str, Any]:
     config: AnyModelConfig = (
         storage.read_config(ChartConfig, path) if _kind(folder) == "chart" else storage.read_config(ModelConfig, path)
     )
-    return {"n_parameters": storage.count_parameters(folder / storage.WEIGHTS), **sizes, "config": asdict(config)}
+    return {"n_parameters": storage.count_parameters(folder), **sizes, "config": asdict(config)}
 
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
