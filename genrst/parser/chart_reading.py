@@ -115,7 +115,7 @@ def _segment(document: Document, pieces: Pieces, p: Probabilities) -> tuple[Docu
     is_edu = np.ones_like(is_sentence) if document.is_segmented else is_sentence | (p[words, 0] > 0.5)
     if not document.is_segmented:
         is_edu = _with_words(document, starts, is_edu)
-        document = without_tree(replace(document, edus=_spans(document, starts[is_edu]), is_segmented=True))
+        document = replace(without_tree(document), edus=_spans(document, starts[is_edu]), is_segmented=True)
     if not document.sentences:
         # A sentence starts with an EDU.
         numbers = np.flatnonzero(is_sentence[is_edu])

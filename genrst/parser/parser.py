@@ -219,7 +219,7 @@ class Parser:
 
     def _segment(self, documents: list[Document]) -> list[Document]:
         """The documents with EDUs; those that they have stay."""
-        if self.segmenter is None:
+        if self.segmenter is None and not all(document.is_segmented for document in documents):
             self._warn_once("segmenter", f"the model {self.config.name!r} has no segmenter; EDUs are found by rules")
         return segment_texts(documents, self.segmenter)
 

@@ -255,4 +255,4 @@ def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
             borders = [paragraph.start, speech_start(document.text or "", paragraph.start)]
             starts[slice(*np.searchsorted(offsets, borders, side="right"))] = False
     edus = join_runs(document.tokens, np.flatnonzero(starts).tolist())
-    return without_tree(replace(document, edus=edus, is_segmented=True))
+    return replace(without_tree(document), edus=edus, is_segmented=True)

@@ -34,7 +34,11 @@ class ChartLessons(Lessons[ChartNetwork]):
 
     def __init__(self, prepared: Prepared, config: TrainingConfig, seed: int) -> None:
         super().__init__(prepared, config, seed)
-        self._add_noise = make_noise(config, _tokenizer(prepared, config))
+        tokenizer = PieceTokenizer(prepared.tokenizer) if prepared.tokenizer else None
+        mask = tokenizer.mask if tokenizer else None
+        if config.piece_noise and mask is None:
+            raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
+        self._add_noise = make_noise(config, mask, tokenizer.punctuation if tokenizer else ())
 
     def loss(self, network: ChartNetwork, lessons: Sequence[Lesson], epoch: int) -> Tensor:
         """Of trees, labels and segments."""
@@ -66,15 +70,6 @@ class ChartLessons(Lessons[ChartNetwork]):
             (posterior,) = read_documents([(network, 1.0)], [[example]], [demands])
             derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
         return evaluate_parses(dev, derivations, self._prepared.symbols)
-
-
-def _tokenizer(prepared: Prepared, config: TrainingConfig) -> PieceTokenizer | None:
-    if prepared.tokenizer is None:
-        return None
-    tokenizer = PieceTokenizer(prepared.tokenizer)
-    if config.piece_noise and tokenizer.mask is None:
-        raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
-    return tokenizer
 
 
 class Losses(NamedTuple):

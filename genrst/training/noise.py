@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.boundaries import Kind
@@ -19,10 +18,8 @@ from genrst.transitions.boundaries import Kind
 Noise = Callable[[Example, np.random.Generator], Example]
 
 
-def make_noise(config: TrainingConfig, tokenizer: PieceTokenizer | None) -> Noise:
-    """What is done to a document, with the random numbers of its turn."""
-    mask = tokenizer.mask if tokenizer else None
-    punctuation = np.array(tokenizer.punctuation if tokenizer else [], dtype=np.int64)
+def make_noise(config: TrainingConfig, mask: int | None, punctuation: Sequence[int]) -> Noise:
+    """What is done to a document, with the random numbers of its turn; given the pieces that mean these."""
 
     def add(example: Example, generator: np.random.Generator) -> Example:
         # All are drawn, so that one kind of noise does not change another.

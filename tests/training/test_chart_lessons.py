@@ -11,6 +11,7 @@ import torch
 from genrst.chart.network import ChartNetwork
 from genrst.chart.storage import load_chart, make_chart_network
 from genrst.errors import ConfigError
+from genrst.model.examples import Example
 from genrst.model.model_config import ChartConfig
 from genrst.training.chart_lessons import ChartLessons, actions_of_units, find_losses, segment_starts, units_of
 from genrst.training.dev import parseval_f1
@@ -34,13 +35,15 @@ def make_run(folder: Path, encoder: Path | None = None, **training: object) -> R
     return Run(RunConfig(model=config, training=settings), 1, folder, torch.device("cpu"))
 
 
+def some_examples() -> list[Example]:
+    """Of random trees, which have no more labels than the network."""
+    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (4, 1, 3)]
+    return [replace(one, actions=tuple(action % 4 or 1 if action else 0 for action in one.actions)) for one in examples]
+
+
 def test_the_loss_is_that_of_the_enumeration():
     network = make_network()
-    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (4, 1, 3)]
-    # Random trees have more labels than the network.
-    examples = [
-        replace(one, actions=tuple(action % 4 or 1 if action else 0 for action in one.actions)) for one in examples
-    ]
+    examples = some_examples()
     scores, labels = make_charts(network, examples)
     tree, label, _ = find_losses(network, examples)
     for row, example in enumerate(examples):
@@ -85,7 +88,7 @@ def test_a_resumed_run_is_the_run_that_was_never_interrupted(tmp_path: Path):
 
 def test_the_loss_of_segments_is_that_of_each_piece():
     network = make_network()
-    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (4, 1, 3)]
+    examples = some_examples()
     found = find_losses(network, examples).segments
     for row, example in enumerate(examples):
         p = torch.sigmoid(network.segments(network.read(network.make_batch([example]).read)))  # type: ignore[misc]
