@@ -197,10 +197,20 @@ class SegmentScores(nn.Module):
 
 
 class ChartNetwork(nn.Module):
-    """Scores every unit that a document could have, and the labels of any of them."""
+    """Scores every unit that a document could have, and the labels of any of them.
+
+    `fine_of_labels` says for each label which finer relations it may have, if there are any.
+    """
+
+    fine_of_labels: Tensor
 
     def __init__(
-        self, config: ChartConfig, n_words: int, n_labels: int, pretrained: PretrainedEncoder | None = None
+        self,
+        config: ChartConfig,
+        n_words: int,
+        n_labels: int,
+        pretrained: PretrainedEncoder | None = None,
+        fine_of_labels: Sequence[Sequence[bool]] = (),
     ) -> None:
         super().__init__()
         self.config = config
@@ -220,6 +230,9 @@ class ChartNetwork(nn.Module):
         self.label_whole = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_layout = nn.Embedding(n_kinds * 4, config.label_size)
         self.labels = nn.Linear(config.label_size, n_labels)
+        possible = torch.tensor(fine_of_labels, dtype=torch.bool).reshape(n_labels, -1)
+        self.register_buffer("fine_of_labels", possible, persistent=False)
+        self.fine = nn.Linear(config.label_size, possible.shape[1]) if possible.numel() else None
         self.dropout = nn.Dropout(config.dropout)
 
     @property
@@ -290,6 +303,26 @@ class ChartNetwork(nn.Module):
 
         Shape: (units) each → (units, labels)
         """
+        return torch.log_softmax(self.labels(self._label_state(chart, charts, split, start, stop)).float(), dim=-1)
+
+    def fine_logp(
+        self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor, labels: Tensor
+    ) -> Tensor:
+        """Log-probabilities of the finer relations of some units, given their labels.
+
+        What is learned about them does not change the rest of the network. If a label has none, nor has its unit: −∞.
+
+        Shape: (units) each → (units, finer relations)
+        """
+        assert self.fine is not None
+        scores = self.fine(self._label_state(chart, charts, split, start, stop).detach()).float()
+        is_possible = self.fine_of_labels[labels]
+        # Softmax of nothing has no gradient.
+        scores = scores.masked_fill(~is_possible & is_possible.any(dim=1, keepdim=True), -torch.inf)
+        return torch.log_softmax(scores, dim=-1).masked_fill(~is_possible, -torch.inf)
+
+    def _label_state(self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+        """Shape: (units) each → (units, label_size)"""
         stronger_left, stronger_right = _strengths(chart.layout)
         kind = chart.layout.before[charts, split]
         row = 4 * kind + 2 * stronger_left[charts, split, start].long() + stronger_right[charts, split, stop].long()
@@ -298,8 +331,8 @@ class ChartNetwork(nn.Module):
             for first, last in ((start, split), (split, stop), (start, stop))
         )
         hidden = self.label_left(left) + self.label_right(right) + self.label_whole(whole)
-        hidden = self.dropout(nn.functional.gelu(hidden + self.label_layout(row)))
-        return torch.log_softmax(self.labels(hidden).float(), dim=-1)
+        state: Tensor = self.dropout(nn.functional.gelu(hidden + self.label_layout(row)))
+        return state
 
 
 def _strengths(layout: Layout) -> tuple[Tensor, Tensor]:

@@ -73,6 +73,13 @@ class Scored:
             logp[here] = torch.log_softmax(logp[here].masked_fill(~mask.is_possible, -math.inf), dim=-1)
         return logp
 
+    def fine_p(self, units: Tensor) -> Tensor:
+        """Probabilities of the finer relations of units, given by chart, split, first, last and label.
+
+        Shape: (units, 5) → (units, finer relations)
+        """
+        return self.network.fine_logp(self.chart, *units.unbind(1)).exp()
+
     def label_logp_of(self, row: int, span: Span) -> Tensor:
         """The same for all units of a span.
 

@@ -29,7 +29,7 @@ def make_chart_network(
     config: ChartConfig, symbols: Symbols, pretrained: PretrainedEncoder | None = None
 ) -> ChartNetwork:
     """An untrained network for some symbols; only the encoder may be pretrained."""
-    return ChartNetwork(config, len(symbols.words), len(symbols.actions.labels), pretrained)
+    return ChartNetwork(config, len(symbols.words), len(symbols.actions.labels), pretrained, symbols.fine_of_labels)
 
 
 def load_chart(

@@ -23,7 +23,7 @@ from genrst.transitions.boundaries import Kind, boundaries, unit_layout
 from genrst.transitions.features import NOTHING, Features, Syntax
 from genrst.transitions.oracle import actions_of
 from genrst.trees.binarise import binarise
-from genrst.trees.node import Tree, relabel
+from genrst.trees.node import Tree, Unit, postorder, relabel
 from genrst.trees.relations import Inventory
 
 
@@ -60,6 +60,8 @@ class Example:
     pieces: IntArray = field(default_factory=_nothing)
     """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
     piece_lengths: IntArray = field(default_factory=_nothing)
+    fine: IntArray = field(default_factory=_nothing)
+    """The finer relation of each unit, in the order of the actions that make them; −1 if it has none. May be empty."""
     soft: SoftTree | None = None
     """In place of actions: what other models think of its trees."""
 
@@ -151,6 +153,13 @@ def prepare(
         () if tree is None else _gold_actions(tree, symbols, document.id),
         *_join(tokenizer([(document.text or "")[edu.start : edu.end] for edu in document.edus]) if tokenizer else []),
     )
+
+
+def fine_relations(tree: Tree, symbols: Symbols) -> IntArray:
+    """The number of the finer relation of each unit of a tree, whose relations are as its corpus has them."""
+    numbers = {name: number for number, (name, _) in enumerate(symbols.fine)}
+    built = (node for node in postorder(binarise(tree)) if isinstance(node, Unit))
+    return np.array([numbers.get(unit.relation.lower(), -1) for unit in built], dtype=np.int64)
 
 
 def prepare_pieces(document: Document, pieces: IntArray, lengths: IntArray) -> Example:

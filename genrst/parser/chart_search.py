@@ -4,7 +4,7 @@ The other way, step by step, is `genrst.parser.search`; both are called `search(
 besides its best trees is a `Distribution`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -48,6 +48,8 @@ class ChartSearch:
         self.device = models[0].model.network.device
         self.reads_texts = all(one.model.tokenizer is not None for one in models)
         """Whether documents need neither EDUs nor sentences nor tokens: those with pretrained encoders read texts."""
+        self.fine = dict(models[0].model.symbols.fine)
+        """The label's relation of each finer one."""
         self.labels: list[Label] = [
             (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
         ]
@@ -98,10 +100,16 @@ class ChartSearch:
             "sentences": [document.sentence_of_edus()],
             "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
         }[self.config.whole]
+        constraints = [self._coarse(one) for one in document.constraints]
         try:
-            return make_demands(len(document.edus), document.constraints, self.labels, groups)
+            return make_demands(len(document.edus), constraints, self.labels, groups)
         except ConstraintError as error:
             raise ConstraintError(f"{document.id}: {error}") from error
+
+    def _coarse(self, constraint: Constraint) -> Constraint:
+        """A constraint whose relation is that of a label."""
+        relation = constraint.relation
+        return constraint if relation not in self.fine else replace(constraint, relation=self.fine[relation])
 
     def _with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
         return replace(
@@ -129,22 +137,23 @@ class Distribution:
 
         If several charts are averaged, trees as a whole have no probability.
         """
-        return self._tree(self._posterior.minimum_risk()), self._posterior.risk_logp
+        return self._trees([self._posterior.minimum_risk()])[0], self._posterior.risk_logp
 
     def best(self, k: int = 1) -> list[tuple[Tree, float]]:
         """The k most probable trees and their log-probabilities, the best first; fewer if there are fewer."""
-        return [(self._tree(found), logp) for found, logp in self._posterior.k_best(k)]
+        found, logps = zip(*self._posterior.k_best(k), strict=True)
+        return list(zip(self._trees(found), logps, strict=True))
 
     def sample(self, n: int, seed: int) -> list[Tree]:
         """Trees drawn from the distribution."""
-        return [self._tree(found) for found in self._posterior.sample(n, seed)]
+        return self._trees(self._posterior.sample(n, seed))
 
     def log_probability(self, tree: Tree) -> float:
-        """Of a binary tree; −inf if constraints rule it out."""
+        """Of a binary tree; −inf if constraints rule it out. Its finer relations count as the coarse ones."""
         numbers = {label: number for number, label in enumerate(self._labels)}
         found = []
         for unit in units(tree):
-            label = unit.relation, unit.nuclearity
+            label = self._search.fine.get(unit.relation, unit.relation), unit.nuclearity
             if label not in numbers or (tree.start, tree.stop) != (0, self._posterior.n_edus):
                 raise UsageError(f"a tree must be binary, of this document and with its labels, was: {label}")
             found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, numbers[label]))
@@ -163,11 +172,26 @@ class Distribution:
         """The probability of each relation and nuclearity of these EDUs, given that they are a unit."""
         return dict(zip(self._labels, self._posterior.label_probabilities(start, stop), strict=True))
 
-    def _tree(self, chosen: Sequence[LabelledUnit]) -> Tree:
+    def _trees(self, found: Sequence[Sequence[LabelledUnit]]) -> list[Tree]:
+        relations = self._relations({unit for chosen in found for unit in chosen})
+        return [self._tree(chosen, relations) for chosen in found]
+
+    def _tree(self, chosen: Sequence[LabelledUnit], relations: Mapping[LabelledUnit, str]) -> Tree:
         built: dict[int, Tree] = {}
         # Units in preorder are read from the last one on, so that children are there before their parents.
         for unit in reversed(chosen):
             left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
             p = self._posterior.span_probability(unit.start, unit.stop)
-            built[unit.start] = Unit(*self._labels[unit.label], (left, right), probability=p)
+            built[unit.start] = Unit(relations[unit], self._labels[unit.label][1], (left, right), probability=p)
         return built.get(0, Leaf(0))
+
+    def _relations(self, chosen: Collection[LabelledUnit]) -> dict[LabelledUnit, str]:
+        """The relations of units, as finely as wanted."""
+        relations = {unit: self._labels[unit.label][0] for unit in chosen}
+        names = [*self._search.fine]
+        if not names or self._search.config.relations == "coarse":
+            return relations
+        fine = self._posterior.fine_relations(list(chosen))
+        relations |= {unit: names[number] for unit, number in zip(chosen, fine, strict=True) if number >= 0}
+        given = {one.span: one.relation for one in self.document.constraints if one.relation in self._search.fine}
+        return {unit: given.get((unit.start, unit.stop)) or relation for unit, relation in relations.items()}

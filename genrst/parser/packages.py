@@ -26,6 +26,7 @@ MOST_MEMBERS = 100
 """Of an ensemble; each takes memory."""
 
 Search: TypeAlias = Literal["bag", "word", "action", "greedy", "risk", "best"]
+Relations: TypeAlias = Literal["fine", "coarse"]
 Whole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
 EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
@@ -55,6 +56,8 @@ class ParserConfig:
 
     whole: Whole = "sentences"
     """What a chart does not cut: every sentence is a unit, or every sentence and every paragraph, or nothing is."""
+    relations: Relations = "fine"
+    """Whether a chart names relations as finely as its corpus does, if it has learned that."""
     temperature: float = 1.0
     """Of a chart's probabilities, chosen so that they are right on average; above 1 they are less sure."""
 

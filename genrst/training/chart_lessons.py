@@ -43,8 +43,8 @@ class ChartLessons(Lessons[ChartNetwork]):
     def loss(self, network: ChartNetwork, lessons: Sequence[Lesson], epoch: int) -> Tensor:
         """Of trees, labels and segments."""
         examples = [self._add_noise(lesson.example, self._generator(epoch, lesson)) for lesson in lessons]
-        trees, labels, segments = find_losses(network, examples)
-        return (trees + labels + self._config.segment_weight * segments).sum()
+        trees, labels, fine, segments = find_losses(network, examples)
+        return (trees + labels + fine + self._config.segment_weight * segments).sum()
 
     def _generator(self, epoch: int, lesson: Lesson) -> np.random.Generator:
         return np.random.default_rng(self._noise(epoch, lesson).initial_seed())
@@ -79,6 +79,8 @@ class Losses(NamedTuple):
     """The negative log-likelihood of its tree. If it has a soft tree, these are cross-entropies."""
     labels: Tensor
     """That of the labels of its tree."""
+    fine: Tensor
+    """That of the finer relations of its tree; zero where they are not known."""
     segments: Tensor
     """That of its EDUs and sentences; zeros without a pretrained encoder."""
 
@@ -90,17 +92,33 @@ def find_losses(network: ChartNetwork, examples: Sequence[Example]) -> Losses:
     batch = network.make_batch(examples).to(network.device)
     states = network.read(batch.read)
     chart = network(network.encode(batch, states), layout.to(network.device))
-    row, (start, split, stop), weights, labels, label_weights = _join(
-        [_target(one) for one in examples], network.device
-    )
+    targets = [_target(one) for one in examples]
+    row, (start, split, stop), weights, labels, label_weights = _join(targets, network.device)
     scores = chart.scores.float()
     table, _ = inside(scores, chart.sizes)
     tree_logp = weights * split_logp(scores, table, row, split, start, stop)
     label_logp = network.label_logp(chart, row, split, start, stop).gather(1, labels)
     label_logp = weights * (label_weights * label_logp).sum(1)
     zeros = scores.new_zeros(len(examples))
-    trees, labels_loss = (zeros.index_add(0, row, logp, alpha=-1) for logp in (tree_logp, label_logp))
-    return Losses(trees, labels_loss, zeros if network.segments is None else _segment_losses(network, examples, states))
+    fine_loss = zeros
+    if network.fine is not None:
+        fine = torch.from_numpy(np.concatenate([_fine(*pair) for pair in zip(examples, targets, strict=True)]))
+        fine = fine.to(network.device)
+        (known,) = torch.where(fine >= 0)
+        fine_logp = network.fine_logp(chart, *(part[known] for part in (row, split, start, stop, labels[:, 0])))
+        fine_loss = zeros.index_add(0, row[known], fine_logp.gather(1, fine[known, None])[:, 0], alpha=-1)
+    return Losses(
+        zeros.index_add(0, row, tree_logp, alpha=-1),
+        zeros.index_add(0, row, label_logp, alpha=-1),
+        fine_loss,
+        zeros if network.segments is None else _segment_losses(network, examples, states),
+    )
+
+
+def _fine(example: Example, target: SoftTree) -> NDArray[np.int64]:
+    """The finer relations of the units of a target; −1 where they are not known."""
+    is_known = example.soft is None and len(example.fine) == len(target.p)
+    return example.fine if is_known else np.full(len(target.p), -1)
 
 
 def _segment_losses(network: ChartNetwork, examples: Sequence[Example], states: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from genrst.document import Document
 from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import max_unpacked, progress, tell, write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
-from genrst.model.examples import Example, SoftTree, mask_entities, prepare, prepare_tree
+from genrst.model.examples import Example, SoftTree, fine_relations, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
@@ -42,7 +42,7 @@ PARSER = "parser"
 """What an archive is for, unless its header says otherwise."""
 
 SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
-COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths")
+COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths", "fine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,7 @@ def _prepare(
     tokenizer: PieceTokenizer | None,
 ) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
+    fine_trees = [[_tree(document) for document in documents] for documents in (train, dev)]
     train, dev, silver = (
         [replace(document, tree=prepare_tree(_tree(document), inventory)) for document in documents]
         for documents in (train, dev, silver)
@@ -136,11 +137,15 @@ def _prepare(
     known = set(actions.labels)
     silver = [document for document in silver if known.issuperset(ActionSet.from_trees([_tree(document)]).labels)]
     train, dev, silver = (annotate_as_configured(documents, config) for documents in (train, dev, silver))
-    symbols = _symbols(config, [*train, *silver], actions)
+    symbols = _symbols(config, [*train, *silver], actions, _fine(fine_trees[0], inventory))
     train_examples, dev_examples, silver_examples = (
         [prepare(document, symbols, _tree(document), config.lowercase, tokenizer) for document in documents]
         for documents in (train, dev, silver)
     )
+    for examples, trees in zip((train_examples, dev_examples), fine_trees, strict=True):
+        if symbols.fine:
+            pairs = zip(examples, trees, strict=True)
+            examples[:] = [replace(one, fine=fine_relations(tree, symbols)) for one, tree in pairs]
     vectors = find_vectors(config.vectors, symbols.words.symbols)
     notes = {
         "inventory": inventory.name,
@@ -171,6 +176,12 @@ def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
     return detect_inventory(unit.relation for document in documents for unit in units(_tree(document)))
 
 
+def _fine(trees: Iterable[Tree], inventory: Inventory) -> list[tuple[str, str]]:
+    """The relations of trees that are finer than those that models have as labels, each with its coarse one."""
+    names = sorted({unit.relation.lower() for tree in trees for unit in units(tree)})
+    return [(name, inventory.coarse(name)) for name in names if inventory.coarse(name) != name]
+
+
 def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
     """The actions of all gold trees, as those of dev must have numbers, too."""
     known = ActionSet.from_trees(map(_tree, train))
@@ -194,10 +205,12 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
-def _symbols(config: DataConfig, documents: Sequence[Document], actions: ActionSet) -> Symbols:
+def _symbols(
+    config: DataConfig, documents: Sequence[Document], actions: ActionSet, fine: Iterable[tuple[str, str]]
+) -> Symbols:
     words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
     deprels = (token.deprel for document in documents for token in document.tokens)
-    return make_symbols(words, deprels, actions, config.min_count)
+    return make_symbols(words, deprels, actions, config.min_count, fine)
 
 
 def find_vectors(source: str, words: Sequence[str]) -> Vectors | None:

@@ -57,7 +57,7 @@ def test_the_loss_of_a_soft_tree_is_the_mean_of_those_of_its_trees(monkeypatch: 
     monkeypatch.setattr("genrst.chart.teaching.LEAST", 0.0)
     teacher, student, example = make_network(seed=1), make_network(seed=2), piece_example(4, seed=1)
     (soft,) = make_soft_trees([(teacher, 1.0)], [[example]])
-    tree, label, _ = find_losses(student, [replace(example, soft=soft)])
+    tree, label, *_ = find_losses(student, [replace(example, soft=soft)])
     theirs, ours = (make_charts(network, [example]) for network in (teacher, student))
     pairs = labelled_trees(4, 3)
     scores = [labelled_score(pair, theirs[0][0], theirs[1][0]) for pair in pairs]

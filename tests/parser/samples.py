@@ -40,6 +40,7 @@ LABELS = (
     Reduce("elaboration", "NS"),
     Reduce("attribution", "SN"),
 )
+FINE = (("causal-cause", "causal"), ("causal-result", "causal"), ("joint-list", "joint"))
 TEXT = """Ferry stops
 
 The ferry to Skara stopped in May, because the harbour is too shallow. Dredging would help, but the council has no
@@ -88,7 +89,7 @@ def write_chart(folder: Path, seed: int = 3, **settings: object) -> Path:
 
 def write_reading_chart(folder: Path, **settings: object) -> Path:
     """The folder of a chart with a tiny pretrained encoder, which reads texts itself."""
-    symbols = make_symbols(WORDS, [], ActionSet(LABELS), min_count=1)
+    symbols = make_symbols(WORDS, [], ActionSet(LABELS), 1, FINE)
     config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
     network = make_chart_network(config, symbols, make_pretrained(config)).eval()
     torch.manual_seed(4)

@@ -12,9 +12,10 @@ from genrst.parser.chart_reading import find_pieces
 from genrst.parser.chart_search import ChartSearch
 from genrst.parser.parser import Parser, load
 from genrst.text.raw import unsegmented
-from genrst.trees.node import units
+from genrst.trees.constraint import Constraint, frozen
+from genrst.trees.node import Unit, units
 from tests.model.tiny_encoders import make_tokenizer
-from tests.parser.samples import TEXT, check, write_reading_chart
+from tests.parser.samples import FINE, TEXT, check, write_reading_chart
 
 TOKENIZER = make_tokenizer()
 
@@ -117,3 +118,31 @@ def test_it_is_its_own_segmenter(parser: Parser, tmp_path: Path):
     assert parser.segmenter is parser.search
     parser.save(tmp_path / "copy")
     assert load(tmp_path / "copy", device="cpu").segment(TEXT).edus == parser.segment(TEXT).edus
+
+
+# Finer relations
+
+
+def test_relations_are_as_fine_as_can_be(parser: Parser, document: Document):
+    coarse = replace(parser.config, relations="coarse")
+    assert isinstance(parser.search, ChartSearch)
+    other = Parser(ChartSearch(parser.search.models, coarse), coarse)(TEXT)
+    names = dict(FINE)
+    pairs = list(zip(units(document.tree), units(other.tree), strict=True))  # type: ignore[arg-type]
+    assert [names.get(fine.relation, fine.relation) for fine, _ in pairs] == [one.relation for _, one in pairs]
+    assert {fine.relation for fine, _ in pairs} & names.keys()
+    assert not {fine.relation for fine, _ in pairs} & set(names.values())
+    assert document.tree is not None
+    assert other.tree is not None
+    assert parser.distribution(TEXT).log_probability(document.tree) == pytest.approx(document.log_probability, abs=1e-3)
+
+
+def test_a_fine_relation_can_be_demanded(parser: Parser, document: Document):
+    for relation in ("causal-cause", "causal-result"):
+        wanted = Constraint(0, len(document.edus), True, relation, "NS")
+        tree = parser.parse(document, [wanted]).tree
+        assert isinstance(tree, Unit)
+        assert (tree.relation, tree.nuclearity) == (relation, "NS")
+    assert isinstance(tree, Unit)
+    again = parser.parse(document, [*frozen(tree)]).tree
+    assert again == tree

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.chart.network import ChartNetwork
+from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.storage import load_chart, make_chart_network
 from genrst.errors import ConfigError
 from genrst.model.examples import Example
@@ -45,7 +45,7 @@ def test_the_loss_is_that_of_the_enumeration():
     network = make_network()
     examples = some_examples()
     scores, labels = make_charts(network, examples)
-    tree, label, _ = find_losses(network, examples)
+    tree, label, *_ = find_losses(network, examples)
     for row, example in enumerate(examples):
         by_tree = {pair: labelled_score(pair, scores[row], labels[row]) for pair in labelled_trees(example.n_edus, 3)}
         units = sorted(units_of(example.actions), key=lambda unit: (unit.start, -unit.stop))
@@ -93,7 +93,26 @@ def test_the_loss_of_segments_is_that_of_each_piece():
     for row, example in enumerate(examples):
         p = torch.sigmoid(network.segments(network.read(network.make_batch([example]).read)))  # type: ignore[misc]
         right = torch.where(torch.from_numpy(segment_starts(example)), p, 1 - p)
-        assert float(found[row].detach()) == pytest.approx(float(-right.log().sum()), rel=1e-4)
+        assert float(found[row].detach()) == pytest.approx(float(-right.log().sum().detach()), rel=1e-4)
+
+
+def test_the_loss_of_finer_relations_is_that_of_the_units_that_have_one():
+    possible = [[True, True, False], [True, True, False], [False, False, True]]
+    network = make_network(fine_of_labels=possible)
+    examples = [replace(one, fine=np.full(one.n_edus - 1, -1)) for one in some_examples()]
+    unit = units_of(examples[0].actions)[1]
+    examples[0].fine[1] = possible[unit.label].index(True)
+    kinds = edu_boundaries(examples[0], True)
+    with torch.no_grad():
+        chart = network(network.encode(network.make_batch(examples[:1])), make_layout([kinds], [(0, range(5))]))
+        state = network._label_state(chart, *(torch.tensor([n]) for n in (0, unit.split, unit.start, unit.stop)))
+        assert network.fine is not None
+        scores = network.fine(state)[0][torch.tensor(possible[unit.label])]
+        expected = float(torch.logsumexp(scores, 0) - scores[0])
+    found = find_losses(network, examples).fine
+    assert found.tolist() == pytest.approx([expected, 0, 0], abs=1e-4)
+    torch.autograd.backward(found.sum())
+    assert network.label_left.weight.grad is None, "the rest of the network does not learn from it"
 
 
 def test_edus_and_sentences_start_with_pieces():
