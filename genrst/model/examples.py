@@ -6,7 +6,7 @@ An example is all that the network reads of a document, without text or spaCy. N
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -130,11 +130,17 @@ def prepare(
     tree: Tree | None = None,
     lowercase: bool = False,
     tokenizer: PieceTokenizer | None = None,
+    has_words: bool = True,
 ) -> Example:
     """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
 
-    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are. Without
+    words, it has word pieces alone.
     """
+    actions = () if tree is None else _gold_actions(tree, symbols, document.id)
+    pieces = _join(tokenizer(document.edu_texts) if tokenizer else [])
+    if not has_words:
+        return replace(prepare_pieces(document, *pieces), actions=actions)
     masked = mask_entities(document, lowercase)
     edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
     syntax = Syntax(
@@ -150,8 +156,8 @@ def prepare(
         *_join(edus),
         np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
         syntax,
-        () if tree is None else _gold_actions(tree, symbols, document.id),
-        *_join(tokenizer([(document.text or "")[edu.start : edu.end] for edu in document.edus]) if tokenizer else []),
+        actions,
+        *pieces,
     )
 
 

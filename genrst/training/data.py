@@ -138,8 +138,9 @@ def _prepare(
     silver = [document for document in silver if known.issuperset(ActionSet.from_trees([_tree(document)]).labels)]
     train, dev, silver = (annotate_as_configured(documents, config) for documents in (train, dev, silver))
     symbols = _symbols(config, [*train, *silver], actions, _fine(fine_trees[0], inventory))
+    has_words = config.syntax != "none"
     train_examples, dev_examples, silver_examples = (
-        [prepare(document, symbols, _tree(document), config.lowercase, tokenizer) for document in documents]
+        [prepare(one, symbols, _tree(one), config.lowercase, tokenizer, has_words) for one in documents]
         for documents in (train, dev, silver)
     )
     for examples, trees in zip((train_examples, dev_examples), fine_trees, strict=True):
@@ -194,7 +195,9 @@ def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
 
 
 def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
-    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
+    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted, or none."""
+    if config.syntax == "none":
+        return _with_sentences(documents, config)
     loaded = pipeline.load_pipeline(config.pipeline)
     annotated = list(progress(annotate(documents, loaded), "annotating", len(documents)))
     if config.syntax == "spacy":
@@ -205,9 +208,17 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
+def _with_sentences(documents: list[Document], config: DataConfig) -> list[Document]:
+    bare = [document for document in documents if not document.sentences]
+    found = annotate(bare, pipeline.load_pipeline(config.pipeline)) if bare else iter(())
+    return [document if document.sentences else next(found) for document in documents]
+
+
 def _symbols(
     config: DataConfig, documents: Sequence[Document], actions: ActionSet, fine: Iterable[tuple[str, str]]
 ) -> Symbols:
+    if config.syntax == "none":
+        return make_symbols((), (), actions, fine=fine)
     words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
     deprels = (token.deprel for document in documents for token in document.tokens)
     return make_symbols(words, deprels, actions, config.min_count, fine)

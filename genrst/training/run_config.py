@@ -31,8 +31,9 @@ class CorpusConfig:
 class DataConfig(CorpusConfig):
     """Which documents, and what a parser knows about them."""
 
-    syntax: Literal["spacy", "corpus"] = "spacy"
-    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's."""
+    syntax: Literal["spacy", "corpus", "none"] = "spacy"
+    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's. `none` is for
+    charts with an encoder, which read word pieces alone; then spaCy finds the sentences of documents without any."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     inventory: str | None = None
@@ -137,6 +138,8 @@ class RunConfig:
             raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
+        if self.data.syntax == "none" and (self.model.kind != "chart" or self.model.encoder is None):
+            raise ConfigError("data.syntax: none must go with a chart with an encoder, was: another")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):
             if getattr(self.training, name) and (self.model.kind != "chart" or self.model.encoder is None):
                 raise ConfigError(f"training.{name}: the model must be a chart with an encoder, was: another")
