@@ -6,7 +6,7 @@ how a text is split into EDUs (`genrst.text`).
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from reprlib import repr as short_repr
 
 from genrst.errors import GenrstError, TreeError
@@ -86,6 +86,8 @@ class Document:
     log_probability: float | None = None
     model: str | None = None
     metadata: dict[str, str] = field(default_factory=dict, hash=False)
+    is_segmented: bool = True
+    """Whether its EDUs are known. A raw text has one, which stands for all that are to be found in it."""
 
     def __post_init__(self) -> None:
         _check_edus(self.edus, self.text)
@@ -229,6 +231,11 @@ def require_tree(document: Document, side: str = "") -> Tree:
         where = f" in {side}" if side else ""
         raise GenrstError(f"{document.id}: a document must have a tree, was: only segmented{where}")
     return document.tree
+
+
+def without_tree(document: Document) -> Document:
+    """The document without its tree and what belongs to it."""
+    return replace(document, tree=None, signals=(), secondary_edges=(), log_probability=None, model=None)
 
 
 def _check_edus(edus: Sequence[Span], text: str | None) -> None:

@@ -12,9 +12,8 @@
 What the settings mean is no matter of this file: see `genrst.parser.packages`. PyTorch is imported only where weights
 are read or written.
 
-Weights take 32, 16 or 8 bits each. As `int8` a matrix `NAME` of more than 4,096 numbers is two tensors: `NAME`, whole
-numbers from −127 to 127, and `NAME.scale`, a float32 for each row, by which they are multiplied. The largest number of
-a row is ±127, so no weight is further off than half of its row's scale. All other weights are float16 then.
+How many bits a weight takes is `genrst.packing`'s. If they would be one large file, there are several:
+`weights-2.safetensors` and so on.
 
 A folder is not believed. Only regular files are opened, and a network takes no memory before its sizes agree with the
 header of its weights.
@@ -26,12 +25,14 @@ import math
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from genrst.config import Config, from_mapping
 from genrst.errors import ConfigError, CorpusNotFoundError
 from genrst.io import read_bytes, write_atomically
+from genrst.packing import SCALE, Precision, pack, unpack
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -43,16 +44,11 @@ CONFIG, SYMBOLS, WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 ENCODER, SEGMENTER = "encoder", "segmenter"
 PARSER, ENSEMBLE, CARD = "parser.json", "ensemble.json", "README.md"
 
-SCALE = ".scale"
-"""How the name of the scales of an int8 matrix ends."""
-_LARGEST = 127
-_SMALL = 4096
-"""Matrices of at most this many numbers are not worth their scales."""
-
 MOST_BYTES = 2**26
 """Of a file other than the weights, and of the header of these: many times what settings and words take."""
 
-Precision: TypeAlias = Literal["float32", "float16", "int8"]
+LARGE = 45_000_000
+"""Bytes of a file of packed weights, as many as places that keep files accept without complaint."""
 Symbols = TypeVar("Symbols")
 
 
@@ -117,8 +113,8 @@ def load_network(make: Callable[[], "Network"], folder: Path) -> "Network":
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    path = folder / WEIGHTS
-    header = read_header(path)
+    paths = weight_files(folder)
+    header = {name: one for path in paths for name, one in read_header(path).items()}
     with torch.device("meta"), _without_drawing():
         network = make()
         shapes = {name: torch.empty(one.shape, dtype=getattr(torch, one.dtype)) for name, one in header.items()}
@@ -126,10 +122,12 @@ def load_network(make: Callable[[], "Network"], folder: Path) -> "Network":
     check_memory(network, str(folder))
     with _without_drawing():
         network = make()
-    try:
-        stored = load_file(path)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
+    stored: dict[str, Tensor] = {}
+    for path in paths:
+        try:
+            stored |= load_file(path)
+        except (OSError, ValueError, SafetensorError) as error:
+            raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
     _set_weights(network, stored, folder)
     return network
 
@@ -192,39 +190,38 @@ def save_network(
 
     write_config(config, folder / CONFIG)
     write_atomically(folder / SYMBOLS, json.dumps(symbols, ensure_ascii=False))
-    write_atomically(folder / WEIGHTS, save(pack(weights, precision)))
+    stored = {name: tensor.cpu().contiguous() for name, tensor in pack(weights, precision).items()}
+    # Models in training are replaced often, and all at once.
+    parts = [stored] if precision == "float32" else _parts(stored)
+    for number, part in enumerate(parts, start=1):
+        write_atomically(folder / _weight_file(number), save(part))
+    for path in weight_files(folder)[len(parts) :]:
+        path.unlink()
 
 
-def pack(weights: Mapping[str, "Tensor"], precision: Precision) -> dict[str, "Tensor"]:
-    """Weights as they are stored."""
-    import torch
-
-    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
-    for name, weight in list(stored.items()):
-        if precision == "int8" and weight.is_floating_point() and weight.dim() == 2 and weight.numel() > _SMALL:
-            # A row of zeros has a scale, too.
-            scale = (weight.float().abs().amax(dim=1) / _LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
-            stored[name] = (weight.float() / scale[:, None]).round().to(torch.int8)
-            stored[name + SCALE] = scale
-        elif weight.is_floating_point():
-            stored[name] = weight.to(torch.float16 if precision == "int8" else getattr(torch, precision))
-    return stored
+def _weight_file(number: int) -> str:
+    path = Path(WEIGHTS)
+    return WEIGHTS if number == 1 else f"{path.stem}-{number}{path.suffix}"
 
 
-def unpack(stored: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
-    """Stored weights, whatever their precision, as float32."""
-    import torch
+def weight_files(folder: Path) -> list[Path]:
+    """The files of a model's weights: as many as there are without a gap."""
+    names = (folder / _weight_file(number) for number in count(2))
+    return [folder / WEIGHTS, *takewhile(Path.is_file, names)]
 
-    matrices = {name: tensor for name, tensor in stored.items() if tensor.dtype == torch.int8}
-    scales = {name + SCALE for name in matrices}
-    weights = {name: tensor.float() for name, tensor in stored.items() if name not in matrices.keys() | scales}
-    for name, tensor in matrices.items():
-        scale = stored.get(name + SCALE)
-        if scale is None or tensor.dim() != 2 or scale.dtype != torch.float32 or scale.shape != tensor.shape[:1]:
-            found = "none" if scale is None else f"{scale.dtype} of shape {tuple(scale.shape)}"
-            raise ConfigError(f"{name}: an int8 matrix must have a float32 scale for each row, was: {found}")
-        weights[name] = tensor.float().mul_(scale[:, None])
-    return weights
+
+def _parts(stored: Mapping[str, "Tensor"]) -> list[dict[str, "Tensor"]]:
+    """Weights for several files that are not too large."""
+    parts: list[dict[str, Tensor]] = [{}]
+    size = 0
+    for name, tensor in stored.items():
+        n_bytes = tensor.numel() * tensor.element_size()
+        if parts[-1] and size + n_bytes > LARGE:
+            parts.append({})
+            size = 0
+        parts[-1][name] = tensor
+        size += n_bytes
+    return parts
 
 
 class StoredTensor(NamedTuple):
@@ -264,10 +261,13 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
     return found
 
 
-def count_parameters(path: Path) -> int | None:
-    """The numbers in a safetensors file; None if there is no such file. Scales are not counted."""
-    if not path.is_file():
+def count_parameters(folder: Path) -> int | None:
+    """How many weights a model has; None if it has no file of them."""
+    if not (folder / WEIGHTS).is_file():
         return None
-    header = read_header(path)
-    scales = {name + SCALE for name, one in header.items() if one.dtype == "int8"}
-    return sum(math.prod(one.shape) for name, one in header.items() if name not in scales)
+    header = {name: one for path in weight_files(folder) for name, one in read_header(path).items()}
+    scales = {name + SCALE for name, one in header.items() if one.dtype in ("int8", "uint8")}
+    # Two numbers of four bits are in a byte.
+    return sum(
+        math.prod(one.shape) * (1 + (one.dtype == "uint8")) for name, one in header.items() if name not in scales
+    )

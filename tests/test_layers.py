@@ -13,7 +13,8 @@ ROOT: dict[str, set[str]] = {
     "errors": set(),
     "io": {"characters", "errors"},
     "config": {"errors"},
-    "storage": {"errors", "config", "io"},
+    "packing": {"errors"},
+    "storage": {"errors", "config", "io", "packing"},
     "document": {"errors", "trees"},
 }
 """The files at the root, which every room may use, and what they use themselves."""

@@ -1,22 +1,18 @@
 """Weights with few bits: how far off they may be, and what is said about files that do not add up."""
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from genrst.errors import ConfigError
 from genrst.model.storage import Model, load_model, save_model
+from genrst.packing import SCALE
 from genrst.segmenter.network import SegmenterConfig
 from genrst.segmenter.segment import load_segmenter, save_segmenter
-from genrst.storage import SCALE, WEIGHTS, Precision, pack, unpack
+from genrst.storage import WEIGHTS, count_parameters, weight_files
 from genrst.training.dev import evaluate_greedily, parseval_f1
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
@@ -27,63 +23,6 @@ from tests.training.samples import SMALL, prepare_samples
 
 torch.set_num_threads(1)
 PREPARED = prepare_samples()
-
-ROWS = arrays.arrays(np.float32, (3, 8), elements=st.floats(-(2.0**100), 2.0**100, width=32))
-"""The weights that count; rows as long as it takes are made of them."""
-
-
-def widen(rows: np.ndarray[Any, Any]) -> Tensor:
-    return torch.from_numpy(np.tile(rows, (1, 200)))
-
-
-@given(ROWS)
-def test_no_weight_is_off_by_more_than_half_of_its_scale(rows):
-    weight = widen(rows)
-    stored = pack({"w": weight}, "int8")
-    assert stored["w"].dtype == torch.int8
-    assert stored["w" + SCALE].shape == (3,)
-    exact, scale = weight.double(), stored["w" + SCALE].double()[:, None]
-    found = unpack(stored)["w"]
-    assert found.dtype == torch.float32
-    # float32 itself rounds: the quotient before it becomes whole, and the product after.
-    slack = exact.abs() * 2**-22
-    assert ((found.double() - exact).abs() <= scale / 2 + slack).all()
-
-
-@given(ROWS)
-def test_packing_again_changes_nothing(rows):
-    once = pack({"w": widen(rows)}, "int8")
-    again = pack(unpack(once), "int8")
-    assert torch.equal(again["w"], once["w"])
-    torch.testing.assert_close(again["w" + SCALE], once["w" + SCALE], rtol=1e-6, atol=0)
-
-
-def test_a_matrix_by_hand():
-    weight = torch.zeros(2, 3000)
-    weight[0, :4] = torch.tensor([12.7, -6.31, 0.04, 0.06])
-    stored = pack({"w": weight}, "int8")
-    assert stored["w"][0, :5].tolist() == [127, -63, 0, 1, 0]
-    assert stored["w" + SCALE][0].item() == pytest.approx(0.1)
-    assert torch.equal(unpack(stored)["w"][1], weight[1]), "a row of zeros stays one"
-
-
-@pytest.mark.parametrize("shape", [(64, 64), (5000,), (20, 20, 20)])
-def test_what_is_small_or_no_matrix_is_float16(shape: tuple[int, ...]):
-    weight = torch.randn(shape, generator=torch.Generator().manual_seed(1))
-    stored = pack({"w": weight, "n": torch.arange(3)}, "int8")
-    assert {name: tensor.dtype for name, tensor in stored.items()} == {"w": torch.float16, "n": torch.int64}
-    assert torch.equal(unpack(stored)["w"], weight.half().float())
-
-
-@pytest.mark.parametrize("precision", ["float32", "float16"])
-def test_no_matrix_is_int8_unless_wanted(precision: Precision):
-    assert pack({"w": torch.ones(100, 100)}, precision)["w"].dtype == getattr(torch, precision)
-
-
-def test_a_weight_may_be_called_scale():
-    """Only the scale of an int8 matrix is one."""
-    weights = {"norm.scale": torch.ones(3), "norm": torch.zeros(2)}
-    assert unpack(pack(weights, "int8")).keys() == weights.keys()
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +48,21 @@ def test_a_trained_parser_still_parses(trained: Model, tmp_path: Path):
         loaded.network.composition.from_children.weight, trained.network.composition.from_children.weight
     )
     assert parseval_f1(evaluate_greedily(loaded.network, loaded.symbols, PREPARED.dev))["F"] == 100
+
+
+def test_what_is_large_becomes_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("genrst.storage.LARGE", 20_000)
+    segmenter = make_segmenter(DOCUMENTS, SegmenterConfig(hidden_size=40))
+    save_segmenter(segmenter, tmp_path, "float16")
+    files = weight_files(tmp_path)
+    assert len(files) > 2
+    assert [file.name for file in files[:2]] == ["weights.safetensors", "weights-2.safetensors"]
+    loaded = load_segmenter(tmp_path).network.state_dict()
+    for name, weight in segmenter.network.state_dict().items():
+        assert torch.equal(loaded[name], weight.half().float())
+    assert count_parameters(tmp_path) == sum(weight.numel() for weight in loaded.values())
+    save_segmenter(segmenter, tmp_path, "float32")
+    assert len(weight_files(tmp_path)) == 1, "files of before are gone"
 
 
 def test_a_segmenter(tmp_path: Path):

@@ -20,9 +20,10 @@ from genrst.errors import UsageError
 from genrst.io import write_atomically
 from genrst.model.storage import Model, load_model, save_model
 from genrst.model.symbols import Vocabulary
+from genrst.packing import Precision
 from genrst.parser.packages import read_parser_config
 from genrst.segmenter.segment import load_segmenter, save_segmenter
-from genrst.storage import PARSER, SEGMENTER, Precision
+from genrst.storage import PARSER, SEGMENTER
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -16,12 +16,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
 
 from genrst.chart.blocks import Borders
 from genrst.model.batch import Words, pack_words
 from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.encoder.windows import PieceWindows, pack_windows
+from genrst.model.encoder.windows import PieceWindows, pack_pieces
 from genrst.model.examples import Example
 from genrst.model.layers import EduEncoder
 from genrst.model.model_config import ChartConfig
@@ -98,6 +97,8 @@ class ChartBatch:
 
     read: Words | PieceWindows
     """What the encoder reads: words, or windows of word pieces."""
+    lengths: Tensor
+    """How many words or pieces each EDU has. Shape: (EDUs)"""
     before: Tensor
     """The boundary before each EDU of all documents. Shape: (EDUs)"""
     after: Tensor
@@ -105,7 +106,8 @@ class ChartBatch:
 
     def to(self, device: torch.device | str) -> "ChartBatch":
         """The same batch on a device."""
-        return ChartBatch(self.read.to(device), self.before.to(device), self.after.to(device))
+        parts = (self.read, self.lengths, self.before, self.after)
+        return ChartBatch(*(part.to(device) for part in parts))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +179,45 @@ class SpanVectors(nn.Module):
             return (total[..., :-1] / total[..., -1:]).flatten(1)
 
 
+class SegmentScores(nn.Module):
+    """How likely an EDU, and how likely a sentence starts with a word piece."""
+
+    def __init__(self, state_size: int, segment_size: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(state_size, segment_size)
+        self.output = nn.Linear(segment_size, 2)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Logits of EDUs and of sentences.
+
+        Shape: (pieces, state_size) → (pieces, 2)
+        """
+        logits: Tensor = self.output(nn.functional.gelu(self.hidden(states)))
+        return logits
+
+
 class ChartNetwork(nn.Module):
-    """Scores every unit that a document could have, and the labels of any of them."""
+    """Scores every unit that a document could have, and the labels of any of them.
+
+    `fine_of_labels` says for each label which finer relations it may have, if there are any.
+    """
+
+    fine_of_labels: Tensor
 
     def __init__(
-        self, config: ChartConfig, n_words: int, n_labels: int, pretrained: PretrainedEncoder | None = None
+        self,
+        config: ChartConfig,
+        n_words: int,
+        n_labels: int,
+        pretrained: PretrainedEncoder | None = None,
+        fine_of_labels: Sequence[Sequence[bool]] = (),
     ) -> None:
         super().__init__()
         self.config = config
         edu_size, n_kinds = 2 * config.edu_size, n_boundaries(config.layout_kinds)
         self.embeddings = nn.Embedding(n_words, config.word_size) if pretrained is None else None
         self.edu_encoder = pretrained or EduEncoder(config.word_size, config.edu_size, config.edu_layers)
+        self.segments = None if pretrained is None else SegmentScores(pretrained.state_size, config.segment_size)
         self.before = nn.Embedding(n_kinds + 1, edu_size)
         self.after = nn.Embedding(n_kinds + 1, edu_size)
         self.spans = SpanVectors(edu_size, config.span_size, n_kinds, config.span_heads, config.dropout)
@@ -200,6 +230,9 @@ class ChartNetwork(nn.Module):
         self.label_whole = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_layout = nn.Embedding(n_kinds * 4, config.label_size)
         self.labels = nn.Linear(config.label_size, n_labels)
+        possible = torch.tensor(fine_of_labels, dtype=torch.bool).reshape(n_labels, -1)
+        self.register_buffer("fine_of_labels", possible, persistent=False)
+        self.fine = nn.Linear(config.label_size, possible.shape[1]) if possible.numel() else None
         self.dropout = nn.Dropout(config.dropout)
 
     @property
@@ -212,21 +245,35 @@ class ChartNetwork(nn.Module):
         kinds = [edu_boundaries(example, self.config.layout_kinds) for example in examples]
         before = torch.from_numpy(np.concatenate([found[:-1] for found in kinds]))
         after = torch.from_numpy(np.concatenate([found[1:] for found in kinds]))
-        shape = self.edu_encoder.shape if isinstance(self.edu_encoder, PretrainedEncoder) else None
-        return ChartBatch(pack_words(examples) if shape is None else pack_windows(examples, shape), before, after)
+        if not isinstance(self.edu_encoder, PretrainedEncoder):
+            lengths = np.concatenate([example.edu_lengths for example in examples])
+            return ChartBatch(pack_words(examples), torch.from_numpy(lengths), before, after)
+        lengths = np.concatenate([example.piece_lengths for example in examples])
+        windows = pack_pieces([example.pieces for example in examples], self.edu_encoder.shape)
+        return ChartBatch(windows, torch.from_numpy(lengths), before, after)
 
-    def encode(self, batch: ChartBatch) -> Tensor:
-        """The vectors of all EDUs of documents.
+    def read(self, read: Words | PieceWindows) -> Tensor:
+        """The states of the word pieces of documents or, without a pretrained encoder, the vectors of their EDUs.
+
+        Shape: → (pieces, size) or (EDUs, 2 · edu_size)
+        """
+        if isinstance(self.edu_encoder, PretrainedEncoder):
+            assert isinstance(read, PieceWindows)
+            return self.edu_encoder.read(read)
+        assert isinstance(read, Words)
+        assert self.embeddings is not None
+        edus: Tensor = self.edu_encoder(read.pack(self.embeddings(read.words)))
+        return edus
+
+    def encode(self, batch: ChartBatch, states: Tensor | None = None) -> Tensor:
+        """The vectors of all EDUs of documents; `states` are what `read` gives.
 
         Shape: → (EDUs, 2 · edu_size)
         """
-        read: PieceWindows | PackedSequence
-        if isinstance(batch.read, Words):
-            assert self.embeddings is not None
-            read = batch.read.pack(self.embeddings(batch.read.words))
-        else:
-            read = batch.read
-        edus: Tensor = self.dropout(self.edu_encoder(read) + self.before(batch.before) + self.after(batch.after))
+        vectors = self.read(batch.read) if states is None else states
+        if isinstance(self.edu_encoder, PretrainedEncoder):
+            vectors = self.edu_encoder.pool(vectors, batch.lengths)
+        edus: Tensor = self.dropout(vectors + self.before(batch.before) + self.after(batch.after))
         return edus
 
     def forward(self, edus: Tensor, layout: Layout) -> Chart:
@@ -256,6 +303,26 @@ class ChartNetwork(nn.Module):
 
         Shape: (units) each → (units, labels)
         """
+        return torch.log_softmax(self.labels(self._label_state(chart, charts, split, start, stop)).float(), dim=-1)
+
+    def fine_logp(
+        self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor, labels: Tensor
+    ) -> Tensor:
+        """Log-probabilities of the finer relations of some units, given their labels.
+
+        What is learned about them does not change the rest of the network. If a label has none, nor has its unit: −∞.
+
+        Shape: (units) each → (units, finer relations)
+        """
+        assert self.fine is not None
+        scores = self.fine(self._label_state(chart, charts, split, start, stop).detach()).float()
+        is_possible = self.fine_of_labels[labels]
+        # Softmax of nothing has no gradient.
+        scores = scores.masked_fill(~is_possible & is_possible.any(dim=1, keepdim=True), -torch.inf)
+        return torch.log_softmax(scores, dim=-1).masked_fill(~is_possible, -torch.inf)
+
+    def _label_state(self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+        """Shape: (units) each → (units, label_size)"""
         stronger_left, stronger_right = _strengths(chart.layout)
         kind = chart.layout.before[charts, split]
         row = 4 * kind + 2 * stronger_left[charts, split, start].long() + stronger_right[charts, split, stop].long()
@@ -264,8 +331,8 @@ class ChartNetwork(nn.Module):
             for first, last in ((start, split), (split, stop), (start, stop))
         )
         hidden = self.label_left(left) + self.label_right(right) + self.label_whole(whole)
-        hidden = self.dropout(nn.functional.gelu(hidden + self.label_layout(row)))
-        return torch.log_softmax(self.labels(hidden).float(), dim=-1)
+        state: Tensor = self.dropout(nn.functional.gelu(hidden + self.label_layout(row)))
+        return state
 
 
 def _strengths(layout: Layout) -> tuple[Tensor, Tensor]:

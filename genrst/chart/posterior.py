@@ -56,12 +56,13 @@ def read_documents(
     examples: Sequence[Sequence[Example]],
     demands: Sequence[Demands] | None = None,
     temperature: float = 1.0,
+    states: Sequence[Tensor] | None = None,
 ) -> list["Posterior"]:
     """The posteriors of documents, which are given as numbers once for each network; a network has a weight.
 
-    A temperature above 1 makes all distributions flatter.
+    A temperature above 1 makes all distributions flatter. `states` are what each network has read already, if it has.
     """
-    reading = make_reading(networks, examples, demands, temperature)
+    reading = make_reading(networks, examples, demands, temperature, states)
     posteriors = {number: Posterior(reading, number) for number in range(len(reading.ids))}
     _fill(reading, posteriors)
     return list(posteriors.values())
@@ -230,6 +231,32 @@ class Posterior:
             for i, k, j in self.tables[chart].units
         ]
         return sorted(units, key=lambda unit: (unit.start, -unit.stop))
+
+    @torch.inference_mode()
+    def fine_relations(self, units: Sequence[LabelledUnit]) -> list[int]:
+        """The number of the likeliest finer relation of each unit, given its label; −1 if there is none."""
+        found = dict.fromkeys(units, -1)
+        places = {unit: self.locate((unit.start, unit.stop)) for unit in units}
+        for group in in_groups(self.charts):
+            rows = {(chart.borders[0], chart.borders[-1]): row for row, chart in enumerate(group)}
+            own = [(unit, place) for unit, place in places.items() if place is not None and place[0] in rows]
+            if not own:
+                continue
+            index = torch.tensor(
+                [
+                    (rows[chart], self._borders[chart].index(unit.split), first, last, unit.label)
+                    for unit, (chart, first, last) in own
+                ]
+            )
+            p = sum(
+                one.weight * self._reading.score(one, group).fine_p(index.to(one.edus.device))
+                for one in self._reading.readers
+            )
+            assert isinstance(p, Tensor)
+            best, number = p.max(dim=1)
+            chosen = torch.where(best > 0, number, -1).tolist()
+            found |= {unit: one for (unit, _), one in zip(own, chosen, strict=True)}
+        return [found[unit] for unit in units]
 
     @property
     def risk_logp(self) -> float | None:

@@ -77,6 +77,13 @@ class Scored:
             logp[here] = torch.log_softmax(logp[here].masked_fill(~mask.is_possible, -math.inf), dim=-1)
         return logp
 
+    def fine_p(self, units: Tensor) -> Tensor:
+        """Probabilities of the finer relations of units, given by chart, split, first, last and label.
+
+        Shape: (units, 5) → (units, finer relations)
+        """
+        return self.network.fine_logp(self.chart, *units.unbind(1)).exp()
+
     def label_logp_of(self, row: int, span: Span) -> Tensor:
         """The same for all units of a span.
 
@@ -151,12 +158,14 @@ def make_reading(
     examples: Sequence[Sequence[Example]],
     demands: Sequence[Demands] | None,
     temperature: float,
+    states: Sequence[Tensor | None] | None = None,
 ) -> Reading:
     """Let networks read documents, see `read_documents`."""
     total = sum(weight for _, weight in networks)
+    read = states or [None] * len(networks)
     readers = [
-        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device)))
-        for (network, weight), own in zip(networks, examples, strict=True)
+        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device), known))
+        for (network, weight), own, known in zip(networks, examples, read, strict=True)
     ]
     kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
     ids = [example.id for example in examples[0]]

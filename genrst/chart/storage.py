@@ -11,7 +11,8 @@ from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.model_config import ChartConfig
 from genrst.model.storage import restore, write_network
 from genrst.model.symbols import Symbols
-from genrst.storage import Precision, read_network
+from genrst.packing import Precision
+from genrst.storage import read_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ def make_chart_network(
     config: ChartConfig, symbols: Symbols, pretrained: PretrainedEncoder | None = None
 ) -> ChartNetwork:
     """An untrained network for some symbols; only the encoder may be pretrained."""
-    return ChartNetwork(config, len(symbols.words), len(symbols.actions.labels), pretrained)
+    return ChartNetwork(config, len(symbols.words), len(symbols.actions.labels), pretrained, symbols.fine_of_labels)
 
 
 def load_chart(

@@ -6,7 +6,7 @@ An example is all that the network reads of a document, without text or spaCy. N
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from genrst.transitions.boundaries import Kind, boundaries, unit_layout
 from genrst.transitions.features import NOTHING, Features, Syntax
 from genrst.transitions.oracle import actions_of
 from genrst.trees.binarise import binarise
-from genrst.trees.node import Tree, relabel
+from genrst.trees.node import Tree, Unit, postorder, relabel
 from genrst.trees.relations import Inventory
 
 
@@ -60,6 +60,8 @@ class Example:
     pieces: IntArray = field(default_factory=_nothing)
     """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
     piece_lengths: IntArray = field(default_factory=_nothing)
+    fine: IntArray = field(default_factory=_nothing)
+    """The finer relation of each unit, in the order of the actions that make them; −1 if it has none. May be empty."""
     soft: SoftTree | None = None
     """In place of actions: what other models think of its trees."""
 
@@ -128,11 +130,17 @@ def prepare(
     tree: Tree | None = None,
     lowercase: bool = False,
     tokenizer: PieceTokenizer | None = None,
+    has_words: bool = True,
 ) -> Example:
     """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
 
-    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are. Without
+    words, it has word pieces alone.
     """
+    actions = () if tree is None else _gold_actions(tree, symbols, document.id)
+    pieces = _join(tokenizer(document.edu_texts) if tokenizer else [])
+    if not has_words:
+        return replace(prepare_pieces(document, *pieces), actions=actions)
     masked = mask_entities(document, lowercase)
     edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
     syntax = Syntax(
@@ -148,8 +156,24 @@ def prepare(
         *_join(edus),
         np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
         syntax,
-        () if tree is None else _gold_actions(tree, symbols, document.id),
-        *_join(tokenizer([(document.text or "")[edu.start : edu.end] for edu in document.edus]) if tokenizer else []),
+        actions,
+        *pieces,
+    )
+
+
+def fine_relations(tree: Tree, symbols: Symbols) -> IntArray:
+    """The number of the finer relation of each unit of a tree, whose relations are as its corpus has them."""
+    numbers = {name: number for number, (name, _) in enumerate(symbols.fine)}
+    built = (node for node in postorder(binarise(tree)) if isinstance(node, Unit))
+    return np.array([numbers.get(unit.relation.lower(), -1) for unit in built], dtype=np.int64)
+
+
+def prepare_pieces(document: Document, pieces: IntArray, lengths: IntArray) -> Example:
+    """A document as numbers for a model that reads word pieces alone; `lengths` are those of its EDUs."""
+    places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
+    nothing = _nothing()
+    return Example(
+        document.id, nothing, np.zeros_like(lengths), nothing, Syntax([], [], [], *places), (), pieces, lengths
     )
 
 

@@ -96,6 +96,8 @@ class ChartConfig:
     """Width of the product of the left and the right span."""
     label_size: int = 256
     """Width of the hidden layer of labels."""
+    segment_size: int = 256
+    """Width of the hidden layer that finds EDUs and sentences, where there is a pretrained encoder."""
     layout_kinds: bool = True
     """Whether headings, list items and turns of speakers are told from other paragraphs."""
     dropout: float = 0.3

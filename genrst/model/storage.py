@@ -19,7 +19,8 @@ from genrst.model.encoder.pretrained import PretrainedEncoder, merged
 from genrst.model.model_config import AnyModelConfig, ModelConfig
 from genrst.model.network import Network
 from genrst.model.symbols import Symbols
-from genrst.storage import ENCODER, Precision, load_network, read_network, save_network
+from genrst.packing import Precision
+from genrst.storage import ENCODER, load_network, read_network, save_network
 
 AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
 

@@ -4,8 +4,11 @@ The other way, step by step, is `genrst.parser.search`; both are called `search(
 besides its best trees is a `Distribution`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import torch
+from torch import Tensor
 
 from genrst.chart.constraints import Demands, Label, make_demands
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
@@ -13,15 +16,25 @@ from genrst.chart.storage import ChartModel
 from genrst.document import Document
 from genrst.errors import ConfigError, ConstraintError, UsageError
 from genrst.model.device import check_process
+from genrst.model.examples import Example
+from genrst.parser.chart_reading import read_texts
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel
 from genrst.search.beam import in_groups
 from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Tree, Unit, units
 
+EDU_CHARACTERS = 50
+"""About as long is an EDU."""
+
+
+def _likely_edus(document: Document) -> int:
+    """How many EDUs a document has, or will have."""
+    return len(document.edus) if document.is_segmented else len(document.text or "") // EDU_CHARACTERS
+
 
 class ChartSearch:
-    """Finds the trees of annotated documents in charts."""
+    """Finds the trees of documents in charts."""
 
     def __init__(self, models: Sequence[WeightedModel[ChartModel]], config: ParserConfig) -> None:
         if config.search not in ("risk", "best"):
@@ -35,6 +48,10 @@ class ChartSearch:
         self.device = models[0].model.network.device
         if self.device.type == "mps":
             raise UsageError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
+        self.reads_texts = all(one.model.tokenizer is not None for one in models)
+        """Whether documents need neither EDUs nor sentences nor tokens: those with pretrained encoders read texts."""
+        self.fine = dict(models[0].model.symbols.fine)
+        """The label's relation of each finer one."""
         self.labels: list[Label] = [
             (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
         ]
@@ -44,21 +61,39 @@ class ChartSearch:
         check_process(self.device)
         documents = list(documents)
         is_best = n > 1 or self.config.search == "best"
-        found = zip(documents, self.distributions(documents), strict=True)
         return [
-            [self._with_tree(document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
-            for document, one in found
+            [self._with_tree(one.document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
+            for one in self.distributions(documents)
         ]
 
     def distributions(self, documents: Sequence[Document]) -> Iterator["Distribution"]:
         """The distribution over the trees of each document."""
-        for group in in_groups(documents, lambda document: len(document.edus), MOST_EDUS):
-            examples = [[one.prepare(document) for document in group] for one in self.models]
-            networks = [(one.model.network, one.weight) for one in self.models]
+        networks = [(one.model.network, one.weight) for one in self.models]
+        for group in in_groups(documents, _likely_edus, MOST_EDUS):
+            states = None
+            if self.reads_texts:
+                group, examples, states = self._read(group)
+            else:
+                examples = [[one.prepare(document) for document in group] for one in self.models]
             demands = [self.demands(document) for document in group]
-            found = read_documents(networks, examples, demands, self.config.temperature)
+            found = read_documents(networks, examples, demands, self.config.temperature, states)
             for document, posterior in zip(group, found, strict=True):
                 yield Distribution(document, posterior, self)
+
+    def segment(self, documents: Sequence[Document]) -> list[Document]:
+        """Documents with EDUs and sentences, where they have none; only if charts read texts."""
+        groups = in_groups(documents, _likely_edus, MOST_EDUS)
+        return [read.document for group in groups for read in read_texts(self.models[0].model, group)]
+
+    def _read(self, documents: Sequence[Document]) -> tuple[list[Document], list[list[Example]], list[Tensor]]:
+        """Documents, segmented by the first model; as numbers, and as states of word pieces, once for each model."""
+        examples, states = [], []
+        for one in self.models:
+            found = read_texts(one.model, documents)
+            documents = [read.document for read in found]
+            examples.append([read.example for read in found])
+            states.append(torch.cat([read.states for read in found]))
+        return list(documents), examples, states
 
     def demands(self, document: Document) -> Demands:
         """What is demanded of a document's trees: its constraints, and what is whole."""
@@ -67,10 +102,16 @@ class ChartSearch:
             "sentences": [document.sentence_of_edus()],
             "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
         }[self.config.whole]
+        constraints = [self._coarse(one) for one in document.constraints]
         try:
-            return make_demands(len(document.edus), document.constraints, self.labels, groups)
+            return make_demands(len(document.edus), constraints, self.labels, groups)
         except ConstraintError as error:
             raise ConstraintError(f"{document.id}: {error}") from error
+
+    def _coarse(self, constraint: Constraint) -> Constraint:
+        """A constraint whose relation is that of a label."""
+        relation = constraint.relation
+        return constraint if relation not in self.fine else replace(constraint, relation=self.fine[relation])
 
     def _with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
         return replace(
@@ -85,13 +126,13 @@ class Distribution:
     """
 
     def __init__(self, document: Document, posterior: Posterior, search: ChartSearch) -> None:
-        self._document, self._posterior, self._search = document, posterior, search
+        self.document, self._posterior, self._search = document, posterior, search
         self.labels = search.labels
         self._numbers = {label: number for number, label in enumerate(search.labels)}
 
     def given(self, constraints: Sequence[Constraint]) -> "Distribution":
         """The distribution given other constraints than before: quick, for the text is not read again."""
-        document = replace(self._document, constraints=tuple(constraints))
+        document = replace(self.document, constraints=tuple(constraints))
         return Distribution(document, self._posterior.given(self._search.demands(document)), self._search)
 
     def minimum_risk(self) -> tuple[Tree, float | None]:
@@ -99,18 +140,19 @@ class Distribution:
 
         If several charts are averaged, trees as a whole have no probability.
         """
-        return self._tree(self._posterior.minimum_risk()), self._posterior.risk_logp
+        return self._trees([self._posterior.minimum_risk()])[0], self._posterior.risk_logp
 
     def best(self, k: int = 1) -> list[tuple[Tree, float]]:
         """The k most probable trees and their log-probabilities, the best first; fewer if there are fewer."""
-        return [(self._tree(found), logp) for found, logp in self._posterior.k_best(k)]
+        found, logps = zip(*self._posterior.k_best(k), strict=True)
+        return list(zip(self._trees(found), logps, strict=True))
 
     def sample(self, n: int, seed: int) -> list[Tree]:
         """Trees drawn from the distribution."""
-        return [self._tree(found) for found in self._posterior.sample(n, seed)]
+        return self._trees(self._posterior.sample(n, seed))
 
     def log_probability(self, tree: Tree) -> float:
-        """Of a binary tree; −inf if constraints rule it out."""
+        """Of a binary tree; −inf if constraints rule it out. Its finer relations count as the coarse ones."""
         return self.log_probabilities([tree])[0]
 
     def log_probabilities(self, trees: Sequence[Tree]) -> list[float]:
@@ -120,7 +162,7 @@ class Distribution:
     def _numbered(self, tree: Tree) -> list[LabelledUnit]:
         found = []
         for unit in units(tree):
-            label = unit.relation, unit.nuclearity
+            label = self._search.fine.get(unit.relation, unit.relation), unit.nuclearity
             if label not in self._numbers or (tree.start, tree.stop) != (0, self._posterior.n_edus):
                 raise UsageError(f"a tree must be binary, of this document and with its labels, was: {label}")
             found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, self._numbers[label]))
@@ -139,11 +181,26 @@ class Distribution:
         """The probability of each relation and nuclearity of these EDUs, given that they are a unit."""
         return dict(zip(self.labels, self._posterior.label_probabilities(start, stop), strict=True))
 
-    def _tree(self, chosen: Sequence[LabelledUnit]) -> Tree:
+    def _trees(self, found: Sequence[Sequence[LabelledUnit]]) -> list[Tree]:
+        relations = self._relations({unit for chosen in found for unit in chosen})
+        return [self._tree(chosen, relations) for chosen in found]
+
+    def _tree(self, chosen: Sequence[LabelledUnit], relations: Mapping[LabelledUnit, str]) -> Tree:
         built: dict[int, Tree] = {}
         # Units in preorder are read from the last one on, so that children are there before their parents.
         for unit in reversed(chosen):
             left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
             p = self._posterior.span_probability(unit.start, unit.stop)
-            built[unit.start] = Unit(*self.labels[unit.label], (left, right), probability=p)
+            built[unit.start] = Unit(relations[unit], self.labels[unit.label][1], (left, right), probability=p)
         return built.get(0, Leaf(0))
+
+    def _relations(self, chosen: Collection[LabelledUnit]) -> dict[LabelledUnit, str]:
+        """The relations of units, as finely as wanted."""
+        relations = {unit: self.labels[unit.label][0] for unit in chosen}
+        names = [*self._search.fine]
+        if not names or self._search.config.relations == "coarse":
+            return relations
+        fine = self._posterior.fine_relations(list(chosen))
+        relations |= {unit: names[number] for unit, number in zip(chosen, fine, strict=True) if number >= 0}
+        given = {one.span: one.relation for one in self.document.constraints if one.relation in self._search.fine}
+        return {unit: given.get((unit.start, unit.stop)) or relation for unit, relation in relations.items()}

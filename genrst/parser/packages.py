@@ -26,6 +26,7 @@ MOST_MEMBERS = 100
 """Of an ensemble; each takes memory."""
 
 Search: TypeAlias = Literal["bag", "word", "action", "greedy", "risk", "best"]
+Relations: TypeAlias = Literal["fine", "coarse"]
 Whole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
 EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
@@ -55,6 +56,8 @@ class ParserConfig:
 
     whole: Whole = "sentences"
     """What a chart does not cut: every sentence is a unit, or every sentence and every paragraph, or nothing is."""
+    relations: Relations = "fine"
+    """Whether a chart names relations as finely as its corpus does, if it has learned that."""
     temperature: float = 1.0
     """Of a chart's probabilities, chosen so that they are right on average; above 1 they are less sure."""
 
@@ -207,7 +210,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
     facts = {
         "model": parser.name,
         "folder": str(folder),
-        "segmenter_parameters": storage.count_parameters(segmenter / storage.WEIGHTS) if segmenter else None,
+        "segmenter_parameters": storage.count_parameters(segmenter) if segmenter else None,
         "bytes": sum(path.stat().st_size for path in files),
         "parser": asdict(parser),
         "card": decode(storage.read_file(card), card) if card.is_file() else None,
@@ -232,7 +235,7 @@ def _describe_network(folder: Path) -> dict[str, Any]:
     config: AnyModelConfig = (
         storage.read_config(ChartConfig, path) if _kind(folder) == "chart" else storage.read_config(ModelConfig, path)
     )
-    return {"n_parameters": storage.count_parameters(folder / storage.WEIGHTS), **sizes, "config": asdict(config)}
+    return {"n_parameters": storage.count_parameters(folder), **sizes, "config": asdict(config)}
 
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:

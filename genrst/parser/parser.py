@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -39,6 +39,7 @@ from genrst.parser.stages import (
     Failure,
     Item,
     Outcome,
+    SegmentsTexts,
     Text,
     annotate_texts,
     from_edus,
@@ -53,7 +54,6 @@ from genrst.trees.constraint import Constraint
 if TYPE_CHECKING:
     from genrst.parser.chart_search import ChartSearch, Distribution
     from genrst.parser.search import TreeSearch
-    from genrst.segmenter.segment import Segmenter
 
 Context = TypeVar("Context")
 
@@ -100,7 +100,9 @@ def load(
         if whole is not None:
             raise UsageError(f"whole must go with a chart's model, was: {config.name!r}")
         tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack)
-    segmenter = load_segmenter(place, tree_search.device) if place else None
+    segmenter: SegmentsTexts | None = load_segmenter(place, tree_search.device) if place else None
+    if isinstance(tree_search, ChartSearch) and tree_search.reads_texts:
+        segmenter = tree_search
     return Parser(tree_search, config, segmenter, folder)
 
 
@@ -131,7 +133,7 @@ class Parser:
 
     search: "TreeSearch | ChartSearch"
     config: ParserConfig
-    segmenter: "Segmenter | None" = None
+    segmenter: SegmentsTexts | None = None
     """Without one, rules find EDUs."""
     folder: Path | None = None
     """Where it was loaded from."""
@@ -170,11 +172,12 @@ class Parser:
 
         if not isinstance(self.search, ChartSearch):
             raise UsageError(f"a distribution must be that of a chart's model, was: {self.config.name!r}")
-        return next(self.search.distributions([self.annotate(item)]))
+        (outcome,) = self._read([(item, "text")])
+        return next(self.search.distributions([only(outcome)]))
 
     def annotate(self, item: Item) -> Document:
-        """The annotated document of a text, a list of EDUs or a document, which keeps its EDUs and its tree."""
-        (outcome,) = self._find_edus([(item, "text")])
+        """The document of a text, a list of EDUs or a document, with all that search needs; it keeps EDUs and tree."""
+        (outcome,) = through(self._read([(item, "text")]), self._segment)
         return only(outcome)
 
     def kbest(self, item: Item, n: int) -> list[Document]:
@@ -257,30 +260,29 @@ class Parser:
 
     def parse_annotated(self, documents: Sequence[Document]) -> list[Outcome]:
         """Parse documents with tokens, heads, sentences and entities, for example by spaCy, whose EDUs are unknown."""
-        found = through(through(documents, self._segment), self.search)
+        raw = [replace(document, is_segmented=False) for document in documents]
+        found = through(raw if self.search.reads_texts else through(raw, self._segment), self.search)
         return [one if isinstance(one, Failure) else one[0] for one in found]
 
     def _parse(self, items: Sequence[tuple[Item, str]], n: int = 1) -> list[list[Document] | Failure]:
         if n < 1 or (n > 1 and self.config.search == "greedy"):
             raise UsageError(f"the number of trees must be 1 or more, and 1 with greedy search, was: {n}")
-        return through(self._find_edus(items), lambda documents: self.search(documents, n))
+        return through(self._read(items), lambda documents: self.search(documents, n))
 
-    def _find_edus(self, items: Sequence[tuple[Item, str]]) -> list[Outcome]:
-        """The annotated documents of items, which have these names if none of their own; EDUs that are given stay."""
-        annotated = through([read_item(item, id) for item, id in items], self._annotate)
-        is_raw = [isinstance(item, str | Text) for item, _ in items]
-        segmented = iter(through(list(compress(annotated, is_raw)), self._segment))
-        return [next(segmented) if raw else outcome for outcome, raw in zip(annotated, is_raw, strict=True)]
+    def _read(self, items: Sequence[tuple[Item, str]]) -> list[Outcome]:
+        """The documents of items, as search wants them; they have these names if none of their own."""
+        outcomes = [read_item(item, id) for item, id in items]
+        for document in outcomes:
+            if isinstance(document, Document) and not looks_english(document.text or ""):
+                self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
+        return outcomes if self.search.reads_texts else through(through(outcomes, self._annotate), self._segment)
 
     def _annotate(self, documents: list[Document]) -> list[Document]:
-        annotated = annotate_texts(documents, self.config.pipeline)
-        for document in documents:
-            if not looks_english(document.text or ""):
-                self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
-        return annotated
+        return annotate_texts(documents, self.config.pipeline)
 
     def _segment(self, documents: list[Document]) -> list[Document]:
-        if self.segmenter is None:
+        """The documents with EDUs; those that they have stay."""
+        if self.segmenter is None and not all(document.is_segmented for document in documents):
             self._warn_once("segmenter", f"the model {self.config.name!r} has no segmenter; EDUs are found by rules")
         return segment_texts(documents, self.segmenter)
 

@@ -84,6 +84,8 @@ class TreeSearch:
             raise UsageError(f"the search of this model must be bag, word, action or greedy, was: {config.search}")
         self.models = models
         self.config = config
+        self.reads_texts = False
+        """Whether it finds EDUs itself; this one needs annotated documents."""
         self.max_stack = max_stack
         self.device = models[0].model.network.embeddings.weight.device
         # A weighted sum of log-probabilities is none, and words without a weight are not scored at all.

@@ -7,16 +7,13 @@ The last stage, from EDUs to trees, is `genrst.parser.search`.
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, TreeError, UsageError
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import check_words, unsegmented
-
-if TYPE_CHECKING:
-    from genrst.segmenter.segment import Segmenter
 
 # What spaCy cannot read. What replaces one is as long, so that offsets hold.
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -80,13 +77,24 @@ def annotate_texts(documents: Sequence[Document], pipeline: str | None) -> list[
     return [replace(new, text=old.text) for new, old in zip(annotated, documents, strict=True)]
 
 
-def segment_texts(documents: Sequence[Document], segmenter: "Segmenter | None") -> list[Document]:
-    """EDUs by a trained segmenter or, without one, by rules."""
+class SegmentsTexts(Protocol):
+    """What finds EDUs: a trained segmenter, or a chart that reads texts."""
+
+    def segment(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with EDUs."""
+
+
+def segment_texts(documents: Sequence[Document], segmenter: SegmentsTexts | None) -> list[Document]:
+    """EDUs by a trained segmenter or, without one, by rules, unless they are known."""
+    raw = [document for document in documents if not document.is_segmented]
     if segmenter is None:
         from genrst.segmenter.rules import segment_by_rules  # loads numpy
 
-        return [segment_by_rules(document) for document in documents]
-    return segmenter.segment(documents)
+        found = [segment_by_rules(document) for document in raw]
+    else:
+        found = segmenter.segment(raw)
+    segmented = iter(found)
+    return [document if document.is_segmented else next(segmented) for document in documents]
 
 
 def through(outcomes: Sequence[Outcome], stage: Callable[[list[Document]], Sequence[Result]]) -> list[Result | Failure]:

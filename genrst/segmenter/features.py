@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.document import Document, Span, join_runs
+from genrst.document import Document, Span, join_runs, without_tree
 from genrst.errors import ConfigError, TreeError
 from genrst.model.symbols import SPECIALS, Vocabulary, strings
 from genrst.text.speakers import speech_start
@@ -255,4 +255,4 @@ def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
             borders = [paragraph.start, speech_start(document.text or "", paragraph.start)]
             starts[slice(*np.searchsorted(offsets, borders, side="right"))] = False
     edus = join_runs(document.tokens, np.flatnonzero(starts).tolist())
-    return replace(document, edus=edus, tree=None, signals=(), secondary_edges=(), log_probability=None, model=None)
+    return replace(without_tree(document), edus=edus, is_segmented=True)

@@ -81,7 +81,7 @@ def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
 def _tokenise(document: Document, pipeline: "Language") -> _Tokenised:
     with _one_line(document.id):
         spans = token_spans(document, pipeline)
-    return _Tokenised(document, spans, _sentence_starts(document, spans))
+    return _Tokenised(document, spans, sentence_starts(document, [span.start for span in spans]))
 
 
 @contextmanager
@@ -95,20 +95,20 @@ def _one_line(name: str) -> Iterator[None]:
         raise TreeError(f"{name}: spaCy cannot read the text: {' '.join(str(error).split())}") from error
 
 
-def _sentence_starts(document: Document, spans: Sequence[Span]) -> list[bool | None]:
-    """Whether each token is the first of a sentence, which may start with white space; None: the parser decides."""
+def sentence_starts(document: Document, offsets: Sequence[int]) -> list[bool | None]:
+    """Whether the word at each offset is the first of a sentence, which may start with white space; None: unknown."""
     starts = [span.start for span in document.sentences or document.paragraphs]
-    numbers = [bisect_right(starts, span.start) for span in spans]
+    numbers = [bisect_right(starts, offset) for offset in offsets]
     is_first = [left != right for left, right in pairwise([0, *numbers])]
     if document.sentences:
         return [*is_first]
     if not document.paragraphs:
-        return [None] * len(spans)
+        return [None] * len(offsets)
     text = document.text or ""
     rules = [_Paragraph.of(text, span) for span in (Span(0, 0), *document.paragraphs)]
     return [
-        first or (None if rules[number].allows_start(text, span.start) else False)
-        for first, number, span in zip(is_first, numbers, spans, strict=True)
+        first or (None if rules[number].allows_start(text, offset) else False)
+        for first, number, offset in zip(is_first, numbers, offsets, strict=True)
     ]
 
 

@@ -27,7 +27,7 @@ def unsegmented(id: str, text: str) -> Document:
     """The document of a raw text: its paragraphs, and one EDU from the first to the last visible character."""
     check_words(id, text)
     found = paragraphs(text)
-    return Document(id, text, (Span(found[0].start, found[-1].end),), paragraphs=found)
+    return Document(id, text, (Span(found[0].start, found[-1].end),), paragraphs=found, is_segmented=False)
 
 
 def check_words(id: str, text: str) -> None:

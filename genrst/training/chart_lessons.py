@@ -5,11 +5,13 @@ all units, less 1 where the tree has one. Labels are learned at the tree's units
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from genrst.chart.constraints import make_demands
 from genrst.chart.inference import inside, split_logp
@@ -22,6 +24,7 @@ from genrst.model.examples import Example, SoftTree
 from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood, evaluate_parses
 from genrst.training.lessons import Lesson, Lessons
+from genrst.training.noise import make_noise
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import GENERATE
 
@@ -31,20 +34,20 @@ class ChartLessons(Lessons[ChartNetwork]):
 
     def __init__(self, prepared: Prepared, config: TrainingConfig, seed: int) -> None:
         super().__init__(prepared, config, seed)
-        self._mask = _mask_piece(prepared) if config.piece_noise else 0
+        tokenizer = PieceTokenizer(prepared.tokenizer) if prepared.tokenizer else None
+        mask = tokenizer.mask if tokenizer else None
+        if config.piece_noise and mask is None:
+            raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
+        self._add_noise = make_noise(config, mask, tokenizer.punctuation if tokenizer else ())
 
     def loss(self, network: ChartNetwork, lessons: Sequence[Lesson], epoch: int) -> Tensor:
-        """Of trees and labels."""
-        examples = [lesson.example for lesson in lessons]
-        if self._config.piece_noise:
-            examples = [self._with_noise(lesson, epoch) for lesson in lessons]
-        return sum(tree_losses(network, examples)).sum()  # type: ignore[union-attr]
+        """Of trees, labels and segments."""
+        examples = [self._add_noise(lesson.example, self._generator(epoch, lesson)) for lesson in lessons]
+        trees, labels, fine, segments = find_losses(network, examples)
+        return (trees + labels + fine + self._config.segment_weight * segments).sum()
 
-    def _with_noise(self, lesson: Lesson, epoch: int) -> Example:
-        """A document with some of its word pieces masked."""
-        pieces = torch.from_numpy(lesson.example.pieces)
-        is_masked = torch.rand(len(pieces), generator=self._noise(epoch, lesson)) < self._config.piece_noise
-        return replace(lesson.example, pieces=pieces.masked_fill(is_masked, self._mask).numpy())
+    def _generator(self, epoch: int, lesson: Lesson) -> np.random.Generator:
+        return np.random.default_rng(self._noise(epoch, lesson).initial_seed())
 
     @torch.inference_mode()
     def likelihood(self, network: ChartNetwork) -> Likelihood:
@@ -52,7 +55,8 @@ class ChartLessons(Lessons[ChartNetwork]):
         dev, size, total = self._prepared.dev, self._config.batch_documents, Likelihood()
         for first in range(0, len(dev), size):
             group = dev[first : first + size]
-            nll = sum(float(loss.sum()) for loss in tree_losses(network, group))
+            found = find_losses(network, group)
+            nll = float((found.trees + found.labels).sum())
             total += Likelihood(nll, sum(example.n_edus for example in group))
         return total
 
@@ -68,35 +72,76 @@ class ChartLessons(Lessons[ChartNetwork]):
         return evaluate_parses(dev, derivations, self._prepared.symbols)
 
 
-def _mask_piece(prepared: Prepared) -> int:
-    """The number of the piece that stands for a hidden one."""
-    number = PieceTokenizer(prepared.tokenizer).mask if prepared.tokenizer else None
-    if number is None:
-        raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
-    return number
+class Losses(NamedTuple):
+    """Of each document. Shape: (documents) each"""
+
+    trees: Tensor
+    """The negative log-likelihood of its tree. If it has a soft tree, these are cross-entropies."""
+    labels: Tensor
+    """That of the labels of its tree."""
+    fine: Tensor
+    """That of the finer relations of its tree; zero where they are not known."""
+    segments: Tensor
+    """That of its EDUs and sentences; zeros without a pretrained encoder."""
 
 
-def tree_losses(network: ChartNetwork, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
-    """The negative log-likelihood of the tree of each document, and that of its labels.
-
-    If a document has a soft tree, it is the cross-entropy to that.
-
-    Shape: → (documents), (documents)
-    """
+def find_losses(network: ChartNetwork, examples: Sequence[Example]) -> Losses:
+    """What a network has to learn from documents."""
     kinds = [edu_boundaries(example, network.config.layout_kinds) for example in examples]
     layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
-    edus = network.encode(network.make_batch(examples).to(network.device))
-    chart = network(edus, layout.to(network.device))
-    row, (start, split, stop), weights, labels, label_weights = _join(
-        [_target(one) for one in examples], network.device
-    )
+    batch = network.make_batch(examples).to(network.device)
+    states = network.read(batch.read)
+    chart = network(network.encode(batch, states), layout.to(network.device))
+    targets = [_target(one) for one in examples]
+    row, (start, split, stop), weights, labels, label_weights = _join(targets, network.device)
     scores = chart.scores.float()
     table, _ = inside(scores, chart.sizes)
     tree_logp = weights * split_logp(scores, table, row, split, start, stop)
     label_logp = network.label_logp(chart, row, split, start, stop).gather(1, labels)
     label_logp = weights * (label_weights * label_logp).sum(1)
     zeros = scores.new_zeros(len(examples))
-    return zeros.index_add(0, row, tree_logp, alpha=-1), zeros.index_add(0, row, label_logp, alpha=-1)
+    fine_loss = zeros
+    if network.fine is not None:
+        fine = torch.from_numpy(np.concatenate([_fine(*pair) for pair in zip(examples, targets, strict=True)]))
+        fine = fine.to(network.device)
+        (known,) = torch.where(fine >= 0)
+        fine_logp = network.fine_logp(chart, *(part[known] for part in (row, split, start, stop, labels[:, 0])))
+        fine_loss = zeros.index_add(0, row[known], fine_logp.gather(1, fine[known, None])[:, 0], alpha=-1)
+    return Losses(
+        zeros.index_add(0, row, tree_logp, alpha=-1),
+        zeros.index_add(0, row, label_logp, alpha=-1),
+        fine_loss,
+        zeros if network.segments is None else _segment_losses(network, examples, states),
+    )
+
+
+def _fine(example: Example, target: SoftTree) -> NDArray[np.int64]:
+    """The finer relations of the units of a target; −1 where they are not known."""
+    is_known = example.soft is None and len(example.fine) == len(target.p)
+    return example.fine if is_known else np.full(len(target.p), -1)
+
+
+def _segment_losses(network: ChartNetwork, examples: Sequence[Example], states: Tensor) -> Tensor:
+    """Shape: (pieces, size) → (documents)"""
+    assert network.segments is not None
+    logits = network.segments(network.dropout(states)).float()
+    targets = torch.from_numpy(np.concatenate([segment_starts(example) for example in examples])).to(logits)
+    losses = binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(1)
+    rows = np.repeat(np.arange(len(examples)), [len(example.pieces) for example in examples])
+    return losses.new_zeros(len(examples)).index_add(0, torch.from_numpy(rows).to(losses.device), losses)
+
+
+def segment_starts(example: Example) -> NDArray[np.bool_]:
+    """Whether an EDU, and whether a sentence starts with each word piece.
+
+    Shape: → (pieces, 2)
+    """
+    starts = np.zeros((len(example.pieces), 2), dtype=np.bool_)
+    first = np.cumsum(example.piece_lengths) - example.piece_lengths
+    starts[first, 0] = True
+    sentences = np.array(example.syntax.sentences)
+    starts[first[np.flatnonzero(np.diff(sentences, prepend=-1))], 1] = True
+    return starts
 
 
 def _target(example: Example) -> SoftTree:

@@ -25,7 +25,7 @@ from genrst.document import Document
 from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import max_unpacked, progress, tell, write_atomically_with
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
-from genrst.model.examples import Example, SoftTree, mask_entities, prepare, prepare_tree
+from genrst.model.examples import Example, SoftTree, fine_relations, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
@@ -44,7 +44,7 @@ PARSER = "parser"
 CHOOSING = ("path", "genres", "skip_bad")
 """Settings that say which documents are read, and nothing about what becomes of them."""
 SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
-COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths")
+COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths", "fine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,7 @@ def _prepare(
 ) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
     relations = _classes([*train, *dev], inventory)
+    fine_trees = [[_tree(document) for document in documents] for documents in (train, dev)]
     train, dev, silver = (
         [replace(document, tree=prepare_tree(_tree(document), inventory)) for document in documents]
         for documents in (train, dev, silver)
@@ -144,11 +145,16 @@ def _prepare(
     known = set(actions.labels)
     silver = [document for document in silver if known.issuperset(ActionSet.from_trees([_tree(document)]).labels)]
     train, dev, silver = (annotate_as_configured(documents, config) for documents in (train, dev, silver))
-    symbols = _symbols(config, [*train, *silver], actions)
+    symbols = _symbols(config, [*train, *silver], actions, _fine(fine_trees[0], inventory))
+    has_words = config.syntax != "none"
     train_examples, dev_examples, silver_examples = (
-        [prepare(document, symbols, _tree(document), config.lowercase, tokenizer) for document in documents]
+        [prepare(one, symbols, _tree(one), config.lowercase, tokenizer, has_words) for one in documents]
         for documents in (train, dev, silver)
     )
+    for examples, trees in zip((train_examples, dev_examples), fine_trees, strict=True):
+        if symbols.fine:
+            pairs = zip(examples, trees, strict=True)
+            examples[:] = [replace(one, fine=fine_relations(tree, symbols)) for one, tree in pairs]
     vectors = find_vectors(config.vectors, symbols.words.symbols)
     notes = {
         "inventory": inventory.name,
@@ -187,6 +193,12 @@ def _classes(documents: Iterable[Document], inventory: Inventory) -> dict[str, s
     return {name: inventory.coarse(name) for name in sorted(names)}
 
 
+def _fine(trees: Iterable[Tree], inventory: Inventory) -> list[tuple[str, str]]:
+    """The relations of trees that are finer than those that models have as labels, each with its coarse one."""
+    names = sorted({unit.relation.lower() for tree in trees for unit in units(tree)})
+    return [(name, inventory.coarse(name)) for name in names if inventory.coarse(name) != name]
+
+
 def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
     """The actions of all gold trees, as those of dev must have numbers, too."""
     known = ActionSet.from_trees(map(_tree, train))
@@ -199,7 +211,9 @@ def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
 
 
 def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
-    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
+    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted, or none."""
+    if config.syntax == "none":
+        return _with_sentences(documents, config)
     loaded = pipeline.load_pipeline(config.pipeline)
     annotated = list(progress(annotate(documents, loaded), "annotating", len(documents)))
     if config.syntax == "spacy":
@@ -210,10 +224,20 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
-def _symbols(config: DataConfig, documents: Sequence[Document], actions: ActionSet) -> Symbols:
+def _with_sentences(documents: list[Document], config: DataConfig) -> list[Document]:
+    bare = [document for document in documents if not document.sentences]
+    found = annotate(bare, pipeline.load_pipeline(config.pipeline)) if bare else iter(())
+    return [document if document.sentences else next(found) for document in documents]
+
+
+def _symbols(
+    config: DataConfig, documents: Sequence[Document], actions: ActionSet, fine: Iterable[tuple[str, str]]
+) -> Symbols:
+    if config.syntax == "none":
+        return make_symbols((), (), actions, fine=fine)
     words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
     deprels = (token.deprel for document in documents for token in document.tokens)
-    return make_symbols(words, deprels, actions, config.min_count)
+    return make_symbols(words, deprels, actions, config.min_count, fine)
 
 
 def find_vectors(source: str, words: Sequence[str]) -> Vectors | None:

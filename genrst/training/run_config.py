@@ -34,8 +34,9 @@ class CorpusConfig:
 class DataConfig(CorpusConfig):
     """Which documents, and what a parser knows about them."""
 
-    syntax: Literal["spacy", "corpus"] = "spacy"
-    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's."""
+    syntax: Literal["spacy", "corpus", "none"] = "spacy"
+    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's. `none` is for
+    charts with an encoder, which read word pieces alone; then spaCy finds the sentences of documents without any."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     inventory: str | None = None
@@ -73,6 +74,12 @@ class TrainingConfig:
     """Share of the word types of a document whose embeddings are replaced by that of <unk>."""
     piece_noise: float = 0.0
     """Share of the word pieces of a document that are masked before a pretrained encoder reads them (chart only)."""
+    layout_noise: float = 0.0
+    """Share of the documents that lose their layout in an epoch: paragraphs, or only their kinds (chart only)."""
+    punctuation_noise: float = 0.0
+    """Share of the documents that lose their punctuation in an epoch (chart only)."""
+    segment_weight: float = 1.0
+    """The weight of finding EDUs and sentences beside that of trees (chart with an encoder only)."""
     silver_epochs: int = 0
     """How many epochs, from the first on, train on silver documents besides the gold ones."""
     exploration: float = 0.0
@@ -82,6 +89,9 @@ class TrainingConfig:
     """Above 1 the model makes more mistakes."""
     averaging: float = 0.0
     """Decay of a moving average of all weights, which is then evaluated and saved, such as 0.99; 0: no average."""
+    rounded_epochs: int = 0
+    """How many epochs, the last ones, see weights rounded as `rounding` says, so that they stand being stored so."""
+    rounding: Literal["int8", "int4"] = "int4"
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: mixed precision, on a GPU."""
     checkpoint_epochs: int = 1
@@ -108,10 +118,14 @@ class TrainingConfig:
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "piece_noise": 0 <= self.piece_noise < 1,
+            "layout_noise": 0 <= self.layout_noise <= 1,
+            "punctuation_noise": 0 <= self.punctuation_noise <= 1,
+            "segment_weight": 0 <= self.segment_weight < 1e6,
             "silver_epochs": self.silver_epochs >= 0,
             "exploration": 0 <= self.exploration <= 1,
             "exploration_temperature": 0 < self.exploration_temperature < 1e6,
             "averaging": 0 <= self.averaging < 1,
+            "rounded_epochs": self.rounded_epochs >= 0,
             "checkpoint_epochs": self.checkpoint_epochs > 0,
             "evaluate_epochs": self.evaluate_epochs > 0,
             "evaluate_from": self.evaluate_from > 0,
@@ -142,8 +156,11 @@ class RunConfig:
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":
             raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
-        if self.training.piece_noise and (self.model.kind != "chart" or self.model.encoder is None):
-            raise ConfigError("training.piece_noise: the model must be a chart with an encoder, was: another")
+        if self.data.syntax == "none" and (self.model.kind != "chart" or self.model.encoder is None):
+            raise ConfigError("data.syntax: none must go with a chart with an encoder, was: another")
+        for name in ("piece_noise", "layout_noise", "punctuation_noise"):
+            if getattr(self.training, name) and (self.model.kind != "chart" or self.model.encoder is None):
+                raise ConfigError(f"training.{name}: the model must be a chart with an encoder, was: another")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

@@ -7,7 +7,8 @@ seed, the epoch and the step alone, so that a run resumed from a checkpoint is t
 import math
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from genrst.chart.network import ChartNetwork
 from genrst.errors import TrainingError
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.network import Network
+from genrst.packing import Precision, pack, unpack
 from genrst.training.chart_lessons import ChartLessons
 from genrst.training.data import Prepared
 from genrst.training.dev import parseval_f1
@@ -124,9 +126,10 @@ class Trainer:
         loss = torch.zeros((), device=device)
         torch.manual_seed(random.Random(f"{self.seed} {self.progress.step} dropout").getrandbits(63))
         if mine := self.processes.share(lessons):
-            with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-                loss = self.lessons.loss(self.network, mine, self.progress.epoch)
-            torch.autograd.backward(loss / _n_edus(lessons))
+            with self._rounded(self.network):
+                with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+                    loss = self.lessons.loss(self.network, mine, self.progress.epoch)
+                torch.autograd.backward(loss / _n_edus(lessons))
         self.processes.add_gradients(self.network)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimizer.step()
@@ -145,10 +148,11 @@ class Trainer:
     def _record(self, train_loss: float, train_seconds: float) -> Record:
         started = time.perf_counter()
         network = self.kept_network.eval()
-        likelihood = self.lessons.likelihood(network)
-        # The last step of an epoch can break the network without showing in the training loss.
-        check_loss(likelihood.loss, self.progress.epoch)
-        scores = self._dev_scores()
+        with self._rounded(network):
+            likelihood = self.lessons.likelihood(network)
+            # The last step of an epoch can break the network without showing in the training loss.
+            check_loss(likelihood.loss, self.progress.epoch)
+            scores = self._dev_scores()
         self.network.train()
         score = self.config.judge(likelihood.loss, scores)
         is_best = score > self.progress.best_score
@@ -169,6 +173,11 @@ class Trainer:
             is_best,
         )
 
+    def _rounded(self, network: nn.Module) -> AbstractContextManager[None]:
+        """In the last epochs, a network with rounded weights."""
+        is_due = self.progress.epoch >= self.config.max_epochs - self.config.rounded_epochs
+        return rounded(network, self.config.rounding) if self.config.rounded_epochs and is_due else nullcontext()
+
     def _dev_scores(self) -> dict[str, float]:
         is_last = self.progress.epoch == self.config.max_epochs
         is_due = self.progress.epoch >= self.config.evaluate_from
@@ -176,6 +185,26 @@ class Trainer:
         if not (is_due or is_last):
             return {}
         return parseval_f1(self.lessons.evaluate(self.kept_network))
+
+
+@contextmanager
+def rounded(network: nn.Module, precision: Precision) -> Iterator[None]:
+    """A network whose weights are as they would be stored; afterwards they are as they were, or as they have learned.
+
+    A gradient that was found with rounded weights is applied to the exact ones (a straight-through estimator).
+    """
+    exact = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
+    _set(network, unpack(pack(exact, precision)))
+    try:
+        yield
+    finally:
+        _set(network, exact)
+
+
+@torch.no_grad()
+def _set(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    for name, parameter in network.named_parameters():
+        parameter.copy_(weights[name])
 
 
 def check_loss(loss: float, epoch: int) -> None:

@@ -17,12 +17,14 @@ from tests.model.tiny_encoders import make_pretrained, piece_example
 LABELS: list[Label] = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
 
 
-def make_network(has_kinds: bool = True, n_labels: int = 3, seed: int = 5) -> ChartNetwork:
+def make_network(
+    has_kinds: bool = True, n_labels: int = 3, seed: int = 5, fine_of_labels: Sequence[Sequence[bool]] = ()
+) -> ChartNetwork:
     config = ChartConfig(
         edu_size=3, encoder_window=24, span_size=8, span_heads=2, split_size=4, label_size=5, layout_kinds=has_kinds
     )
     torch.manual_seed(seed)
-    network = ChartNetwork(config, 0, n_labels, make_pretrained(config)).eval()
+    network = ChartNetwork(config, 0, n_labels, make_pretrained(config), fine_of_labels).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.normal_()

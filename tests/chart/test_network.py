@@ -25,7 +25,11 @@ class Plain:
         self.network = network
         self.kinds = boundaries(example.syntax, network.config.layout_kinds)
         self.kinds.append(n_boundaries(network.config.layout_kinds))
-        edus = network.edu_encoder(network.make_batch([example]).read)
+        encoder = network.edu_encoder
+        states = network.read(network.make_batch([example]).read)
+        parts = torch.split(states, example.piece_lengths.tolist())
+        pooled = [torch.cat([part.mean(0), part[0], part[-1]]) for part in parts]
+        edus = torch.stack([encoder.project(encoder.norm(one)) for one in pooled])  # type: ignore[operator]
         before, after = (torch.tensor(part) for part in (self.kinds[:-1], self.kinds[1:]))
         self.edus = edus + network.before(before) + network.after(after)
 

@@ -9,7 +9,7 @@ import torch
 from genrst.chart.constraints import make_demands
 from genrst.chart.teaching import LEAST, make_soft_trees
 from genrst.model.examples import SoftTree
-from genrst.training.chart_lessons import tree_losses
+from genrst.training.chart_lessons import find_losses
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network
 from tests.model.tiny_encoders import piece_example
@@ -57,7 +57,7 @@ def test_the_loss_of_a_soft_tree_is_the_mean_of_those_of_its_trees(monkeypatch: 
     monkeypatch.setattr("genrst.chart.teaching.LEAST", 0.0)
     teacher, student, example = make_network(seed=1), make_network(seed=2), piece_example(4, seed=1)
     (soft,) = make_soft_trees([(teacher, 1.0)], [[example]])
-    tree, label = tree_losses(student, [replace(example, soft=soft)])
+    tree, label, *_ = find_losses(student, [replace(example, soft=soft)])
     theirs, ours = (make_charts(network, [example]) for network in (teacher, student))
     pairs = labelled_trees(4, 3)
     scores = [labelled_score(pair, theirs[0][0], theirs[1][0]) for pair in pairs]
@@ -78,6 +78,6 @@ def test_what_teachers_left_out_does_not_drive_scores_away():
     for shift in (0.0, -100.0):
         with torch.no_grad():
             network.whole.bias.add_(shift)
-            losses.append(float(tree_losses(network, [replace(example, soft=soft)])[0]))
+            losses.append(float(find_losses(network, [replace(example, soft=soft)])[0]))
     assert losses[0] == pytest.approx(losses[1], abs=1e-3)
     assert losses[0] > 0

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, TreeError, UnknownLabelError
-from genrst.model.examples import edu_kinds, mask_entities, prepare, prepare_tree
+from genrst.model.examples import edu_kinds, fine_relations, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import UNK_ID, make_symbols
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.boundaries import Boundary, Kind, boundaries
@@ -226,3 +226,12 @@ def test_kinds_are_boundaries_in_more_detail(paragraphs):
     for kind, boundary in zip(boundaries(syntax, has_kinds=True), boundaries(syntax), strict=True):
         assert boundary in coarse.get(Kind(kind), {Boundary.PARAGRAPH})
     assert boundaries(syntax, has_kinds=True) == syntax.kinds
+
+
+def test_finer_relations_are_in_the_order_of_actions():
+    fine = (("causal-cause", "causal"), ("joint-list", "joint"), ("joint-other", "joint"))
+    symbols = make_symbols([], [], ActionSet(()), fine=fine)
+    inner = Unit("joint-list", "NNN", (Leaf(0), Leaf(1), Leaf(2)))
+    left, right = Unit("causal-cause", "NS", (inner, Leaf(3))), Unit("odd", "NS", (Leaf(4), Leaf(5)))
+    tree = Unit("Joint-Other", "NN", (left, right))
+    assert fine_relations(tree, symbols).tolist() == [1, 1, 0, -1, 2]

@@ -19,6 +19,7 @@ from genrst.parser.search import TreeSearch
 from genrst.segmenter.segment import save_segmenter
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.trees.binarise import is_binary
+from tests.model.tiny_encoders import make_pretrained, make_tokenizer
 from tests.segmenter.samples import make_document, make_segmenter
 from tests.training.samples import SMALL
 
@@ -39,6 +40,7 @@ LABELS = (
     Reduce("elaboration", "NS"),
     Reduce("attribution", "SN"),
 )
+FINE = (("causal-cause", "causal"), ("causal-result", "causal"), ("joint-list", "joint"))
 TEXT = """Ferry stops
 
 The ferry to Skara stopped in May, because the harbour is too shallow. Dredging would help, but the council has no
@@ -82,6 +84,19 @@ def write_chart(folder: Path, seed: int = 3, **settings: object) -> Path:
     """The folder of a chart's model, with rules for EDUs; `settings` go into parser.json."""
     save_chart(make_chart(seed), folder)
     (folder / "parser.json").write_text(json.dumps({"name": "chart", "pipeline": PIPELINE, **settings}))
+    return folder
+
+
+def write_reading_chart(folder: Path, **settings: object) -> Path:
+    """The folder of a chart with a tiny pretrained encoder, which reads texts itself."""
+    symbols = make_symbols(WORDS, [], ActionSet(LABELS), 1, FINE)
+    config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
+    network = make_chart_network(config, symbols, make_pretrained(config)).eval()
+    torch.manual_seed(4)
+    for parameter in network.parameters():
+        torch.nn.init.uniform_(parameter, -0.7, 0.7)
+    save_chart(ChartModel(network, symbols, make_tokenizer()), folder)
+    (folder / "parser.json").write_text(json.dumps({"name": "reader", **settings}))
     return folder
 
 

@@ -4,16 +4,17 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from genrst.chart.network import ChartNetwork
+from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.storage import load_chart, make_chart_network
 from genrst.errors import ConfigError
+from genrst.model.examples import Example
 from genrst.model.model_config import ChartConfig
-from genrst.training.chart_lessons import ChartLessons, actions_of_units, tree_losses, units_of
+from genrst.training.chart_lessons import ChartLessons, actions_of_units, find_losses, segment_starts, units_of
 from genrst.training.dev import parseval_f1
-from genrst.training.lessons import Lesson
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.trainer import Trainer
@@ -34,15 +35,17 @@ def make_run(folder: Path, encoder: Path | None = None, **training: object) -> R
     return Run(RunConfig(model=config, training=settings), 1, folder, torch.device("cpu"))
 
 
+def some_examples() -> list[Example]:
+    """Of random trees, which have no more labels than the network."""
+    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (4, 1, 3)]
+    return [replace(one, actions=tuple(action % 4 or 1 if action else 0 for action in one.actions)) for one in examples]
+
+
 def test_the_loss_is_that_of_the_enumeration():
     network = make_network()
-    examples = [piece_example(n_edus, seed=n_edus) for n_edus in (4, 1, 3)]
-    # Random trees have more labels than the network.
-    examples = [
-        replace(one, actions=tuple(action % 4 or 1 if action else 0 for action in one.actions)) for one in examples
-    ]
+    examples = some_examples()
     scores, labels = make_charts(network, examples)
-    tree, label = tree_losses(network, examples)
+    tree, label, *_ = find_losses(network, examples)
     for row, example in enumerate(examples):
         by_tree = {pair: labelled_score(pair, scores[row], labels[row]) for pair in labelled_trees(example.n_edus, 3)}
         units = sorted(units_of(example.actions), key=lambda unit: (unit.start, -unit.stop))
@@ -83,21 +86,47 @@ def test_a_resumed_run_is_the_run_that_was_never_interrupted(tmp_path: Path):
     assert [*begun, *resumed] == whole
 
 
-def test_masks_hide_their_share_of_pieces_whatever_the_batch():
-    prepared = prepare_samples()
-    lessons = ChartLessons(prepared, QUICK, 1)
-    lessons._config, lessons._mask = replace(QUICK, piece_noise=0.5), 77
-    lesson = Lesson(3, piece_example(200))
-    masked = lessons._with_noise(lesson, epoch=1)
-    assert 0.4 < (masked.pieces == 77).mean() < 0.6
-    assert ((masked.pieces == 77) | (masked.pieces == lesson.example.pieces)).all()
-    assert (lessons._with_noise(lesson, epoch=1).pieces == masked.pieces).all()
-    assert (lessons._with_noise(lesson, epoch=2).pieces != masked.pieces).any()
+def test_the_loss_of_segments_is_that_of_each_piece():
+    network = make_network()
+    examples = some_examples()
+    found = find_losses(network, examples).segments
+    for row, example in enumerate(examples):
+        p = torch.sigmoid(network.segments(network.read(network.make_batch([example]).read)))  # type: ignore[misc]
+        right = torch.where(torch.from_numpy(segment_starts(example)), p, 1 - p)
+        assert float(found[row].detach()) == pytest.approx(float(-right.log().sum().detach()), rel=1e-4)
+
+
+def test_the_loss_of_finer_relations_is_that_of_the_units_that_have_one():
+    possible = [[True, True, False], [True, True, False], [False, False, True]]
+    network = make_network(fine_of_labels=possible)
+    examples = [replace(one, fine=np.full(one.n_edus - 1, -1)) for one in some_examples()]
+    unit = units_of(examples[0].actions)[1]
+    examples[0].fine[1] = possible[unit.label].index(True)
+    kinds = edu_boundaries(examples[0], True)
+    with torch.no_grad():
+        chart = network(network.encode(network.make_batch(examples[:1])), make_layout([kinds], [(0, range(5))]))
+        state = network._label_state(chart, *(torch.tensor([n]) for n in (0, unit.split, unit.start, unit.stop)))
+        assert network.fine is not None
+        scores = network.fine(state)[0][torch.tensor(possible[unit.label])]
+        expected = float(torch.logsumexp(scores, 0) - scores[0])
+    found = find_losses(network, examples).fine
+    assert found.tolist() == pytest.approx([expected, 0, 0], abs=1e-4)
+    torch.autograd.backward(found.sum())
+    assert network.label_left.weight.grad is None, "the rest of the network does not learn from it"
+
+
+def test_edus_and_sentences_start_with_pieces():
+    example = piece_example(4)
+    syntax = replace(example.syntax, sentences=[0, 0, 1, 1])
+    example = replace(example, syntax=syntax, pieces=np.arange(7), piece_lengths=np.array([2, 1, 3, 1]))
+    assert np.flatnonzero(segment_starts(example)[:, 0]).tolist() == [0, 2, 3, 6]
+    assert np.flatnonzero(segment_starts(example)[:, 1]).tolist() == [0, 3]
 
 
 def test_masks_need_an_encoder_whose_tokenizer_has_them():
-    with pytest.raises(ConfigError, match="must be a chart with an encoder"):
-        RunConfig(model=SMALL, training=TrainingConfig(piece_noise=0.1))
+    for name in ("piece_noise", "layout_noise", "punctuation_noise"):
+        with pytest.raises(ConfigError, match="must be a chart with an encoder"):
+            RunConfig(model=SMALL, training=TrainingConfig(**{name: 0.1}))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="must have a piece for masks, was: without"):
         ChartLessons(prepare_samples(), TrainingConfig(piece_noise=0.1), 1)
 

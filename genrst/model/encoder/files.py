@@ -11,17 +11,28 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from genrst.config import check_sizes, from_mapping
 from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
 from genrst.storage import check_memory, read_file, read_header, read_json
 
 if TYPE_CHECKING:
+    from tokenizers import Encoding
     from torch import Tensor, nn
 
 HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
+
+
+class Piece(NamedTuple):
+    """A word piece of a text."""
+
+    number: int
+    start: int
+    """Its first character."""
+    starts_word: bool
 
 
 class PieceTokenizer:
@@ -56,17 +67,36 @@ class PieceTokenizer:
         """The pieces of each text, without those around it; a text of unknown characters alone has one piece."""
         return [self._pieces(text) or [self._unknown] for text in texts]
 
+    def read(self, text: str) -> list[Piece]:
+        """The pieces of a text, and where they stand in it."""
+        found = self._encode(text)
+        words = [-1, *found.word_ids]
+        return [
+            Piece(number, start, word != before)
+            for number, (start, _), (before, word) in zip(found.ids, found.offsets, pairwise(words), strict=True)
+        ] or [Piece(self._unknown, 0, True)]
+
     def _pieces(self, text: str) -> list[int]:
+        pieces: list[int] = self._encode(text).ids
+        return pieces
+
+    def _encode(self, text: str) -> "Encoding":
         readable = text.encode("utf-8", "replace").decode("utf-8")
         with one_line("tokenizer.json cannot be used"):
-            pieces: list[int] = self._tokenizer.encode(readable, add_special_tokens=False).ids
-        return pieces
+            return self._tokenizer.encode(readable, add_special_tokens=False)
 
     @property
     def _unknown(self) -> int:
         name = getattr(self._tokenizer.model, "unk_token", None)
         number: int | None = None if name is None else self._tokenizer.token_to_id(name)
         return number if number is not None else (0, *self.prefix, *self.suffix)[-1]
+
+    @property
+    def punctuation(self) -> list[int]:
+        """The pieces that have neither a letter nor a digit."""
+        around = {*self.prefix, *self.suffix, self.mask, self._unknown}
+        names = self._tokenizer.get_vocab().items()
+        return sorted(n for name, n in names if n not in around and not any(map(str.isalnum, name)))
 
     @property
     def mask(self) -> int | None:

@@ -22,7 +22,11 @@ N_AT_ONCE = 8
 
 
 class PretrainedEncoder(nn.Module):
-    """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected."""
+    """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected.
+
+    `forward` reads whole EDUs. Where they are not known yet, `read` gives the states of all pieces, and `pool` makes
+    vectors of them.
+    """
 
     def __init__(self, config: AnyModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
         super().__init__()
@@ -42,9 +46,9 @@ class PretrainedEncoder(nn.Module):
         n_around = len(tokenizer.prefix) + len(tokenizer.suffix)
         if self.shape.size <= n_around:
             raise ConfigError(f"a window of the encoder must have room for text, was: {self.shape.size} word pieces")
-        size = 3 * settings.hidden_size
-        self.norm = nn.LayerNorm(size)
-        self.project = nn.Linear(size, 2 * config.edu_size)
+        self.state_size: int = settings.hidden_size
+        self.norm = nn.LayerNorm(3 * self.state_size)
+        self.project = nn.Linear(3 * self.state_size, 2 * config.edu_size)
 
     def forward(self, windows: PieceWindows) -> Tensor:
         """Encode EDUs.
@@ -53,6 +57,36 @@ class PretrainedEncoder(nn.Module):
         """
         parts = [windows] if torch.is_grad_enabled() else windows.split(N_AT_ONCE)
         vectors: Tensor = self.project(self.norm(torch.cat([self._edu_states(part) for part in parts])))
+        return vectors
+
+    def read(self, windows: PieceWindows) -> Tensor:
+        """The states of word pieces, each from the window where it gets its vector, in the order of the text.
+
+        Shape: (windows, length) → (pieces, hidden_size)
+        """
+        if torch.is_grad_enabled():
+            return self._piece_states(windows)
+        states = self.norm.weight.new_empty(len(windows.rows), self.state_size)
+        first = 0
+        for part in windows.split(N_AT_ONCE):
+            states[first : first + len(part.rows)] = self._piece_states(part)
+            first += len(part.rows)
+        return states
+
+    def _piece_states(self, windows: PieceWindows) -> Tensor:
+        states = self._states(windows.pieces, windows.order).flatten(0, 1)
+        return states.index_select(0, windows.rows).to(self.norm.weight.dtype)
+
+    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """The vectors of EDUs, given the states of their pieces and how many each has.
+
+        Shape: (pieces, hidden_size), (EDUs) → (EDUs, 2 · edu_size)
+        """
+        edus = torch.repeat_interleave(torch.arange(len(lengths), device=states.device), lengths)
+        mean = states.new_zeros(len(lengths), states.shape[1]).index_add(0, edus, states) / lengths[:, None]
+        ends = lengths.cumsum(0)
+        first, last = states.index_select(0, ends - lengths), states.index_select(0, ends - 1)
+        vectors: Tensor = self.project(self.norm(torch.cat([mean, first, last], dim=1)))
         return vectors
 
     @torch.inference_mode()

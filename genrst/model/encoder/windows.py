@@ -125,11 +125,22 @@ class PieceWindows:
 
 def pack_windows(examples: Sequence[Example], shape: WindowShape) -> PieceWindows:
     """The windows of documents, in the order of their EDUs."""
-    n_edus = sum(example.n_edus for example in examples)
+    limit = shape.size - len(shape.prefix) - len(shape.suffix)
+    return _pack([_truncate(example, limit) for example in examples], shape)
+
+
+def pack_pieces(texts: Sequence[IntArray], shape: WindowShape) -> PieceWindows:
+    """The windows of texts whose EDUs do not matter: each word piece stands for itself."""
+    return _pack([(pieces, np.ones_like(pieces)) for pieces in texts], shape)
+
+
+def _pack(texts: Sequence[tuple[IntArray, IntArray]], shape: WindowShape) -> PieceWindows:
+    """The windows of texts, given as pieces and how many each EDU has."""
+    n_edus = sum(len(lengths) for _, lengths in texts)
     windows, first_edu = [], 0
-    for example in examples:
-        windows += _windows(example, shape, first_edu)
-        first_edu += example.n_edus
+    for pieces_of_text, lengths in texts:
+        windows += _windows(pieces_of_text, lengths, shape, first_edu)
+        first_edu += len(lengths)
     # Kernels are fastest at multiples of eight.
     length = -(-max(len(pieces) for pieces, _, _ in windows) // 8) * 8
     pieces = _pad([window[0] for window in windows], length, shape.padding)
@@ -142,12 +153,11 @@ def pack_windows(examples: Sequence[Example], shape: WindowShape) -> PieceWindow
     return PieceWindows(*(torch.from_numpy(array) for array in (pieces, order, rows, edus, first, last)))
 
 
-def _windows(example: Example, shape: WindowShape, first_edu: int) -> list[tuple[IntArray, IntArray, IntArray]]:
+def _windows(
+    pieces: IntArray, lengths: IntArray, shape: WindowShape, first_edu: int
+) -> list[tuple[IntArray, IntArray, IntArray]]:
     """Pieces, their order, and the EDUs whose vectors they contribute to (−1 for none), a triple per window."""
-    if len(example.piece_lengths) != example.n_edus:
-        raise ConfigError(f"{example.id}: a document must be prepared with the encoder's tokenizer")
     limit = shape.size - len(shape.prefix) - len(shape.suffix)
-    pieces, lengths = _truncate(example, limit)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     edus = np.repeat(np.arange(len(lengths)), lengths)
     made = []
@@ -159,6 +169,8 @@ def _windows(example: Example, shape: WindowShape, first_edu: int) -> list[tuple
 
 def _truncate(example: Example, limit: int) -> tuple[IntArray, IntArray]:
     """The pieces of EDUs, none of which is longer than a window, and their lengths."""
+    if len(example.piece_lengths) != example.n_edus:
+        raise ConfigError(f"{example.id}: a document must be prepared with the encoder's tokenizer")
     lengths = example.piece_lengths
     if lengths.max() <= limit:
         return example.pieces, lengths

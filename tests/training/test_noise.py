@@ -1,0 +1,71 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genrst.model.examples import Example
+from genrst.training.noise import make_noise, without_kinds, without_paragraphs, without_pieces
+from genrst.training.run_config import TrainingConfig
+from genrst.transitions.boundaries import Kind
+from tests.model.tiny_encoders import make_tokenizer, piece_example
+
+TOKENIZER = make_tokenizer()
+MASK = 77
+
+
+def laid_out() -> Example:
+    """A heading, a paragraph of two sentences, a turn in it, an item."""
+    example = piece_example(6)
+    kinds = [Kind.HEADING, Kind.PARAGRAPH, Kind.NOTHING, Kind.SENTENCE, Kind.TURN, Kind.ITEM]
+    numbers = {"sentences": [0, 1, 1, 2, 3, 4], "paragraphs": [0, 1, 1, 1, 1, 2], "kinds": list(map(int, kinds))}
+    return replace(example, syntax=replace(example.syntax, **numbers))
+
+
+def test_without_kinds_there_are_paragraphs_and_sentences():
+    kinds = [Kind.PARAGRAPH, Kind.PARAGRAPH, Kind.NOTHING, Kind.SENTENCE, Kind.SENTENCE, Kind.PARAGRAPH]
+    found = without_kinds(laid_out()).syntax
+    assert found.kinds == list(map(int, kinds))
+    assert found.paragraphs == [0, 1, 1, 1, 1, 2]
+
+
+def test_without_paragraphs_there_are_sentences():
+    kinds = [Kind.PARAGRAPH, Kind.SENTENCE, Kind.NOTHING, Kind.SENTENCE, Kind.SENTENCE, Kind.SENTENCE]
+    found = without_paragraphs(laid_out()).syntax
+    assert found.kinds == list(map(int, kinds))
+    assert set(found.paragraphs) == {0}
+    assert found.sentences == [0, 1, 1, 2, 3, 4]
+
+
+def test_an_edu_that_would_lose_all_its_pieces_keeps_one():
+    example = replace(piece_example(3), pieces=np.array([5, 9, 9, 9, 6, 9, 7]), piece_lengths=np.array([2, 2, 3]))
+    found = without_pieces(example, example.pieces == 9)
+    assert found.pieces.tolist() == [5, 9, 6, 7]
+    assert found.piece_lengths.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["layout_noise", "punctuation_noise"])
+def test_a_share_of_documents_has_noise(name: str):
+    add = make_noise(TrainingConfig(**{name: 0.3}), MASK, TOKENIZER.punctuation)  # type: ignore[arg-type]
+    example = laid_out()
+    marks = np.full_like(example.pieces, TOKENIZER.punctuation[0])
+    example = replace(example, pieces=np.where(np.arange(len(marks)) % 3, example.pieces, marks))
+    n_changed = 0
+    for seed in range(200):
+        found = add(example, np.random.default_rng(seed))
+        n_changed += len(found.pieces) != len(example.pieces) or found.syntax != example.syntax
+    assert 40 < n_changed < 80
+
+
+def test_masks_hide_their_share_of_pieces():
+    add = make_noise(TrainingConfig(piece_noise=0.5), MASK, ())
+    example = piece_example(200)
+    found = add(example, np.random.default_rng(1)).pieces
+    assert 0.4 < (found == MASK).mean() < 0.6
+    assert ((found == MASK) | (found == example.pieces)).all()
+    assert (add(example, np.random.default_rng(1)).pieces == found).all()
+    assert (add(example, np.random.default_rng(2)).pieces != found).any()
+
+
+def test_punctuation_has_no_letters():
+    words = TOKENIZER(["the", "a"])
+    assert not set(TOKENIZER.punctuation) & {piece for pieces in words for piece in pieces}

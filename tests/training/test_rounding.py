@@ -1,0 +1,35 @@
+"""Training with weights as they will be stored."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from genrst.packing import pack, unpack
+from genrst.training.trainer import rounded
+
+
+def test_weights_are_rounded_inside_and_exact_after():
+    network = nn.Linear(100, 100)
+    exact = network.weight.detach().clone()
+    inputs = torch.ones(1, 100)
+    with rounded(network, "int8"):
+        assert torch.equal(network.weight, unpack(pack({"weight": exact}, "int8"))["weight"])
+        network(inputs).square().sum().backward()
+        expected = network.weight.grad.clone()  # type: ignore[union-attr]
+    assert torch.equal(network.weight, exact)
+    assert torch.equal(network.weight.grad, expected), "the gradient stays for the exact weights"  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_the_last_epochs_see_rounded_weights(tmp_path: Path):
+    from tests.training.test_chart_lessons import PREPARED, make_run
+
+    settings = {"max_epochs": 3, "rounding": "int8", "evaluate_from": 3}
+    exact = [record.train_loss for record in make_run(tmp_path / "exact", **settings).records(PREPARED)]  # type: ignore[arg-type]
+    last = make_run(tmp_path / "last", **settings, rounded_epochs=1)  # type: ignore[arg-type]
+    losses = [record.train_loss for record in last.records(PREPARED)]
+    assert losses[:2] == exact[:2]
+    assert losses[2] != exact[2]
+    assert losses[2] == pytest.approx(exact[2], rel=0.1)
