@@ -1,0 +1,107 @@
+"""How many EDUs a second a chart parses, how much memory it takes, and what probabilities cost.
+
+    python -m benchmarks.charts corpora/gum --model DIR --edus 50 200 800 3000 20000
+
+Documents of dev are put one after the other, until there are enough EDUs; EDUs, sentences and paragraphs are theirs.
+Measured is all from EDUs to trees: word pieces, encoder, chart. Each size has a process of its own, so that its peak of
+resident memory is its own, too; in it, the tree of minimum risk, which needs the probabilities of all units, and the
+most probable tree, which needs none, are found in turn. Prints a line of JSON for each size, the best of some rounds.
+"""
+
+import argparse
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from itertools import cycle
+from multiprocessing import get_context
+from pathlib import Path
+
+from genrst.corpora.corpus import load_corpus
+from genrst.document import Document, Span
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--edus", type=int, nargs="+", default=[50, 200, 800, 3000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    documents = list(load_corpus(arguments.corpus, split="dev"))
+    context = get_context("spawn")
+    for n_edus in arguments.edus:
+        document = first_edus(documents, n_edus)
+        with context.Pool(1) as pool:
+            row = pool.apply(measure, (arguments.model, arguments.device, document, arguments.rounds))
+        print(json.dumps(row), flush=True)
+
+
+def first_edus(documents: Iterable[Document], n_edus: int) -> Document:
+    """A document with the first EDUs of documents, which are repeated if there are too few."""
+    texts: list[str] = []
+    edus: list[Span] = []
+    sentences: list[Span] = []
+    paragraphs: list[Span] = []
+    offset = 0
+    for document in cycle(documents):
+        texts.append(document.text or "")
+        for kept, spans in ((edus, document.edus), (sentences, document.sentences), (paragraphs, document.paragraphs)):
+            kept += [replace(span, start=span.start + offset, end=span.end + offset) for span in spans]
+        offset += len(texts[-1]) + 2
+        if len(edus) >= n_edus:
+            break
+    edus = edus[:n_edus]
+    end = edus[-1].end
+    sentences, paragraphs = ([span for span in spans if span.start < end] for spans in (sentences, paragraphs))
+    return Document("joined", "\n\n".join(texts), tuple(edus), sentences=tuple(sentences), paragraphs=tuple(paragraphs))
+
+
+def measure(model: str, device: str, document: Document, n_rounds: int) -> dict[str, object]:
+    """The row of a document."""
+    import torch
+
+    from genrst.parser.chart_search import ChartSearch
+    from genrst.parser.parser import load
+
+    search = load(model, device=device, search="risk").search
+    assert isinstance(search, ChartSearch)
+    searches = {"risk": search, "best": ChartSearch(search.models, replace(search.config, search="best"))}
+    loaded = peak_mebibytes()
+    seconds: dict[str, list[float]] = {name: [] for name in searches}
+    for _ in range(n_rounds):
+        for name, one in searches.items():
+            seconds[name].append(seconds_of(partial(one, [document])))
+    risk, best = (min(seconds[name]) for name in ("risk", "best"))
+    return {
+        "edus": len(document.edus),
+        "seconds": round(risk, 3),
+        "edus_per_second": round(len(document.edus) / risk, 1),
+        "cost_of_probabilities": round(risk / best - 1, 3),
+        "loaded_mebibytes": loaded,
+        "peak_mebibytes": peak_mebibytes(),
+        "threads": torch.get_num_threads(),
+        "device": str(search.device),
+    }
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """How long something takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def peak_mebibytes() -> int:
+    """The most memory that this process ever had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+if __name__ == "__main__":
+    main()
