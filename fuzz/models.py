@@ -240,8 +240,8 @@ def make_constraints(chance: random.Random) -> bytes:
 
 def check_constraints(content: bytes) -> None:
     """The trees that are as demanded are those of brute force."""
-    from genrst.chart.constraints import make_demands
     from genrst.trees.constraint import constraint_from_dict
+    from genrst.trees.demands import make_demands
     from tests.chart.enumeration import all_trees, fits, spans_of
 
     case = json.loads(content)

@@ -7,7 +7,6 @@ besides its best trees is a `Distribution`.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from genrst.chart.constraints import Demands, Label, make_demands
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
@@ -17,6 +16,7 @@ from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel
 from genrst.search.beam import in_groups
 from genrst.trees.constraint import Constraint
+from genrst.trees.demands import Demands, Label, make_demands
 from genrst.trees.node import Leaf, Tree, Unit, units
 
 

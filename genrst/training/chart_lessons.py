@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genrst.chart.constraints import make_demands
 from genrst.chart.inference import inside, split_logp
 from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.posterior import LabelledUnit, read_documents
@@ -24,6 +23,7 @@ from genrst.training.dev import Likelihood, evaluate_parses
 from genrst.training.lessons import Lesson, Lessons
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import GENERATE
+from genrst.trees.demands import make_demands
 
 
 class ChartLessons(Lessons[ChartNetwork]):
