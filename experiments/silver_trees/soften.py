@@ -92,7 +92,7 @@ def _load(name: str, prepared: Prepared, device: object) -> ChartNetwork:
 
 def _demands(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
     """Sentences are whole."""
-    labels = [(label.relation, label.nuclearity) for label in prepared.symbols.actions.labels]
+    labels = prepared.symbols.actions.pairs
     for example in examples:
         yield make_demands(example.n_edus, (), labels, [example.syntax.sentences])
 

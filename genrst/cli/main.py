@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from genrst.cli import convert, evaluate, export, info, parse, render, segment, train
+from genrst.cli import convert, evaluate, export, info, parse, render, sample, segment, train
 from genrst.errors import GenrstError, UsageError
 from genrst.io import tell
 from genrst.version import VERSION
@@ -22,6 +22,7 @@ VERBS = {
     "info": info,
     "parse": parse,
     "render": render,
+    "sample": sample,
     "segment": segment,
     "train": train,
 }

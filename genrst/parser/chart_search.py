@@ -10,13 +10,13 @@ from dataclasses import replace
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
-from genrst.errors import ConfigError, ConstraintError, UsageError
+from genrst.errors import ConfigError, UsageError
 from genrst.model.device import check_process
 from genrst.parser.packages import ParserConfig
-from genrst.parser.search import MOST_EDUS, WeightedModel
+from genrst.parser.search import MOST_EDUS, WeightedModel, demands_on
 from genrst.search.beam import in_groups
 from genrst.trees.constraint import Constraint
-from genrst.trees.demands import Demands, Label, make_demands
+from genrst.trees.demands import Demands, Label
 from genrst.trees.node import Leaf, Tree, Unit, units
 
 
@@ -33,9 +33,7 @@ class ChartSearch:
         self.models = models
         self.config = config
         self.device = models[0].model.network.device
-        self.labels: list[Label] = [
-            (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
-        ]
+        self.labels = models[0].model.symbols.actions.pairs
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
@@ -47,6 +45,15 @@ class ChartSearch:
             [self._with_tree(document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
             for document, one in found
         ]
+
+    def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
+        """A document with trees drawn from their distribution, which is exact and needs no particles."""
+        del particles
+        check_process(self.device)
+        (distribution,) = self.distributions([document])
+        trees = distribution.sample(n, seed)
+        logp = {tree: distribution.log_probability(tree) for tree in set(trees)}
+        return [self._with_tree(document, tree, logp[tree]) for tree in trees]
 
     def distributions(self, documents: Sequence[Document]) -> Iterator["Distribution"]:
         """The distribution over the trees of each document."""
@@ -60,15 +67,7 @@ class ChartSearch:
 
     def demands(self, document: Document) -> Demands:
         """What is demanded of a document's trees: its constraints, and what is whole."""
-        groups = {
-            "nothing": [],
-            "sentences": [document.sentence_of_edus()],
-            "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
-        }[self.config.whole]
-        try:
-            return make_demands(len(document.edus), document.constraints, self.labels, groups)
-        except ConstraintError as error:
-            raise ConstraintError(f"{document.id}: {error}") from error
+        return demands_on(document, self.labels, self.config.whole)
 
     def _with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
         return replace(

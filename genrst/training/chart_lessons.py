@@ -59,7 +59,7 @@ class ChartLessons(Lessons[ChartNetwork]):
     def evaluate(self, network: ChartNetwork) -> Evaluation:
         """The trees of minimum risk, with whole sentences, a document at a time."""
         dev = self._prepared.dev
-        labels = [(label.relation, label.nuclearity) for label in self._prepared.symbols.actions.labels]
+        labels = self._prepared.symbols.actions.pairs
         derivations = []
         for example in dev:
             demands = make_demands(example.n_edus, (), labels, [example.syntax.sentences])
