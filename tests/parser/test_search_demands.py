@@ -41,9 +41,15 @@ def spans(tree: Tree | None) -> set[tuple[int, int]]:
     return {(unit.start, unit.stop) for unit in units(tree)}
 
 
-@pytest.mark.parametrize("search", ["bag", "action", "word", "greedy"])
-@pytest.mark.parametrize("name", ["generative", "discriminative", "both"])
-def test_every_search_of_every_model_finds_what_is_demanded(folder: Path, document: Document, search, name):
+MODELS = [
+    *(("generative", search) for search in ("bag", "action", "word", "greedy")),
+    *(("discriminative", search) for search in ("bag", "greedy")),
+    ("both", "word"),
+]
+
+
+@pytest.mark.parametrize(("name", "search"), MODELS)
+def test_every_search_of_every_model_finds_what_is_demanded(folder: Path, document: Document, name, search):
     parser = load(folder.parent / name, device="cpu", search=search)
     free, found = parser.parse(document), parser.parse(document, DEMANDED)
     assert found.tree is not None
@@ -76,7 +82,7 @@ def test_contradictions_are_those_of_charts(parser: Parser, document: Document, 
 def test_what_is_whole(folder: Path, document: Document):
     parsers = {whole: load(folder.parent / "generative", whole=whole) for whole in (None, "nothing", "sentences")}
     trees = {whole: set[Tree | None]() for whole in parsers}
-    for cut in range(1, 5):
+    for cut in (1, 3):
         place, end = document.edus[cut].start, document.edus[-1].end
         divided = replace(document, sentences=(Span(0, place), Span(place, end)))
         for whole, parser in parsers.items():
@@ -84,7 +90,7 @@ def test_what_is_whole(folder: Path, document: Document):
         kept = {span for span in ((0, cut), (cut, 5)) if span[1] - span[0] > 1}
         assert kept <= spans(parsers["sentences"].parse(divided).tree)
     assert trees[None] == trees["nothing"], "by default nothing is whole"
-    assert len(trees["sentences"]) == 4
+    assert len(trees["sentences"]) == 2
 
 
 def test_samples(folder: Path, parser: Parser, document: Document):

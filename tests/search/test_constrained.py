@@ -83,7 +83,7 @@ class Case:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_edus", "n_cases"), [(1, 3), (2, 6), (3, 9), (4, 9), (5, 4), (6, 2)])
+@pytest.mark.parametrize(("n_edus", "n_cases"), [(1, 2), (2, 5), (3, 6), (4, 5), (5, 3), (6, 1)])
 def test_unlimited_beams_find_all_trees_that_are_as_demanded(n_edus, n_cases):
     table = wild(seed=n_edus)
     every = enumerate_all(TableScorer([n_edus], table))
@@ -95,7 +95,7 @@ def test_unlimited_beams_find_all_trees_that_are_as_demanded(n_edus, n_cases):
         for search in SEARCHES.values():
             (found,) = search(TableScorer([n_edus], table), UNLIMITED, [case.demands])
             assert_same(found.parses, expected)
-    assert len(n_kept) > 1 or n_edus == 1
+    assert len(n_kept) > 1 or n_cases < 3
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_unlimited_beams_find_all_trees_that_are_as_demanded(n_edus, n_cases):
 def test_unlimited_beams_of_networks_find_all_trees_that_are_as_demanded(kind):
     model = random_model(kind, [4], seed=4)
     every = enumerate_all(model.scorer())
-    for seed in range(4):
+    for seed in range(2):
         case = Case(4, 50 + seed)
         expected = [parse for parse in every if case.has(parse)]
         for search in SEARCHES.values():
@@ -114,8 +114,8 @@ def test_unlimited_beams_of_networks_find_all_trees_that_are_as_demanded(kind):
 @every_search
 def test_narrow_beams_find_trees_that_are_as_demanded_and_never_none(search):
     """Of several documents at once, each with demands of its own."""
-    sizes = [1, 2, 5, 6, 9, 12, 3, 12]
-    for seed in range(3):
+    sizes = [1, 2, 6, 12, 9]
+    for seed in range(2):
         cases = [Case(size, 10 * seed + number) for number, size in enumerate(sizes)]
         demands = [case.demands for case in cases]
         for k in (1, 3):

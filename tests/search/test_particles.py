@@ -64,38 +64,38 @@ def test_without_words_and_demands_samples_are_exact_and_independent():
     """Chi-square: three standard deviations above its mean, and no more."""
     expected = posterior(enumerate_all(TableScorer([4], without_words(1))))
     assert len(expected) == 40
-    found = draw(TableScorer([4], without_words(1)), 4000, seed=1)
+    found = draw(TableScorer([4], without_words(1)), 2500, seed=1)
     statistic, freedom = chi_square(found, expected)
     assert freedom > 5
     assert statistic < freedom + 3 * math.sqrt(2 * freedom)
-    assert found.effective_size == pytest.approx(4000)
+    assert found.effective_size == pytest.approx(2500)
     assert found.log_total == pytest.approx(0)
     wrong = posterior(enumerate_all(TableScorer([4], without_words(2))))
     assert chi_square(found, wrong)[0] > 10 * freedom, "the test can fail"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_edus", "demanded"), [(4, None), (5, None), (4, 1), (5, 4), (5, 7)])
+@pytest.mark.parametrize(("n_edus", "demanded"), [(4, None), (4, 1), (5, 4), (5, 7)])
 def test_with_words_or_demands_samples_come_near_the_posterior(n_edus, demanded):
     """What is demanded has 12%, 1% and 85% of the probability."""
     case = None if demanded is None else Case(n_edus, demanded)
     every = enumerate_all(TableScorer([n_edus], with_words(n_edus)))
     kept = [parse for parse in every if case is None or case.has(parse)]
     expected = posterior(kept)
-    found = draw(TableScorer([n_edus], with_words(n_edus)), 2000, 2, None if case is None else case.demands)
+    found = draw(TableScorer([n_edus], with_words(n_edus)), 1000, 2, None if case is None else case.demands)
     noise = sum(math.sqrt(p * (1 - p) / found.effective_size) for p in expected.values()) / 2
     assert distance(found, expected) < 2 * noise
     prior = posterior([Parse(one.actions, one.action_logp, 0.0) for one in every])
     assert sum(abs(p - expected.get(actions, 0)) for actions, p in prior.items()) / 2 > 3 * noise, "the test can fail"
-    assert found.log_total == pytest.approx(log_sum(parse.logp for parse in kept), abs=0.1)
-    assert 300 < found.effective_size < 2000
+    assert found.log_total == pytest.approx(log_sum(parse.logp for parse in kept), abs=0.2)
+    assert 50 < found.effective_size < 1000
 
 
 @pytest.mark.slow
 def test_samples_of_a_generative_network():
     model = random_model("generative", [4], seed=2)
     every = enumerate_all(model.scorer())
-    found = draw(model.scorer(), 1500)
+    found = draw(model.scorer(), 800)
     expected = posterior(every)
     noise = sum(math.sqrt(p * (1 - p) / found.effective_size) for p in expected.values()) / 2
     assert distance(found, expected) < 2 * noise
