@@ -3,10 +3,10 @@
   genrst sample article.txt --number 100 --seed 1
   genrst sample article.json --number 20 --constraint '{"edus": [1, 4]}' --output samples.jsonl
 
-Every line is the document with one of the trees. Samples of a chart, and of a discriminative model of whose trees
-nothing is demanded, are exact. Those of others, above all of generative models, are drawn by a particle filter from
-p(tree | words), with words at full weight: the more particles, the better. How many samples they were worth is said for
-each text, and is in the metadata of each sample.
+Every line is the document with one of the trees. Samples of a chart are exact, and so are those of a discriminative
+model that generates no layout, if nothing is demanded. All others are drawn by a particle filter from p(tree | words),
+with words at full weight: the more particles, the better. How many samples they were worth is said for each text, and
+is in the metadata of each sample.
 """
 
 import argparse

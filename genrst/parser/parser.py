@@ -172,9 +172,9 @@ class Parser:
     def sample(self, item: Item, n: int, *, seed: int = 0, particles: int = PARTICLES) -> list[Document]:
         """A text, a list of EDUs or a document with n trees drawn from p(tree | words), given its constraints.
 
-        Samples of a chart, and of a discriminative model without constraints, are exact. Others are drawn by at least
-        as many particles, and come near the distribution if there are enough of them; how many samples they are worth
-        is in the metadata of each document, as `effective_sample_size`.
+        Samples of a chart are exact, and so are those of a discriminative model without layout and constraints. Others
+        are drawn by at least as many particles, and come near the distribution if there are enough of them; how many
+        samples they are worth is in the metadata of each document, as `effective_sample_size`.
         """
         check_sampling(n, seed, particles)
         (outcome,) = self._find_edus([(item, "text")])

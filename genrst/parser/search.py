@@ -170,13 +170,15 @@ class TreeSearch:
     def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
         """A document with trees drawn from p(tree | words), words at full weight; see `genrst.search.particles`.
 
-        Without words and demands, samples are exact and there are no more particles than samples.
+        Where nothing has a weight, samples are exact and there are no more particles than samples.
         """
         check_process(self.device)
         demands = self.demands(document)
         own = demands if demands != NOTHING else None
-        kinds = {one.model.network.config.kind for one in self.models}
-        is_exact = self._is_single and kinds == {"discriminative"} and own is None
+        config = self.models[0].model.network.config
+        # A model with layout generates that, too, whatever its kind.
+        has_weights = config.kind == "generative" or config.layout_size is not None
+        is_exact = self._is_single and own is None and not has_weights
         examples, generator = self.prepare([document]), torch.Generator().manual_seed(seed)
         n_particles = n if is_exact else particles
         found = self._in_memory(examples, lambda: sample_trees(self._scorer(examples), n, generator, own, n_particles))

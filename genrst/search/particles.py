@@ -1,10 +1,10 @@
 """Trees of a document drawn from their distribution: sequential Monte Carlo, also called a particle filter.
 
-A particle is a hypothesis whose actions are drawn, one after the other, from the legal ones. If the model has no words
-and nothing is demanded, that is all: such trees are independent and exactly distributed. Otherwise particles have
-weights: the probability of the words of each EDU and, where some actions are illegal, that of all legal ones together.
-Particles meet at every EDU, and if few of them have nearly all of the weight, they are drawn anew by their weights. The
-more particles, the nearer are their weighted trees to p(tree | words, demands).
+A particle is a hypothesis whose actions are drawn, one after the other, from the legal ones. If the model generates
+neither words nor layout, and nothing is demanded, that is all: such trees are independent and exactly distributed.
+Otherwise particles have weights: the probability of the words of each EDU, and that of all actions together that are
+legal and fit the layout. Particles meet at every EDU, and if few of them have nearly all of the weight, they are drawn
+anew by their weights. The more particles, the nearer are their weighted trees to p(tree | words, demands).
 
 Not in the paper. Doucet and Johansen (2009), A tutorial on particle filtering and smoothing, section 3.
 """
@@ -35,7 +35,7 @@ class Samples:
     effective_size: float
     """How many samples of equal weight the particles were worth, where they were worth least."""
     log_total: float
-    """An estimate of the logarithm of all trees' probabilities together: log p(words), if nothing is demanded."""
+    """An estimate of the logarithm of all trees' probabilities together: of log p(words), if nothing is demanded."""
 
 
 @torch.inference_mode()

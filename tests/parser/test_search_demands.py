@@ -7,11 +7,14 @@ import pytest
 
 from genrst.document import Document, Span
 from genrst.errors import UsageError
+from genrst.model.storage import Model, make_network
 from genrst.parser.parser import Parser, load
+from genrst.parser.search import TreeSearch, WeightedModel
 from genrst.parser.stages import Failure
 from genrst.trees.constraint import Constraint, frozen
 from genrst.trees.node import Leaf, Tree, Unit, units
-from tests.parser.samples import load_like, write_chart, write_ensemble, write_parser
+from tests.parser.samples import load_like, step_search, write_chart, write_ensemble, write_parser
+from tests.training.samples import SMALL
 
 EDUS = ["It rained", "because of a storm", "and the ferry stopped .", "Nobody was hurt ,", "it rained ."]
 PART = Unit("contrast", "NN", (Leaf(1), Unit("causal", "NS", (Leaf(2), Leaf(3)))))
@@ -107,6 +110,11 @@ def test_samples(folder: Path, parser: Parser, document: Document):
         assert one.log_probability < 0
     again = parser.sample(replace(document, constraints=tuple(DEMANDED)), 4, seed=1, particles=30)
     assert again == weighted
+    laid_out = replace(SMALL, kind="discriminative", layout_size=2)
+    symbols = step_search(steps).models[0].model.symbols
+    own = WeightedModel(Model(make_network(laid_out, symbols).eval(), symbols))
+    (one,) = TreeSearch([own], steps.config).sample(document, 1, 1, 9)
+    assert float(one.metadata["effective_sample_size"]) <= 9, "layout is generated, so there are weights"
     assert {one.log_probability for one in load(folder).sample(EDUS, 2, particles=5)} == {None}
 
 

@@ -17,7 +17,7 @@ from genrst.trees.demands import Demands
 from tests.chart.enumeration import log_sum
 from tests.search.gpu_way import DenseScorer, take_gpu_way
 from tests.search.networks import random_model
-from tests.search.tables import Scores, Table, TableScorer, wild
+from tests.search.tables import Place, Scores, Table, TableScorer, wild
 from tests.search.test_constrained import Case
 
 torch.set_num_threads(1)
@@ -29,8 +29,13 @@ def without_words(seed: int) -> Table:
 
 
 def with_words(seed: int) -> Table:
-    """Words that differ, but not by so much that one tree has all of the probability."""
-    return cache(lambda place: Scores(wild(seed)(place).actions, wild(seed)(place).words / 3 - 20))
+    """Words that differ, but not by so much that one tree has all of the probability, and layout that GEN generates."""
+
+    def table(place: Place) -> Scores:
+        (generate, *reduce), words = wild(seed)(place)
+        return Scores([generate + words / 9, *reduce], words / 3 - 20)
+
+    return cache(table)
 
 
 def draw(scorer: Scorer, n: int, seed: int = 0, demands: Demands | None = None, particles: int = 1) -> Samples:
