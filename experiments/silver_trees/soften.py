@@ -14,7 +14,6 @@ from pathlib import Path
 
 from experiments.command import Rows, count, read_environment, run_command, scores_of, start_parser
 from experiments.silver_trees.label import choose
-from genrst.chart.constraints import Demands, make_demands
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import read_documents
 from genrst.chart.storage import load_chart
@@ -29,6 +28,7 @@ from genrst.search.beam import in_groups
 from genrst.training.chart_lessons import actions_of_units
 from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
+from genrst.trees.demands import Demands, make_demands
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -92,7 +92,7 @@ def _load(name: str, prepared: Prepared, device: object) -> ChartNetwork:
 
 def _demands(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
     """Sentences are whole."""
-    labels = [(label.relation, label.nuclearity) for label in prepared.symbols.actions.labels]
+    labels = prepared.symbols.actions.pairs
     for example in examples:
         yield make_demands(example.n_edus, (), labels, [example.syntax.sentences])
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from genrst.chart.constraints import make_demands
 from genrst.chart.inference import inside, split_logp
 from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.posterior import LabelledUnit, read_documents
@@ -27,6 +26,7 @@ from genrst.training.lessons import Lesson, Lessons
 from genrst.training.noise import make_noise
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import GENERATE
+from genrst.trees.demands import make_demands
 
 
 class ChartLessons(Lessons[ChartNetwork]):
@@ -63,7 +63,7 @@ class ChartLessons(Lessons[ChartNetwork]):
     def evaluate(self, network: ChartNetwork) -> Evaluation:
         """The trees of minimum risk, with whole sentences, a document at a time."""
         dev = self._prepared.dev
-        labels = [(label.relation, label.nuclearity) for label in self._prepared.symbols.actions.labels]
+        labels = self._prepared.symbols.actions.pairs
         derivations = []
         for example in dev:
             demands = make_demands(example.n_edus, (), labels, [example.syntax.sentences])
