@@ -22,6 +22,7 @@ from genrst.cli.inputs import (
     read_constraints,
     read_sources,
 )
+from genrst.cli.models import load_parser
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
 from genrst.document import Document
 from genrst.formats.files import format_documents
@@ -56,9 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     constraints = read_constraints(arguments, sources)
     outputs = open_outputs(arguments.output, format, make_guard("sample", arguments, sources), sources, failures)
     check_sampling(arguments.number, arguments.seed, arguments.particles)
-    from genrst.parser.parser import load  # loads PyTorch
-
-    parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline, whole=arguments.whole)
+    parser = load_parser(arguments, whole=arguments.whole)
     for source, items in read_sources(sources, "sampling", failures, not is_drawing(arguments.output)):
         results = []
         for item in items:
