@@ -242,7 +242,7 @@ class Posterior:
                 continue
             index = torch.tensor(
                 [
-                    (rows[chart], self._borders[chart].index(unit.split), first, last, unit.label)
+                    (rows[chart], bisect_left(self._borders[chart], unit.split), first, last, unit.label)
                     for unit, (chart, first, last) in own
                 ]
             )
