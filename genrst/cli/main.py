@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
-from genrst.cli import convert, evaluate, export, info, parse, render, segment, train
+from genrst.cli import bulk, convert, evaluate, export, info, parse, render, segment, train
 from genrst.errors import GenrstError, UsageError
 from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
+    "bulk": bulk,
     "convert": convert,
     "evaluate": evaluate,
     "export": export,

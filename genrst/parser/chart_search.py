@@ -33,6 +33,8 @@ class ChartSearch:
         self.models = models
         self.config = config
         self.device = models[0].model.network.device
+        # An encoder reads pieces of the text instead.
+        self.reads_words = any(not one.model.network.config.encoder for one in models)
         self.labels: list[Label] = [
             (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
         ]

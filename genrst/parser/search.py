@@ -77,6 +77,9 @@ def check_labels(models: Sequence[WeightedModel[AnyModel]], names: Sequence[str]
 class TreeSearch:
     """Finds the best trees of annotated documents under a model, or under several that choose together."""
 
+    reads_words = True
+    """Whether words with masked entities matter to it."""
+
     def __init__(
         self, models: Sequence[WeightedModel[Model]], config: ParserConfig, max_stack: int | None = 40
     ) -> None:

@@ -17,8 +17,12 @@ from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.encoder.windows import PieceWindows, WindowShape
 from genrst.model.model_config import AnyModelConfig
 
-N_AT_ONCE = 8
-"""Windows read at once when no gradients are needed: memory grows with them, and not with the text."""
+AT_ONCE = {"cpu": 512, "cuda": 16_384}
+"""Word pieces read at once when no gradients are needed: memory grows with them, and not with the text.
+
+A core computes as fast with one window as with several, whose states do not fit its cache: MPNet takes 3.0 ms a piece
+with one window of 512 and 4.0 with four.
+"""
 
 
 class PretrainedEncoder(nn.Module):
@@ -51,8 +55,13 @@ class PretrainedEncoder(nn.Module):
 
         Shape: (windows, length) → (EDUs, 2 · edu_size)
         """
-        parts = [windows] if torch.is_grad_enabled() else windows.split(N_AT_ONCE)
-        vectors: Tensor = self.project(self.norm(torch.cat([self._edu_states(part) for part in parts])))
+        if torch.is_grad_enabled():
+            states = self._edu_states(windows)
+        else:
+            states = self.norm.weight.new_empty(len(windows.first), self.project.in_features)
+            for part, edus in windows.split(AT_ONCE.get(windows.pieces.device.type, AT_ONCE["cpu"])):
+                states[edus] = self._edu_states(part)
+        vectors: Tensor = self.project(self.norm(states))
         return vectors
 
     @torch.inference_mode()
