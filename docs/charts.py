@@ -55,7 +55,8 @@ LAYER_ARROWS = (
     ("corpora", "text"), ("corpora", "model"), ("transitions", "model"), ("transitions", "search"),
     ("evaluation", "rendering"), ("evaluation", "training"), ("text", "training"), ("model", "training"),
     ("search", "training"), ("text", "segmenter"), ("training", "segmenter"), ("segmenter", "parser"),
-    ("model", "parser"), ("search", "parser"), ("parser", "bulk"), ("rendering", "bulk"), ("bulk", "cli"), ("training", "cli"),
+    ("model", "parser"), ("search", "parser"), ("parser", "bulk"), ("rendering", "bulk"), ("bulk", "cli"),
+    ("training", "cli"),
 )  # fmt: skip
 
 RESULTS = {

@@ -179,6 +179,8 @@ def _start_ray(plan: Plan) -> None:
     import ray
     import ray.data
 
+    # Of its own accord Ray gives way to all other programs.
+    os.environ.setdefault("RAY_worker_niceness", "0")
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     # It warns of its own use of itself.
     warnings.filterwarnings("ignore", module=r"ray\b")

@@ -123,8 +123,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     try:
         parser = load_worker(settings)
-    except GenrstError as error:
-        link.send(str(error))
+    except Exception as error:
+        reason = str(error) if isinstance(error, GenrstError) else f"{type(error).__name__}: {error}"
+        link.send(one_line(reason))
         return
     link.send(None)
     if is_template:

@@ -19,8 +19,12 @@ import pytest
 
 from tests.bulk.samples import content, write_lines, write_model
 
-N_DOCUMENTS = 400
 PART = 20
+
+
+def n_parts(n_kills: int) -> int:
+    """Enough of them that the last kill still interrupts something."""
+    return 10 + 2 * n_kills
 
 
 def command(engine: str, folder: Path, out: Path) -> list[str]:
@@ -52,7 +56,7 @@ def main(engine: str, n_kills: int, folder: Path) -> list[int]:
     """Kill, finish, compare."""
     with pytest.MonkeyPatch.context() as patch:
         write_model(folder, patch)
-        write_lines(folder / "texts.jsonl", N_DOCUMENTS)
+        write_lines(folder / "texts.jsonl", PART * n_parts(n_kills))
         subprocess.run(command("local", folder, folder / "whole"), check=True, stdout=subprocess.DEVNULL)
         rng = random.Random(os.environ.get("SEED", "1"))
         counts = [kill_once(engine, folder, folder / "killed", rng) for _ in range(n_kills)]
