@@ -2,14 +2,18 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
 
-from genrst.bulk.work import TABLES
+from genrst.bulk.engines import Missed, _do
+from genrst.bulk.inputs import Unit
+from genrst.bulk.parts import Part
+from genrst.bulk.work import TABLES, Rows, Settings, make_batches, work
+from genrst.parser.parser import Parser
 from tests.parser.samples import WORDS, write_parser
 
 PIPELINE = '''
@@ -52,6 +56,25 @@ def write_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
     name = write_pipeline(folder / "packages")
     return write_parser(folder / "model", has_segmenter=False, pipeline=name, beam=2)
+
+
+class InProcess:
+    """A worker without a process of its own, for tests of all that is around it."""
+
+    def __init__(self, parser: Parser, settings: Settings) -> None:
+        self.parser, self.settings = parser, settings
+
+    def do(self, unit: Unit) -> Rows:
+        rows = Rows()
+        for batch in make_batches(unit.records):
+            rows.add(work(self.parser, batch, self.settings))
+        rows.sort()
+        return rows
+
+
+def run_here(parser: Parser) -> Callable[..., Iterator[Part | Missed]]:
+    """In the place of `run_units`."""
+    return lambda units, settings, format, plan: (_do(InProcess(parser, settings), unit, format) for unit in units)  # type: ignore[arg-type]
 
 
 def sentence(number: int) -> str:

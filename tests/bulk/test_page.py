@@ -11,8 +11,9 @@ from genrst.bulk.inputs import Record
 from genrst.bulk.parts import Folder, make_part
 from genrst.bulk.work import Rows, error_row
 from genrst.document import Document
+from genrst.parser.parser import Parser
 from genrst.trees.node import Leaf, Unit
-from tests.bulk.samples import sentence, write_lines, write_model
+from tests.bulk.samples import run_here, sentence, write_lines
 from tests.cli.program import call
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bulk.md").read_text(encoding="utf-8")
@@ -59,16 +60,13 @@ def test_queries(answers: list[list[tuple[Any, ...]]]):
     assert profiles == [(file, *row) for file in ("a.txt", "b.txt") for row in (("NS", 0.6), ("NN", 0.4))]
 
 
-@pytest.mark.slow
-def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny: Path, parser: Parser
+):
     pyarrow_parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow
 
-    model = write_model(tmp_path, monkeypatch)
-    models = tmp_path / "models"
-    models.mkdir()
-    model.rename(models / "en")
-    monkeypatch.setattr("genrst.parser.packages.MODELS", models)
+    monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
     monkeypatch.chdir(tmp_path)
     write_lines(tmp_path / "corpus" / "a.jsonl", 3)
     pyarrow_parquet.write_table(pyarrow.table({"text": [sentence(1)]}), tmp_path / "more.parquet")
@@ -78,6 +76,6 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     for line, n_documents in zip(block.splitlines(), (3, 4, 2), strict=True):
         command = shlex.split(line.removeprefix("$ genrst "))
-        outcome = call(capsys, *command, "--device", "cpu", "--model", str(models / "en"), "--workers", "1")
+        outcome = call(capsys, *command, "--device", "cpu", "--model", tiny)
         assert (outcome.status, outcome.messages) == (0, []), line
         assert outcome.output.startswith(f"{n_documents} documents")

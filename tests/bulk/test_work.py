@@ -4,6 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ def test_batches_follow_from_the_documents(sizes: list[int], rng):
     assert list(make_batches(shuffled)) == batches
 
 
+@pytest.mark.slow
 def test_rows_say_what_the_parser_says(parser: Parser, tmp_path: Path):
     texts = {"a": TEXT, "b": "It rained, so we stayed in.", "c": " ", "d": "x" * 5001}
     for name, text in texts.items():

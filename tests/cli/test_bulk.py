@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from genrst.bulk.engines import run_units
 from genrst.bulk.run import Report, Shard
 from genrst.cli.bulk import describe
 from genrst.errors import UsageError
-from tests.bulk.samples import content, rows_of, write_lines, write_model
+from genrst.parser.parser import Parser
+from tests.bulk.samples import content, rows_of, run_here, write_lines
 from tests.cli.program import call
 
 
 @pytest.mark.slow
 def test_a_run_its_rerun_and_shards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny: Path, parser: Parser
 ):
-    model = write_model(tmp_path, monkeypatch)
+    model = tiny
+    monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
     write_lines(tmp_path / "in" / "texts.jsonl", 10)
     (tmp_path / "in" / "blank.txt").write_text(" ")
     common: list[str | Path] = [
@@ -60,11 +61,11 @@ def test_a_run_its_rerun_and_shards(
     assert "settings.beam must be as in the first run" in refused.messages[0]
 
 
-@pytest.mark.slow
 def test_an_input_that_vanishes_is_missed_and_done_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny: Path, parser: Parser
 ):
-    model = write_model(tmp_path, monkeypatch)
+    model = tiny
+    monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
     (tmp_path / "in").mkdir()
     for name in ("a", "b"):
         (tmp_path / "in" / f"{name}.txt").write_text("It rained.")
@@ -72,7 +73,7 @@ def test_an_input_that_vanishes_is_missed_and_done_later(
 
     def run_late(*arguments):
         (tmp_path / "in" / "a.txt").rename(moved)
-        return run_units(*arguments)
+        return run_here(parser)(*arguments)
 
     arguments: list[str | Path] = [
         "bulk",
