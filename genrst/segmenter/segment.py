@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from genrst.document import Document
 from genrst.model.device import check_process
-from genrst.segmenter.features import Symbols, read_tokens, with_edus
+from genrst.segmenter.edus import with_edus
+from genrst.segmenter.features import Symbols, read_tokens
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
 from genrst.storage import Precision, load_network, read_network, save_network
 
