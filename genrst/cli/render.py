@@ -20,9 +20,11 @@ from genrst.cli.inputs import add_document_arguments, find_documents, read_each_
 from genrst.cli.outputs import (
     Format,
     Result,
+    add_binary_argument,
     add_colours_argument,
     add_target_arguments,
     draw_text,
+    for_people,
     is_folder,
     make_guard,
     open_target,
@@ -55,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: compact in .html only)",
     )
     add_colours_argument(parser)
+    add_binary_argument(parser)
     parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (.html, .svg)")
     parser.add_argument(
         "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
@@ -72,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     def draw(document: Document) -> str | bytes:
         if arguments.against:
             return _draw_difference(document, _partner(document, predicted, arguments), suffix, arguments)
-        return _draw(document, suffix, arguments)
+        return _draw(for_people(document, suffix, arguments.binary), suffix, arguments)
 
     guard = make_guard("render", arguments, sources)
     outputs = open_target(arguments.target, Format(suffix, draw), guard, failures)
