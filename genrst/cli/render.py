@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style",
         choices=("classic", "compact"),
-        help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: compact in .html only)",
+        help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: classic if it fits a page)",
     )
     add_colours_argument(parser)
     add_binary_argument(parser)
@@ -111,7 +111,7 @@ def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str
         return draw_text(document, arguments.target, arguments.width, colours)
     if suffix == ".html":
         return render_html(document, arguments.style or "compact", colours)
-    style: Style = arguments.style or "classic"
+    style: Style | None = arguments.style
     if suffix == ".svg":
         return render_svg(document, style, colours)
     return render_image(document, "png" if suffix == ".png" else "pdf", style, colours)

@@ -70,7 +70,7 @@ def test_the_file_is_self_contained(style: Style):
 
 @styles
 def test_right_to_left_lines_say_so(style: Style):
-    texts = list(_parse(render_svg(row(SCRIPTS["hebrew"]), style)).iter(_tag("text")))
+    texts = _parse(render_svg(row(SCRIPTS["hebrew"]), style)).findall(f"{_tag('g')}/{_tag('text')}")
     assert all((element.get("direction") == "rtl") == (element.get("class") == "text") for element in texts)
 
 
