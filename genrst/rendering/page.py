@@ -36,7 +36,8 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 def render_html(document: Document, style: Style = "compact", colours: Colours = "relation") -> str:
     """Draw the tree of a document as one self-contained HTML file, first in the style `compact` or `classic`.
 
-    A button shows the other one, unless that would be miles wide. It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
+    A button shows the other one, unless it would be miles wide. It is coloured by `relation` or, if a parser has given
+    probabilities to its units, by `certainty`.
     """
     other: Style = "compact" if style == "classic" else "classic"
     has_other = style == "classic" or len(document.edus) <= _MOST_CLASSIC

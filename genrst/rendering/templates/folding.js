@@ -175,8 +175,8 @@ class Picture {
   // In the compact style: how far the texts can move to the tree, once its deepest units are folded.
   roomBeforeText(shown) {
     let right = 0;
-    for (const { group, at } of shown) {
-      right = Math.max(right, this.across ? 0 : at[0] + 16);
+    for (const { group } of shown) {
+      for (const line of group?.querySelectorAll(".leader, .dot") ?? []) right = Math.max(right, endsOf(line.whole)[0] + 16);
       for (const text of group?.querySelectorAll(".relation") ?? []) {
         text.length ??= text.getComputedTextLength();
         right = Math.max(right, Number(text.getAttribute("x")) + text.length);

@@ -216,8 +216,10 @@ function switchStyle() {
   const node = focused();
   views.reverse();
   views.forEach((view, number) => (view.hidden = number > 0));
-  if (!styled.has(views[0])) styled.set(views[0], drawn[1]());
+  const isNew = !styled.has(views[0]);
+  if (isNew) styled.set(views[0], drawn[1]());
   pictures = [styled.get(views[0])];
+  if (isNew) pictures[0].foldBelow(Number(levels.value));
   document.body.className = views[0].dataset.style;
   nameStyle();
   zoom = 1;
