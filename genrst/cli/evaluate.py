@@ -103,7 +103,7 @@ def _common(
     if not ids:
         raise UsageError("--common must find a document of one name on all sides, was: none")
     if n_others := len({document.id for documents in sides for document in documents} - ids):
-        tell(f"{len(ids)} documents in common, {n_others} left out")
+        tell(f"documents in common: {len(ids)}, left out: {n_others}")
 
     def keep(documents: list[Document]) -> list[Document]:
         return [document for document in documents if document.id in ids]

@@ -195,6 +195,13 @@ class _Repair:
         self.depths = _split_depths(tree)
 
     def repaired(self, pieces: list[_Piece]) -> list[_Piece]:
+        """The pieces, put together until nothing changes: a new cut may make room for one that had none."""
+        before: list[_Piece] = []
+        while pieces != before:
+            before, pieces = pieces, self._once(pieces)
+        return pieces
+
+    def _once(self, pieces: list[_Piece]) -> list[_Piece]:
         """The pieces from left to right; one that cannot stand alone goes with the next or, if need be, the last."""
         pending = pieces[::-1]
         done: list[_Piece] = []

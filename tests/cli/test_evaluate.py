@@ -250,7 +250,7 @@ def test_agreement_of_what_both_have(folder: Path, capsys: pytest.CaptureFixture
     refused = call(capsys, "evaluate", "gold", "predicted", "--agreement")
     assert refused.status == 1
     outcome = call(capsys, "evaluate", "gold", "predicted", "--agreement", "--common", "--json")
-    assert outcome.messages == ["1 documents in common, 1 left out"]
+    assert outcome.messages == ["genrst: documents in common: 1, left out: 1"]
     # Only the root is shared; where there is one label, chance alone agrees.
     expected = {"shared": 1, "observed": 1.0, "kappa": None}
     assert json.loads(outcome.output)["agreement"] == {"nuclearity": expected, "relation": expected}
