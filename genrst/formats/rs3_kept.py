@@ -37,6 +37,8 @@ class Kept:
     """The EDUs (start, stop) of each group, its id and its attributes."""
     relations: list[tuple[str, str, Attributes]] = field(default_factory=list)
     """The name and the type of each relation in the header."""
+    signal_types: list[tuple[str, str]] = field(default_factory=list)
+    """The types of signals in the header, each with its subtypes, joined by semicolons."""
     attributes: list[tuple[str, Attributes]] = field(default_factory=list)
     """What a secondary edge or signal is, and its attributes."""
     elements: list[tuple[str, str, Attributes, str]] = field(default_factory=list)
@@ -55,7 +57,7 @@ class Kept:
 
     def check(self) -> None:
         """Raise an error unless parts have their types: JSON may come from anywhere."""
-        types = (str, dict), (int, int, str, dict), (str, str, dict), (str, dict), (str, str, dict, str)
+        types = (str, dict), (int, int, str, dict), (str, str, dict), (str, str), (str, dict), (str, str, dict, str)
         for one, expected in zip(fields(self), types, strict=True):
             for row in getattr(self, one.name):
                 texts = [text for part in row if isinstance(part, dict) for text in part.values()]

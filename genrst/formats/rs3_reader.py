@@ -18,7 +18,7 @@ from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusFormatError
 from genrst.formats.rs3_kept import Kept, describe, foreign_elements, unknown
 from genrst.formats.rs3_nodes import MULTINUC_GROUP, SEGMENT, Node, link, read_groups, read_segments
-from genrst.formats.rs3_writer import Numbering
+from genrst.formats.rs3_writer import Numbering, signal_types
 from genrst.formats.rs3_xml import Element, Repairs, parse_xml
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 
@@ -79,6 +79,8 @@ def _keep(document: Document, elements: Sequence[Element], ranges: dict[str, _Ra
     beside = {(edge.relation, "rst") for edge in document.secondary_edges}
     if {(name, kind) for name, kind, _ in declared} - beside != plain.declared - beside or any(map(unknown, relations)):
         kept.relations = declared
+    types = [(one["type"], one.get("subtypes", "")) for one in _attributes(elements, "sig") if "type" in one]
+    kept.signal_types = types if types != signal_types(document.signals, []) else []
     layers = [element for element in elements if element.name in ("secedge", "signal") and unknown(element)]
     kept.attributes = [(describe(one.name, one.attributes), unknown(one)) for one in layers]
     return kept

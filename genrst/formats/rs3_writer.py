@@ -7,7 +7,6 @@ as nuclei. Everything else is read back equal or refused: characters that XML do
 """
 
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -50,7 +49,10 @@ def write_rs4(document: Document) -> str:
         warnings.warn(CorpusWarning(message), stacklevel=2)
     known = {name for name, _ in numbering.declared}
     beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
-    header = _relations(numbering, numbering.declared | beside) + _signal_types(signals)
+    types = signal_types(signals, numbering.kept.signal_types)
+    header = _relations(numbering, numbering.declared | beside) + _signal_types(
+        signal_types(signals, numbering.kept.signal_types)
+    )
     body = _nodes(document, numbering, ".rs4") + _secondary_edges(edges, numbering) + _signals(signals, numbering)
     return _file(document, header, body, ".rs4")
 
@@ -114,12 +116,17 @@ def _nodes(document: Document, numbering: "Numbering", suffix: str) -> list[str]
     return segments + groups
 
 
-def _signal_types(signals: Sequence[Signal]) -> list[str]:
-    subtypes: defaultdict[str, set[str]] = defaultdict(set)
-    for signal in signals:
-        subtypes[signal.type].add(signal.subtype)
-    types = ({"type": kind, "subtypes": ";".join(sorted(names))} for kind, names in sorted(subtypes.items()))
-    return _section("sigtypes", (_element("sig", attributes) for attributes in types))
+def signal_types(signals: Sequence[Signal], kept: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The types of signals and their subtypes, joined by semicolons: those of the file that was read, and others."""
+    subtypes = {kind: names.split(";") for kind, names in kept}
+    for kind, name in sorted({(signal.type, signal.subtype) for signal in signals}):
+        if name not in subtypes.setdefault(kind, []):
+            subtypes[kind].append(name)
+    return [(kind, ";".join(names)) for kind, names in subtypes.items()]
+
+
+def _signal_types(types: Sequence[tuple[str, str]]) -> list[str]:
+    return _section("sigtypes", (_element("sig", {"type": kind, "subtypes": names}) for kind, names in types))
 
 
 def _secondary_edges(edges: Sequence[SecondaryEdge], numbering: "Numbering") -> list[str]:

@@ -25,7 +25,7 @@ FILE = """<rst>
 			<rel name="never" type="rst"/>
 		</relations>
 		<sigtypes>
-			<sig type="dm" subtypes="dm"/>
+			<sig type="dm" subtypes="dm;other"/>
 		</sigtypes>
 	</header>
 	<body>
