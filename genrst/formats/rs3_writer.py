@@ -50,9 +50,7 @@ def write_rs4(document: Document) -> str:
     known = {name for name, _ in numbering.declared}
     beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
     types = signal_types(signals, numbering.kept.signal_types)
-    header = _relations(numbering, numbering.declared | beside) + _signal_types(
-        signal_types(signals, numbering.kept.signal_types)
-    )
+    header = _relations(numbering, numbering.declared | beside) + _signal_types(types)
     body = _nodes(document, numbering, ".rs4") + _secondary_edges(edges, numbering) + _signals(signals, numbering)
     return _file(document, header, body, ".rs4")
 
