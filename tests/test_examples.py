@@ -36,6 +36,7 @@ BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 COMMAND = re.compile(r'(?:echo "(?P<input>.*)" \| )?genrst (?P<words>.*?)(?: < (?P<file>\S+))?')
+REPORT = re.compile(r" wrote |: 1 document parsed| particles were worth ")
 MADE = {
     "README": {"article.html", "bridge.rs3", "corpus.jsonl", "difference.html", "surprisal.svg", "trees"},
     "evaluation": {"levels.svg"},
@@ -68,9 +69,8 @@ def test_every_block_is_run_or_says_why_not(page: Path):
     assert len(re.findall("^```", text, re.MULTILINE)) == 2 * len(found)
     assert text.count("<!-- not run") == sum(block["reason"] is not None for block in found)
     assert {block["language"] for block in found} <= RUN | SHOWN, "each has one of these languages"
-    assert not re.search(r"^ {4}(\$|>>>|genrst|make|pip|python) ", BLOCK.sub("", text), re.MULTILINE), (
-        "a fence is missing"
-    )
+    rest = BLOCK.sub("", text)
+    assert not re.search(r"^ {4}(\$|>>>|genrst|make|pip|python) ", rest, re.MULTILINE), "code has fences"
 
 
 def test_commands_that_are_not_run_have_known_arguments():
@@ -161,7 +161,9 @@ def run_command(line: str, expected: str, capsys: pytest.CaptureFixture[str], mo
     given = Path(command["file"]).read_bytes() if command["file"] else (command["input"] or "").encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
     outcome = call(capsys, *shlex.split(command["words"]))
-    said = [text for text in outcome.messages if not re.search(r" wrote |: 1 document parsed", text)]
+    said = [
+        text for text in outcome.messages if not re.search(r" wrote |: 1 document parsed| particles were worth ", text)
+    ]
     assert (outcome.status, said) == (0, []), line
     if expected:
         assert outcome.output.replace("\r\n", "\n") == expected, line

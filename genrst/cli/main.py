@@ -22,6 +22,7 @@ VERBS = {
     "info": "describe a corpus or a model",
     "parse": "find the EDUs and the tree of a text",
     "render": "draw trees, or the difference of two",
+    "sample": "draw trees of a text from their distribution",
     "score": "probabilities of texts and trees, and the surprisal of every word",
     "segment": "split a text into EDUs",
     "train": "train a parser or a segmenter",
