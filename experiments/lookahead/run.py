@@ -113,7 +113,7 @@ def compare(tree: Tree, prefixes: Sequence[Syntax]) -> Counter[str]:
 
 
 def _features(syntax: Syntax, starts: tuple[int, ...], stop: int) -> Features:
-    return syntax.features(*starts, stop) if len(starts) == 2 else syntax.features_of_one(*starts, stop)
+    return syntax.features(starts[0], starts[1], stop) if len(starts) == 2 else syntax.features_of_one(starts[0], stop)
 
 
 if __name__ == "__main__":
