@@ -59,7 +59,12 @@ def write_cells(cells: list[Cell], path: Path) -> None:
 
 def _as_dict(number: int, cell: Cell) -> dict[str, object]:
     kind = "code" if cell.is_code else "markdown"
-    common: dict[str, object] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": _lines(cell.source)}
+    common: dict[str, object] = {
+        "cell_type": kind,
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": _lines(cell.source),
+    }
     if not cell.is_code:
         return common
     outputs = [{"name": "stdout", "output_type": "stream", "text": _lines(cell.output)}] if cell.output else []

@@ -31,6 +31,7 @@ from tests.parser.samples import TEXT, write_chart, write_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WEAKNESSES = ROOT / "docs" / "weaknesses.md"
 RUN, SHOWN = {"bash", "console", "python", "json"}, {"text"}
 BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -121,7 +122,9 @@ def folder(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(r"ignore:\[W095\]")
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page) and page != WEAKNESSES], ids=lambda page: page.stem
+)
 def test_every_example(page: Path, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     known: dict[str, object] = {}
     for block in blocks(page):
@@ -170,9 +173,14 @@ def run_command(line: str, expected: str, capsys: pytest.CaptureFixture[str], mo
 
 
 @pytest.mark.slow
-def test_the_tutorial_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """With the model that users have."""
+def test_what_the_shipped_model_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The tutorial, and the page on weaknesses."""
     monkeypatch.chdir(tmp_path)
+    shipped = genrst.load()
+    monkeypatch.setattr("genrst.parser.parser.load", lambda: shipped)
+    known: dict[str, object] = {}
+    for block in blocks(WEAKNESSES):
+        run_python(block["code"], known, WEAKNESSES)
     cells = read_cells(TUTORIAL)
     assert sum(cell.is_code for cell in cells) > 5
     assert list(run_cells(cells)) == cells

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -21,9 +22,17 @@ from genrst.document import Document, Span
 from genrst.model.examples import mask_entities
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
-from genrst.transitions.features import Features, Syntax
+from genrst.transitions.features import NOTHING, Syntax
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Leaf, Tree, postorder
+
+
+class Seen(NamedTuple):
+    """The features of a state, as words; two are equal if a model cannot tell them apart."""
+
+    heads: list[str]
+    dominance: tuple[str, str, str]
+    layout: tuple[int, int]
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -43,16 +52,11 @@ def run(arguments: argparse.Namespace) -> None:
     counts = Counter[str]()
     for document, whole in zip(documents, annotate(documents, pipeline), strict=True):
         cut = annotate((prefix(document, stop) for stop in range(1, len(document.edus))), pipeline)
-        counts += compare(binarise_tree(document), [*map(syntax, cut), syntax(whole)])
+        counts += compare(binarise(document.tree or Leaf(0)), [*map(Reading, cut), Reading(whole)])
     rows = Rows(read_environment(torch.device("cpu")), {"pipeline": pipeline.meta["name"], "split": arguments.split})
     n = counts["states"]
     shares = {name: round(100 * counts[name] / n, 1) for name in ("change", "inside", "heads", "dominance")}
     rows.add(documents=len(documents), states=n, **shares)
-
-
-def binarise_tree(document: Document) -> Tree:
-    """Its tree, as derivations build it."""
-    return binarise(document.tree or Leaf(0))
 
 
 def prefix(document: Document, n_edus: int) -> Document:
@@ -75,15 +79,33 @@ def _cut(spans: Sequence[Span], end: int) -> tuple[Span, ...]:
     return tuple(replace(span, end=min(span.end, end)) for span in spans if span.start < end)
 
 
-def syntax(document: Document) -> Syntax:
-    """What features are made of; relations are numbered by their names."""
-    return Syntax(
-        [token.head for token in document.tokens],
-        [hash(token.deprel) for token in document.tokens],
-        mask_entities(document).edu_tokens,
-        document.sentence_of_edus(),
-        document.paragraph_of_edus(),
-    )
+class Reading:
+    """A document as a model sees it: its syntax, and the words that features are about."""
+
+    def __init__(self, document: Document) -> None:
+        masked = mask_entities(document)
+        self.words = masked.tokens
+        self.sentences = document.sentence_of_edus()
+        self._deprels = [token.deprel for token in document.tokens]
+        heads, numbers = [token.head for token in document.tokens], range(len(document.tokens))
+        self._syntax = Syntax(heads, numbers, masked.edu_tokens, self.sentences, document.paragraph_of_edus())
+
+    def features(self, starts: tuple[int, ...], stop: int) -> Seen:
+        """What a state shows."""
+        if len(starts) == 2:
+            found = self._syntax.features(starts[0], starts[1], stop)
+        else:
+            found = self._syntax.features_of_one(starts[0], stop)
+        word, head, _ = found.dominance
+        relation = "" if word == NOTHING else self._deprels[word]
+        return Seen(
+            [self._word(token) for token in (*found.left_heads, *found.right_heads)],
+            (self._word(word), self._word(head), relation),
+            (found.sentence, found.paragraph),
+        )
+
+    def _word(self, token: int) -> str:
+        return "" if token == NOTHING else self.words[token]
 
 
 def states(tree: Tree) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -97,23 +119,18 @@ def states(tree: Tree) -> Iterator[tuple[tuple[int, ...], int]]:
         yield tuple(starts[-2:]), node.stop
 
 
-def compare(tree: Tree, prefixes: Sequence[Syntax]) -> Counter[str]:
+def compare(tree: Tree, prefixes: Sequence[Reading]) -> Counter[str]:
     """States, those whose features change with what follows, and those that stand inside a sentence."""
     whole = prefixes[-1]
     counts = Counter[str]()
     for starts, stop in states(tree):
-        seen, honest = _features(whole, starts, stop), _features(prefixes[stop - 1], starts, stop)
-        heads = (seen.left_heads, seen.right_heads) != (honest.left_heads, honest.right_heads)
+        seen, honest = whole.features(starts, stop), prefixes[stop - 1].features(starts, stop)
         counts["states"] += 1
         counts["change"] += seen != honest
-        counts["heads"] += heads
+        counts["heads"] += seen.heads != honest.heads
         counts["dominance"] += seen.dominance != honest.dominance
         counts["inside"] += stop < len(whole.sentences) and whole.sentences[stop - 1] == whole.sentences[stop]
     return counts
-
-
-def _features(syntax: Syntax, starts: tuple[int, ...], stop: int) -> Features:
-    return syntax.features(starts[0], starts[1], stop) if len(starts) == 2 else syntax.features_of_one(starts[0], stop)
 
 
 if __name__ == "__main__":
