@@ -70,7 +70,7 @@ pictures: $(VENV)/.dev
 # The site of the docs, into runs/site. A link that leads nowhere is an error.
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-	@echo "Open runs/site/index.html in a browser."
+	@echo "Open runs/site/index.html in a browser; for its search, $(BIN)/python -m http.server --directory runs/site"
 
 # The lists of hashes again, for all systems, after a change of constraints.txt or pyproject.toml; needs uv.
 CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
