@@ -47,14 +47,16 @@ LAYERS: dict[str, Box] = {
     "training": (3.2, 4, "training"),
     "segmenter": (0, 5, "segmenter"),
     "parser": (1.6, 6, "parser"),
-    "cli": (3.2, 7, "cli, integrations"),
+    "bulk": (1.6, 7, "bulk"),
+    "cli": (3.2, 8, "cli, integrations"),
 }
 LAYER_ARROWS = (
     ("trees", "formats"), ("trees", "transitions"), ("trees", "evaluation"), ("formats", "corpora"),
     ("corpora", "text"), ("corpora", "model"), ("transitions", "model"), ("transitions", "search"),
     ("evaluation", "rendering"), ("evaluation", "training"), ("text", "training"), ("model", "training"),
     ("search", "training"), ("text", "segmenter"), ("training", "segmenter"), ("segmenter", "parser"),
-    ("model", "parser"), ("search", "parser"), ("parser", "cli"), ("training", "cli"), ("rendering", "cli"),
+    ("model", "parser"), ("search", "parser"), ("parser", "bulk"), ("rendering", "bulk"), ("bulk", "cli"),
+    ("training", "cli"),
 )  # fmt: skip
 
 RESULTS = {

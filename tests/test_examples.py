@@ -32,8 +32,10 @@ from tests.parser.samples import TEXT, write_chart, write_parser
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WEAKNESSES = ROOT / "docs" / "weaknesses.md"
-WITH_TINY_MODELS = [page for page in PAGES if page != WEAKNESSES]
-RUN, SHOWN = {"bash", "console", "python", "json"}, {"text"}
+HAS_OWN_TEST = ROOT / "docs" / "bulk.md"
+"""Its commands and queries are run by `tests/bulk/test_page.py`."""
+WITH_TINY_MODELS = [page for page in PAGES if page not in (WEAKNESSES, HAS_OWN_TEST)]
+RUN, SHOWN = {"bash", "console", "python", "json"}, {"sql", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -101,7 +103,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rain = Document.from_edus("rain", ["It rained,", "so we stayed in."], tree)
     for name in ("article.rs3", "gold.rs3", "article.json", "predicted.json", "rain.edus", "corpus/rain.rs3"):
         write(rain, folder / name)
-    for name in ("gold", "parsed", "other"):
+    for name in ("gold", "parsed", "other", "ann", "bob"):
         write(rain, folder / name / "rain.json")
     (folder / "lines.txt").write_text("It rained,\nso we stayed in.\n", encoding="utf-8")
     shutil.copytree(ROOT / "examples", folder / "examples")

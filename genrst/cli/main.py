@@ -16,6 +16,7 @@ from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
+    "bulk": "parse whole collections, disk to disk",
     "convert": "convert between RST file formats",
     "evaluate": "score predicted trees against gold ones",
     "export": "summaries, chunks, tables, dependencies and profiles of trees",

@@ -45,6 +45,7 @@ from genrst.cli.outputs import (
     add_output_arguments,
     choose_format,
     draw_text,
+    for_people,
     is_drawing,
     make_guard,
     open_outputs,
@@ -85,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, tuple(SUFFIXES), "tree, drawn for the terminal", "a file, or a folder with a file for each input"
     )
     parser.add_argument("--edus", action="store_true", help="raw texts have an EDU a line, blank lines end paragraphs")
-    parser.add_argument("--nary", action="store_true", help="merge right-branching chains of one multinuclear relation")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--nary", action="store_true", help="lists are single units in JSON, too, as they are elsewhere")
+    shape.add_argument("--binary", action="store_true", help="lists are binary chains everywhere, as they are in JSON")
     parser.add_argument("--kbest", type=int, default=1, metavar="N", help="the N best trees (tree, json or jsonl)")
     parser.add_argument(
         "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
@@ -127,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
                 failures.report(trees.error, source.path)
             else:
                 closing.count(trees[0])
-                results += _results(trees, arguments)
+                results += _results(trees, arguments, format.suffix)
         if results:
             with failures.reported():
                 outputs.add(source, results)
@@ -233,8 +236,9 @@ def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> list[Documen
         return Failure(item.id, error)
 
 
-def _results(trees: list[Document], arguments: argparse.Namespace) -> list[Result]:
+def _results(trees: list[Document], arguments: argparse.Namespace, suffix: str) -> list[Result]:
     """The trees of one text, with titles."""
+    trees = [for_people(document, suffix, arguments.binary) for document in trees]
     if arguments.nary:
         trees = [replace(document, tree=document.tree and flatten(document.tree)) for document in trees]
     if arguments.kbest == 1:

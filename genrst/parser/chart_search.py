@@ -48,7 +48,7 @@ class ChartSearch:
         self.device = models[0].model.network.device
         if self.device.type == "mps":
             raise UsageError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
-        self.reads_texts = all(one.model.tokenizer is not None for one in models)
+        self.reads_texts = all(one.model.network.config.reads_texts for one in models)
         """Whether documents need neither EDUs nor sentences nor tokens: those with pretrained encoders read texts."""
         self.fine = dict(models[0].model.symbols.fine)
         """The label's relation of each finer one."""

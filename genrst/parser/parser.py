@@ -101,9 +101,11 @@ def load(
         tree_search = ChartSearch(load_models(folder, config, device, load_chart), config)
     else:
         tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack, whole or "nothing")
-    segmenter: SegmentsTexts | None = load_segmenter(place, tree_search.device) if place else None
+    segmenter: SegmentsTexts | None = None
     if isinstance(tree_search, ChartSearch) and tree_search.reads_texts:
         segmenter = tree_search
+    elif place is not None:
+        segmenter = load_segmenter(place, tree_search.device)
     return Parser(tree_search, config, segmenter, folder)
 
 

@@ -32,6 +32,8 @@ class Piece(NamedTuple):
     number: int
     start: int
     """Its first character."""
+    end: int
+    """The one after its last."""
     starts_word: bool
 
 
@@ -72,9 +74,9 @@ class PieceTokenizer:
         found = self._encode(text)
         words = [-1, *found.word_ids]
         return [
-            Piece(number, start, word != before)
-            for number, (start, _), (before, word) in zip(found.ids, found.offsets, pairwise(words), strict=True)
-        ] or [Piece(self._unknown, 0, True)]
+            Piece(number, *offsets, word != before)
+            for number, offsets, (before, word) in zip(found.ids, found.offsets, pairwise(words), strict=True)
+        ] or [Piece(self._unknown, 0, len(text), True)]
 
     def _pieces(self, text: str) -> list[int]:
         pieces: list[int] = self._encode(text).ids
