@@ -25,6 +25,7 @@ from genrst.document import Document
 from genrst.formats.files import write
 from genrst.formats.json_format import document_from_dict
 from genrst.trees.node import Leaf, Unit
+from tests.bulk.samples import run_here
 from tests.cli.program import call, names
 from tests.miniatures import write_gum
 from tests.parser.samples import TEXT, write_chart, write_parser
@@ -114,8 +115,10 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parser: genrst.Parser) -> Path:
     """A copy of it, to work in."""
+    # Processes of their own would load PyTorch again.
+    monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
     folder = tmp_path / "here"
     shutil.copytree(workspace, folder)
     monkeypatch.chdir(folder)
