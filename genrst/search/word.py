@@ -1,4 +1,4 @@
-"""Word-level beam search with candidate fast-tracking (Fried et al. 2017; Stern et al. 2017; Algorithm 1 of the paper).
+"""Word-level beam search with candidate fast-tracking (Fried et al. 2017; Stern et al. 2017; section 4 of the paper).
 
 A document has a beam for its current EDU and one for the next. At each step all successors of the current beam
 compete: the k_s best that generate the next EDU go straight to the next beam; of the rest the k best are kept, those
