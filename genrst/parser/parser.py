@@ -54,6 +54,8 @@ from genrst.text.raw import looks_english
 from genrst.trees.constraint import Constraint
 
 if TYPE_CHECKING:
+    import torch
+
     from genrst.parser.chart_search import ChartSearch, Distribution
     from genrst.parser.search import TreeSearch
 
@@ -86,27 +88,44 @@ def load(
     except ConfigError as error:
         raise UsageError(str(error)) from error
     place = find_segmenter(folder)
+    config = replace(config, search=config.search or default_search(folder))
     _calm_threads()
     try:
-        from genrst.chart.storage import load_chart
-        from genrst.model.storage import load_model
-        from genrst.parser.chart_search import ChartSearch
-        from genrst.parser.search import TreeSearch, load_models
-        from genrst.segmenter.segment import load_segmenter
+        if is_chart(folder):
+            return _load_chart(folder, config, device, place)
+        return _load_steps(folder, config, device, place, max_stack, whole or "nothing")
+    except MissingDependencyError:
+        raise  # it says what is missing
     except ImportError as error:
         raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
-    tree_search: TreeSearch | ChartSearch
-    config = replace(config, search=config.search or default_search(folder))
-    if is_chart(folder):
-        tree_search = ChartSearch(load_models(folder, config, device, load_chart), config)
-    else:
-        tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack, whole or "nothing")
-    segmenter: SegmentsTexts | None = None
-    if isinstance(tree_search, ChartSearch) and tree_search.reads_texts:
-        segmenter = tree_search
-    elif place is not None:
-        segmenter = load_segmenter(place, tree_search.device)
-    return Parser(tree_search, config, segmenter, folder)
+
+
+def _load_chart(folder: Path, config: ParserConfig, device: str, place: Path | None) -> "Parser":
+    """A parser with charts; `place` is the folder of its segmenter, if it needs one."""
+    from genrst.chart.storage import load_chart
+    from genrst.parser.chart_search import ChartSearch
+    from genrst.parser.search import load_models
+
+    search = ChartSearch(load_models(folder, config, device, load_chart), config)
+    segmenter = search if search.reads_texts else _load_segmenter(place, search.device)
+    return Parser(search, config, segmenter, folder)
+
+
+def _load_steps(
+    folder: Path, config: ParserConfig, device: str, place: Path | None, max_stack: int | None, whole: Whole
+) -> "Parser":
+    """A parser that builds trees step by step."""
+    from genrst.model.storage import load_model
+    from genrst.parser.search import TreeSearch, load_models
+
+    search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack, whole)
+    return Parser(search, config, _load_segmenter(place, search.device), folder)
+
+
+def _load_segmenter(place: Path | None, device: "torch.device") -> SegmentsTexts | None:
+    from genrst.segmenter.segment import load_segmenter
+
+    return load_segmenter(place, device) if place else None
 
 
 def _calm_threads() -> None:

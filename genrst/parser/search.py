@@ -8,11 +8,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import torch
 
-from genrst.chart.storage import ChartModel
 from genrst.document import Document
 from genrst.errors import ConfigError, ConstraintError, GenrstError, ParserWarning, UsageError
 from genrst.model.device import check_process, choose_device, computes_bfloat16
@@ -31,11 +30,14 @@ from genrst.transitions.legal import LegalActions
 from genrst.transitions.oracle import tree_of
 from genrst.trees.demands import NOTHING, Demands, Label, make_demands
 
+if TYPE_CHECKING:
+    from genrst.chart.storage import ChartModel
+
 MOST_EDUS = 2000
 """How many EDUs are searched at once, unless a document has more: memory grows with them."""
 
 Found = TypeVar("Found")
-AnyModel = TypeVar("AnyModel", Model, ChartModel)
+AnyModel = TypeVar("AnyModel", Model, "ChartModel")
 
 
 @dataclass(frozen=True, slots=True)
