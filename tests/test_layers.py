@@ -38,7 +38,8 @@ ALLOWED: dict[str, set[str]] = {
     "training": _MODEL | {"text", "search", "chart", "evaluation"},
     "segmenter": _DATA | {"text", "model", "evaluation", "training"},
     "parser": _PARSER,
-    "cli": _PARSER | {"training", "rendering", "outputs"},
+    "serve": _PARSER | {"rendering"},
+    "cli": _PARSER | {"training", "rendering", "outputs", "serve"},
     "integrations": _PARSER,
 }
 """Which rooms each may use, besides itself and the root."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from genrst.chart.constraints import Demands, Label, make_demands
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
-from genrst.document import Document
+from genrst.document import Document, without_tree
 from genrst.errors import ConfigError, ConstraintError, UsageError
 from genrst.model.device import check_process
 from genrst.model.examples import Example
@@ -59,12 +59,7 @@ class ChartSearch:
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
         check_process(self.device)
-        documents = list(documents)
-        is_best = n > 1 or self.config.search == "best"
-        return [
-            [self._with_tree(one.document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
-            for one in self.distributions(documents)
-        ]
+        return [one.documents(n) for one in self.distributions(list(documents))]
 
     def distributions(self, documents: Sequence[Document]) -> Iterator["Distribution"]:
         """The distribution over the trees of each document."""
@@ -113,11 +108,6 @@ class ChartSearch:
         relation = constraint.relation
         return constraint if relation not in self.fine else replace(constraint, relation=self.fine[relation])
 
-    def _with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
-        return replace(
-            document, log_probability=logp, tree=tree, model=self.config.name, signals=(), secondary_edges=()
-        )
-
 
 class Distribution:
     """The distribution over the labelled trees of a document that a chart gives.
@@ -134,6 +124,13 @@ class Distribution:
         """The distribution given other constraints than before: quick, for the text is not read again."""
         document = replace(self.document, constraints=tuple(constraints))
         return Distribution(document, self._posterior.given(self._search.demands(document)), self._search)
+
+    def documents(self, n: int = 1) -> list[Document]:
+        """The document with its n best trees, the best first; one tree is found as the parser's settings say."""
+        config = self._search.config
+        found = self.best(n) if n > 1 or config.search == "best" else [self.minimum_risk()]
+        plain = without_tree(self.document)
+        return [replace(plain, log_probability=logp, tree=tree, model=config.name) for tree, logp in found]
 
     def minimum_risk(self) -> tuple[Tree, float | None]:
         """The tree whose units are expected to be right most often, and its log-probability.
