@@ -47,14 +47,31 @@ LAYERS: dict[str, Box] = {
     "training": (3.2, 4, "training"),
     "segmenter": (0, 5, "segmenter"),
     "parser": (1.6, 6, "parser"),
-    "cli": (3.2, 7, "cli, integrations"),
+    "serve": (3.2, 7, "serve"),
+    "cli": (1.6, 8, "cli, integrations"),
 }
 LAYER_ARROWS = (
     ("trees", "formats"), ("trees", "transitions"), ("trees", "evaluation"), ("formats", "corpora"),
     ("corpora", "text"), ("corpora", "model"), ("transitions", "model"), ("transitions", "search"),
     ("evaluation", "rendering"), ("evaluation", "training"), ("text", "training"), ("model", "training"),
     ("search", "training"), ("text", "segmenter"), ("training", "segmenter"), ("segmenter", "parser"),
-    ("model", "parser"), ("search", "parser"), ("parser", "cli"), ("training", "cli"), ("rendering", "cli"),
+    ("model", "parser"), ("search", "parser"), ("parser", "serve"), ("rendering", "serve"), ("serve", "cli"),
+    ("parser", "cli"), ("training", "cli"),
+)  # fmt: skip
+SERVICE: dict[str, Box] = {
+    "first": (0, 0, "a client"),
+    "second": (1.6, 0, "another"),
+    "third": (3.2, 0, "a third"),
+    "guard": (1.6, 1, "host, origin, key,\nsize of the body"),
+    "documents": (1.6, 2, "JSON to documents"),
+    "tools": (3.2, 3, "draw, convert,\nscore"),
+    "queue": (0.8, 3, "a queue, bounded in\nnumber and time"),
+    "search": (0.8, 4, "one search over\nseveral texts"),
+    "answers": (1.6, 5, "JSON, a picture,\na file"),
+}
+SERVICE_ARROWS = (
+    ("first", "guard"), ("second", "guard"), ("third", "guard"), ("guard", "documents"), ("documents", "queue"),
+    ("documents", "tools"), ("queue", "search"), ("search", "answers"), ("tools", "answers"),
 )  # fmt: skip
 
 RESULTS = {

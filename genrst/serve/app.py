@@ -53,6 +53,8 @@ Point = Callable[..., Awaitable[Response]]
 
 LIMITS = Limits()
 OPEN = Access()
+_UNKEPT = 16
+"""How many times as long as allowed a body may be to be read to its end."""
 _NO_TELEMETRY: Any = {"auto_configure": False, "tracing": False, "metrics": False, "logs": False}
 """Nothing is sent anywhere, whatever variables of the environment say."""
 
@@ -147,21 +149,27 @@ class _Service:
 
     async def _read_body(self, request: Request) -> bytes:
         """The body, unless it is too long, too slow, or ends early."""
-        refusal = HTTPException(413, f"a body must have at most {self.limits.bytes} bytes, was: more")
+        most = self.limits.bytes
         declared = request.headers.get("content-length", "")
-        if declared.isdecimal() and int(declared[:20]) > self.limits.bytes:
-            raise refusal
+        n_bytes = int(declared[:20]) if declared.isdecimal() else 0
         body = bytearray()
         try:
             async with asyncio.timeout(self.limits.wait):
-                async for chunk in request.stream():
-                    body += chunk
-                    if len(body) > self.limits.bytes:
-                        raise refusal
+                # What is a little too long is read to its end, unkept: who is still sending would not see the refusal.
+                if n_bytes <= _UNKEPT * most:
+                    n_bytes = 0
+                    async for chunk in request.stream():
+                        n_bytes += len(chunk)
+                        if n_bytes > _UNKEPT * most:
+                            break
+                        if n_bytes <= most:
+                            body += chunk
         except TimeoutError as error:
             raise HTTPException(408, f"a body must arrive within {self.limits.wait:g} s, was: not yet") from error
         except ClientDisconnect as error:
             raise HTTPException(CLIENT_LEFT, "the client has left") from error
+        if n_bytes > most:
+            raise HTTPException(413, f"a body must have at most {most} bytes, was: more")
         return bytes(body)
 
 

@@ -86,6 +86,8 @@ class Worker:
 
     async def ask(self, request: Request, content: object, group: Hashable = None, size: int = 1) -> Any:  # noqa: ANN401
         """The answer to the question of a request; without a group it is answered alone."""
+        if await request.is_disconnected():
+            raise HTTPException(CLIENT_LEFT, "the client has left")
         question = _Question(content, object() if group is None else group, size)
         self._add(question)
         answer = asyncio.wrap_future(question.answer)

@@ -58,6 +58,7 @@ def _rounded(value: Any) -> Any:
     return round(value, 3) if isinstance(value, float) else value
 
 
+@pytest.mark.slow
 def test_every_example_runs(client: TestClient):
     description = client.get("/openapi.json").json()
     n_examples = 0
@@ -78,6 +79,7 @@ def test_pages_for_people(client: TestClient):
     assert all("default-src 'none'" in page.headers["content-security-policy"] for page in (home, docs))
 
 
+@pytest.mark.slow
 def test_a_text_is_parsed_as_without_the_service(client: TestClient, parsers: list[Parser]):
     for parser in parsers:
         body = {"text": TEXT, "id": "ferry", "model": parser.config.name}
@@ -119,9 +121,7 @@ def test_constraints_and_the_best_trees(client: TestClient, parsers: list[Parser
 @pytest.mark.slow
 def test_many_clients_get_what_they_would_get_alone(client: TestClient, parsers: list[Parser]):
     """Also if one among them asks what cannot be."""
-    asked = [
-        (parser, [*EDUS[start:], *EDUS[:length]]) for parser in parsers for start in range(4) for length in (0, 2, 4, 5)
-    ]
+    asked = [(parser, [*EDUS[start:], *EDUS[:length]]) for parser in parsers for start in range(4) for length in (0, 4)]
     wanted = [parser.parse_edus(edus, id="text") for parser, edus in asked]
 
     def ask(parser: Parser, edus: list[str]) -> Any:
@@ -140,6 +140,7 @@ def test_many_clients_get_what_they_would_get_alone(client: TestClient, parsers:
     assert n_batches < n_requests, "some were parsed together"
 
 
+@pytest.mark.slow
 def test_scores_pictures_and_files_are_those_of_the_package(client: TestClient):
     gold, predicted = document_from_dict(EXAMPLE), document_from_dict(OTHER)
     scores = client.post("/v1/evaluate", json={"gold": [EXAMPLE], "predicted": [OTHER]}).json()

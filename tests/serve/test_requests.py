@@ -105,7 +105,7 @@ def test_every_reference_of_the_description_leads_somewhere():
         (b"", "the body must be JSON, was: Expecting value at column 1"),
         (b"\xff", "the body must be UTF-8, was: invalid start byte at byte 0"),
         (b'{"trees": NaN}', "the body must be JSON, was: a number must be finite, was: NaN"),
-        (b"[" * 50_000, "the body must be JSON, was: Expecting value at column 50001"),
+        (b"[" * 5_000, "the body must be JSON, was: Expecting value at column 5001"),
         (b"[]", "the body: Input should be a valid dictionary or instance of ParseRequest, was: []"),
         (b'{"text": 3}', "text: Input should be a valid string, was: 3"),
         (b'{"text": "a", "tree": 2}', "tree: Extra inputs are not permitted, was: 2"),
