@@ -47,16 +47,17 @@ LAYERS: dict[str, Box] = {
     "training": (3.2, 4, "training"),
     "segmenter": (0, 5, "segmenter"),
     "parser": (1.6, 6, "parser"),
-    "serve": (3.2, 7, "serve"),
-    "cli": (1.6, 8, "cli, integrations"),
+    "bulk": (1.6, 7, "bulk"),
+    "serve": (3.4, 7, "serve"),
+    "cli": (2.4, 8, "cli, integrations"),
 }
 LAYER_ARROWS = (
     ("trees", "formats"), ("trees", "transitions"), ("trees", "evaluation"), ("formats", "corpora"),
     ("corpora", "text"), ("corpora", "model"), ("transitions", "model"), ("transitions", "search"),
     ("evaluation", "rendering"), ("evaluation", "training"), ("text", "training"), ("model", "training"),
     ("search", "training"), ("text", "segmenter"), ("training", "segmenter"), ("segmenter", "parser"),
-    ("model", "parser"), ("search", "parser"), ("parser", "serve"), ("rendering", "serve"), ("serve", "cli"),
-    ("parser", "cli"), ("training", "cli"),
+    ("model", "parser"), ("search", "parser"), ("parser", "bulk"), ("rendering", "bulk"), ("bulk", "cli"),
+    ("parser", "serve"), ("rendering", "serve"), ("serve", "cli"), ("training", "cli"),
 )  # fmt: skip
 SERVICE: dict[str, Box] = {
     "first": (0, 0, "a client"),

@@ -1,5 +1,6 @@
 """Draw the pictures of the README and the docs from our own examples: `make pictures`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import genrst
@@ -81,8 +82,10 @@ def draw_trees(folder: Path) -> None:
 
 
 def draw_parsed(folder: Path) -> None:
-    """What the parser makes of a text."""
+    """What the parser makes of a text, drawn as `genrst parse` does it."""
     document = genrst.load()(PARSED, id="pool")
+    assert document.tree is not None
+    document = replace(document, tree=genrst.flatten(document.tree))
     (folder / "parsed.svg").write_text(render_svg(document, style="compact"), encoding="utf-8")
 
 

@@ -240,8 +240,9 @@ def make_constraints(chance: random.Random) -> bytes:
 
 def check_constraints(content: bytes) -> None:
     """The trees that are as demanded are those of brute force."""
-    from genrst.chart.constraints import make_demands
+    from genrst.transitions.legal import LegalActions
     from genrst.trees.constraint import constraint_from_dict
+    from genrst.trees.demands import make_demands
     from tests.chart.enumeration import all_trees, fits, spans_of
 
     case = json.loads(content)
@@ -260,3 +261,9 @@ def check_constraints(content: bytes) -> None:
     spans = {tree: spans_of(tree, n_edus) for tree in all_trees(0, n_edus)}
     left = [tree for tree, own in spans.items() if own.issuperset(found.whole) and own.isdisjoint(found.forbidden)]
     assert left == expected, "not the trees of brute force are left"
+    try:
+        LegalActions(n_edus, found, 2)
+    except GenrstError:
+        assert not expected, "trees are left, but no action is legal"
+        raise
+    assert expected, "no tree is left, but actions are legal"

@@ -38,8 +38,9 @@ ALLOWED: dict[str, set[str]] = {
     "training": _MODEL | {"text", "search", "chart", "evaluation"},
     "segmenter": _DATA | {"text", "model", "evaluation", "training"},
     "parser": _PARSER,
+    "bulk": _PARSER | {"outputs"},
     "serve": _PARSER | {"rendering"},
-    "cli": _PARSER | {"training", "rendering", "outputs", "serve"},
+    "cli": _PARSER | {"training", "rendering", "outputs", "bulk", "serve"},
     "integrations": _PARSER,
 }
 """Which rooms each may use, besides itself and the root."""

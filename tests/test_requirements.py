@@ -11,7 +11,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ENTRY = re.compile(
     r"(?P<name>[\w.-]+)==(?P<version>[\w.]+)(?: ; [^\\]+)?(?P<hashes>(?: \\\n +--hash=sha256:[0-9a-f]{64})+)\n"
 )
-EXTRAS = {"demo": ("model", "text"), "test": ("model", "text", "plot", "parquet", "serve", "dev")}
+EXTRAS = {"demo": ("model", "text"), "test": ("model", "text", "plot", "parquet", "bulk", "serve", "dev")}
 
 
 def plain(name: str) -> str:
@@ -36,7 +36,9 @@ def test_every_package_has_its_version_and_a_hash(list_name: str):
     assert found.items() <= constraints().items()
     groups = [PROJECT["project"]["dependencies"], PROJECT["dependency-groups"]["build"]]
     groups += [PROJECT["project"]["optional-dependencies"][extra] for extra in EXTRAS[list_name]]
-    names = {re.split("[=<>]", wanted)[0] for group in groups for wanted in group if not wanted.startswith("genrst[")}
+    names = {
+        re.split(r"[=<>\[]", wanted)[0] for group in groups for wanted in group if not wanted.startswith("genrst[")
+    }
     assert {plain(name) for name in names} - found.keys() == {"torch"}
 
 

@@ -2,6 +2,7 @@
 
     python -m experiments.shipped_model.pack runs/student/model genrst/models/en --segmenter runs/segmenter/model \
         --name en --words 12000
+    python -m experiments.shipped_model.pack runs/chart/model chart --name chart --precision int4 --temperature 2
 
 The card, README.md, is written by hand: it says what was measured.
 """
@@ -16,12 +17,13 @@ from typing import get_args
 import torch
 
 from experiments.command import run_command, start_parser
+from genrst.chart.storage import load_chart, save_chart
 from genrst.errors import UsageError
 from genrst.io import write_atomically
 from genrst.model.storage import Model, load_model, save_model
 from genrst.model.symbols import Vocabulary
 from genrst.packing import Precision
-from genrst.parser.packages import read_parser_config
+from genrst.parser.packages import is_chart, read_parser_config
 from genrst.segmenter.segment import load_segmenter, save_segmenter
 from genrst.storage import PARSER, SEGMENTER
 
@@ -36,6 +38,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--name", required=True)
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--word-weight", type=float, default=0.5)
+    parser.add_argument("--temperature", type=float, default=1.0, help="of a chart (default: 1)")
     parser.add_argument("--precision", choices=get_args(Precision), default="int8")
     parser.add_argument("--words", type=int, help="keep only this many words, the most frequent")
     run_command(parser, run, words)
@@ -43,15 +46,23 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
+    if is_chart(arguments.model):
+        save_chart(load_chart(arguments.model), arguments.output, arguments.precision)
+        _write_settings(arguments, {"temperature": arguments.temperature, "segmenter": None})
+        return
     model = load_model(arguments.model)
     if arguments.words:
         model = with_fewer_words(model, arguments.words)
     save_model(model, arguments.output, arguments.precision)
     if arguments.segmenter:
         save_segmenter(load_segmenter(arguments.segmenter), arguments.output / SEGMENTER, arguments.precision)
-    # How texts are prepared is the model's own.
-    settings = asdict(read_parser_config(arguments.model)) | {"name": arguments.name, "search": "bag"}
-    settings |= {"beam": arguments.beam, "word_weight": arguments.word_weight, "segmenter": arguments.segmenter_of}
+    search: dict[str, object] = {"search": "bag", "beam": arguments.beam, "word_weight": arguments.word_weight}
+    _write_settings(arguments, search | {"segmenter": arguments.segmenter_of})
+
+
+def _write_settings(arguments: argparse.Namespace, changes: dict[str, object]) -> None:
+    """How texts are prepared is the model's own."""
+    settings = asdict(read_parser_config(arguments.model)) | {"name": arguments.name} | changes
     write_atomically(arguments.output / PARSER, json.dumps(settings, indent=1) + "\n")
 
 

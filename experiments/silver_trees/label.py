@@ -47,7 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--min-edus", type=count, default=10, help="shorter silver documents are left out")
     parser.add_argument("--max-edus", type=count, default=250, help="longer silver documents are left out")
     parser.add_argument("--agreement", type=share, metavar="SHARE", help="keep those that teachers agree on most")
-    parser.add_argument("--shard", type=_shard, metavar="I/N", help="only the I-th of every N documents taken")
+    parser.add_argument("--shard", type=read_shard, metavar="I/N", help="only the I-th of every N documents taken")
     parser.add_argument("--beam", type=count, default=1, help="bag-level search with beams instead of greedy search")
     parser.add_argument("--word-weight", type=float, default=0.5, help="of generative teachers, with --beam")
     parser.add_argument("--at-once", type=count, default=120, help="hypotheses side by side: documents times beam")
@@ -56,7 +56,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _shard(word: str) -> tuple[int, int]:
+def read_shard(word: str) -> tuple[int, int]:
+    """I/N on the command line."""
     number, slash, of = word.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise argparse.ArgumentTypeError(f"must be I/N, with I from 1 to N, was: {word!r}")

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.constraints import Demands
 from genrst.chart.inference import Span, Unit
 from genrst.chart.k_best import Ranking, cheapest_trees
 from genrst.chart.network import ChartNetwork
 from genrst.chart.reading import OwnChart, Reader, Reading, Scored, in_groups, make_reading
 from genrst.errors import ConstraintError, UsageError
 from genrst.model.examples import Example
+from genrst.trees.demands import Demands, none_left
 
 LEAST = 1e-6
 """Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
@@ -97,9 +97,7 @@ def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
     mean = _mean([_probabilities(one) for one in scored], reading.readers)
     for (document, _), log_z in zip(charts, mean.log_z.tolist(), strict=True):
         if not math.isfinite(log_z):
-            listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(reading.demands[document].forbidden))
-            rule = f"{reading.ids[document]}: constraints must leave a tree"
-            raise ConstraintError(f"{rule}, was: none without the units {listed}")
+            raise ConstraintError(f"{reading.ids[document]}: {none_left(reading.demands[document])}")
     best_p, best = mean.label_p.max(dim=-1)
     sizes = [len(chart.borders) - 1 for chart in charts]
     trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
@@ -244,7 +242,7 @@ class Posterior:
                 continue
             index = torch.tensor(
                 [
-                    (rows[chart], self._borders[chart].index(unit.split), first, last, unit.label)
+                    (rows[chart], bisect_left(self._borders[chart], unit.split), first, last, unit.label)
                     for unit, (chart, first, last) in own
                 ]
             )

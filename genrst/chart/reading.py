@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart.blocks import Borders, cut
-from genrst.chart.constraints import NOTHING, Demands
 from genrst.chart.inference import Span
 from genrst.chart.network import Chart, ChartNetwork, edu_boundaries, make_layout
 from genrst.model.examples import Example
+from genrst.trees.demands import NOTHING, Demands
 
 MOST_CELLS = 1 << 23
 """How many units are scored at once, unless one chart has more."""
@@ -141,9 +141,10 @@ class Reading:
             for start, stop in demands.forbidden:
                 if start in index and stop in index:
                     may_be_unit[row, index[start], index[stop]] = False
-            for (start, stop), is_possible in demands.labels.items():
+            for (start, stop), mask in demands.labels.items():
                 if start in index and stop in index and index[stop] - index[start] > 1:
-                    masks.append(LabelMask(row, index[start], index[stop], is_possible.to(scores.device)))
+                    is_possible = torch.tensor(mask, device=scores.device)
+                    masks.append(LabelMask(row, index[start], index[stop], is_possible))
         scores = scores.masked_fill(~may_be_unit[:, None], -math.inf)
         free = Scored(network, chart, self.temperature, (), scores, may_be_unit)
         for row, first, last, is_possible in masks:

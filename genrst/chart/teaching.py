@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.constraints import Demands
 from genrst.chart.network import ChartNetwork
 from genrst.chart.reading import OwnChart, Reading, in_groups, make_reading
 from genrst.model.examples import Example, SoftTree
+from genrst.trees.demands import Demands
 
 LEAST = 0.02
 """Units less probable than this are left out."""

@@ -5,10 +5,10 @@
   genrst convert corpus/ converted/ --to rs3
   genrst convert - - --from json --to dis < article.json
 
-The suffix says the format. A folder is converted file by file: files that cannot be converted are reported and do not
-stop the others. Texts (.txt, .md) have no EDUs yet, which genrst parse finds; with --edus each of their lines is one.
-What a format cannot hold is refused. Files of IN are never overwritten, and others only if this command wrote them,
-unless --force says so.
+The suffix says the format. Trees of a parser have n-ary lists in all formats but JSON, unless --binary is given. A
+folder is converted file by file: files that cannot be converted are reported and do not stop the others. Texts (.txt,
+.md) have no EDUs yet, which genrst parse finds; with --edus each of their lines is one. What a format cannot hold is
+refused. Files of IN are never overwritten, and others only if this command wrote them, unless --force says so.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import Format, Result, add_target_arguments, make_guard, open_target, target_suffix
+from genrst.cli.outputs import Format, Result, add_target_arguments, for_people, make_guard, open_target, target_suffix
 from genrst.document import Document
 from genrst.formats.files import FORMATS, format_documents, warn_of_loss
 from genrst.trees.binarise import binarise, flatten
@@ -53,13 +53,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _make(document: Document, suffix: str, arguments: argparse.Namespace) -> str:
     """The content of a file; warns of what its format cannot hold."""
-    content = format_documents([_change(document, arguments)], suffix)
+    content = format_documents([_change(document, suffix, arguments)], suffix)
     warn_of_loss(document, suffix)
     return content
 
 
-def _change(document: Document, arguments: argparse.Namespace) -> Document:
+def _change(document: Document, suffix: str, arguments: argparse.Namespace) -> Document:
     """The document with its tree as the options ask for it."""
+    document = for_people(document, suffix, arguments.binary)
     tree = document.tree
     if tree is None:
         return document

@@ -3,6 +3,7 @@
   genrst evaluate gold/ predicted/
   genrst evaluate gold/ predicted/ --against other-parser/
   genrst evaluate GUM/ predicted/ --split test --relations --confusion
+  genrst evaluate ann/ bob/ --common --agreement
 
 GOLD and PRED are files or folders of any format that genrst reads; documents are paired by their names. Parseval is
 the metric of Morey et al. (2017) and of most work since; S, N, R, F score spans, with nuclearity, with relation, with
@@ -42,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--inventory", choices=("rstdt", "gum", "open"), help="whose classes (default: by the names)")
     parser.add_argument("--relations", action="store_true", help="add a table of relations")
     parser.add_argument("--confusion", action="store_true", help="add a table of which relation is taken for which")
+    parser.add_argument("--agreement", action="store_true", help="add kappa of nuclearity and relation in shared units")
+    parser.add_argument("--common", action="store_true", help="score only the documents that all sides have")
     parser.add_argument("--plot", metavar="FILE", help="a picture of the scores (.png, .svg or .pdf)")
     parser.add_argument("--plot-confusion", metavar="FILE", help="a picture of the confusion matrix")
     add_force_argument(parser)
@@ -57,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = open_corpus(arguments.gold, arguments)
     gold = list(progress(corpus, "reading gold", len(corpus)))
     systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path is not None}
+    if arguments.common:
+        gold, systems = _common(gold, systems)
     if not any(document.tree for documents in systems.values() for document in documents):
         return _segmentation_only(gold, systems[arguments.predicted], arguments)
     evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}
@@ -87,6 +92,23 @@ def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
     return list(progress(corpus, f"reading {path}", len(corpus)))
 
 
+def _common(
+    gold: list[Document], systems: dict[str, list[Document]]
+) -> tuple[list[Document], dict[str, list[Document]]]:
+    """What all sides have, by names; tells how many documents are left out."""
+    sides = [gold, *systems.values()]
+    ids = set.intersection(*({document.id for document in documents} for documents in sides))
+    if not ids:
+        raise UsageError("--common must find a document of one name on all sides, was: none")
+    if n_others := len({document.id for documents in sides for document in documents} - ids):
+        tell(f"documents in common: {len(ids)}, left out: {n_others}")
+
+    def keep(documents: list[Document]) -> list[Document]:
+        return [document for document in documents if document.id in ids]
+
+    return keep(gold), {path: keep(documents) for path, documents in systems.items()}
+
+
 def _evaluate(gold: list[Document], predicted: list[Document], arguments: argparse.Namespace) -> "Evaluation":
     from genrst.evaluation.report import evaluate
 
@@ -99,7 +121,7 @@ def _segmentation_only(gold: list[Document], predicted: list[Document], argument
     from genrst.evaluation.counts import percent
     from genrst.evaluation.report import score_segmentation
 
-    for option in ("against", "relations", "confusion", "plot", "plot_confusion"):
+    for option in ("against", "relations", "confusion", "agreement", "plot", "plot_confusion"):
         if getattr(arguments, option):
             raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
     counts = score_segmentation(gold, predicted)
@@ -130,6 +152,10 @@ def _as_data(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
             "predicted": list(confusion.columns),
             "counts": confusion.matrix.tolist(),
         }
+    if arguments.agreement:
+        from genrst.evaluation.agreement import agreements
+
+        result["agreement"] = {name: one.as_dict() for name, one in agreements(evaluation).items()}
     if others:
         result["against"] = _scores(others[0], arguments)
         result["significance"] = {
@@ -170,9 +196,10 @@ def _significance_as_dict(test: "Significance") -> dict[str, Any]:
 
 
 def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+    from genrst.evaluation.agreement import agreements
     from genrst.evaluation.counts import percent
     from genrst.evaluation.report import count_confusions
-    from genrst.evaluation.tables import confusion_table, level_table, relation_table, summary_table
+    from genrst.evaluation.tables import agreement_table, confusion_table, level_table, relation_table, summary_table
 
     evaluation = next(iter(evaluations.values()))
     metrics = _metrics(arguments)
@@ -183,6 +210,8 @@ def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
         tables.append(relation_table(evaluation))
     if arguments.confusion:
         tables.append(confusion_table(count_confusions(evaluation)))
+    if arguments.agreement:
+        tables.append(agreement_table(agreements(evaluation)))
     if arguments.against:
         tables += _comparison_tables(evaluations, arguments)
     segmentation = percent(evaluation.segmentation().f1)

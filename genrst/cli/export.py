@@ -38,7 +38,13 @@ FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".p
 Tables: TypeAlias = Iterator[tuple[Document, Sequence[Row]]]
 
 # Options that only some exports have.
-_OPTIONS = {"size": "summary", "tokens": "chunks", "scheme": "dependencies", "inventory": "profile"}
+_OPTIONS = {
+    "size": "summary",
+    "tokens": "chunks",
+    "min_tokens": "chunks",
+    "scheme": "dependencies",
+    "inventory": "profile",
+}
 _TEXT_WIDTH = 60
 _EDU_COLUMNS = ("edu", "head", "first_edu", "last_edu")
 
@@ -51,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--size", help="of a summary: a number of EDUs (5) or a share of the words (20%%, the default)")
     parser.add_argument("--tokens", type=int, metavar="N", help="the most words in a chunk (default: 200)")
+    parser.add_argument(
+        "--min-tokens",
+        type=int,
+        metavar="N",
+        help="the fewest, if possible (default: an eighth of that)",
+    )
     parser.add_argument("--scheme", choices=("li", "hirao"), help="of dependencies (default: li)")
     parser.add_argument(
         "--inventory", choices=("rstdt", "gum", "open"), help="relations of a profile (default: by the names)"
@@ -98,7 +110,7 @@ def _choose_format(arguments: argparse.Namespace) -> str:
     """The format that the options ask for, if they fit together."""
     for option, what in _OPTIONS.items():
         if getattr(arguments, option) is not None and arguments.what != what:
-            raise UsageError(f"--{option} must go with --what {what}, was: {arguments.what}")
+            raise UsageError(f"--{option.replace('_', '-')} must go with --what {what}, was: {arguments.what}")
     name, output, suffix = arguments.format, arguments.output, Path(arguments.output).suffix.lower()
     if output == "-" and name == "parquet":
         raise UsageError("--format parquet must go with --output PATH, was: standard output")
@@ -116,7 +128,7 @@ def _row_maker(arguments: argparse.Namespace) -> Callable[[Document], Sequence[R
         return lambda document: summary_rows(document, n_edus=n_edus, share=share)
     if arguments.what == "chunks":
         tokens = DEFAULT_TOKENS if arguments.tokens is None else arguments.tokens
-        return lambda document: chunk_rows(document, tokens)
+        return lambda document: chunk_rows(document, tokens, min_tokens=arguments.min_tokens)
     if arguments.what == "dependencies":
         return lambda document: dependency_rows(document, arguments.scheme or "li")
     return units_table if arguments.what == "units" else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar, get_args
 
 from genrst.cli.console import Failures
 from genrst.cli.models import add_model_arguments, load_parser
@@ -19,9 +19,12 @@ from genrst.corpora.layouts import VERSION
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
 from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, document_files, read_content, read_file
+from genrst.formats.json_text import loads
 from genrst.formats.plain import read_edus
 from genrst.io import decode, progress, read_bytes
+from genrst.parser.packages import Whole
 from genrst.parser.stages import Text
+from genrst.trees.constraint import Constraint, constraint_from_dict
 
 TextOrDocument: TypeAlias = Text | Document
 Item = TypeVar("Item", Document, TextOrDocument)
@@ -87,7 +90,7 @@ def standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-# Texts, for `parse` and `segment`.
+# Texts, for `parse`, `sample` and `segment`.
 
 
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,6 +141,51 @@ def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
 
 def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[TextOrDocument]:
     return [read_edus(read(), path) if has_edus else Text(path.stem, decode(read(), path))]
+
+
+# What is demanded of trees, for `parse` and `sample`.
+
+
+def add_demand_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what trees have to be like."""
+    group = parser.add_argument_group("what is demanded of trees")
+    group.add_argument(
+        "--constraint",
+        action="append",
+        default=[],
+        metavar="JSON",
+        help="what trees have to be like, as in a document's JSON and added to that; can be repeated; not for raw text",
+    )
+    group.add_argument(
+        "--whole",
+        choices=get_args(Whole),
+        help="what stays a unit (default: as a chart says; else nothing)",
+    )
+
+
+def read_constraints(arguments: argparse.Namespace, sources: Sequence[Source[TextOrDocument]]) -> list[Constraint]:
+    """The constraints of a command line, which must be about known EDUs."""
+    found = [_read_constraint(text) for text in arguments.constraint]
+    for source in sources if found and not arguments.edus else ():
+        if is_raw(source.path):
+            raise UsageError(f"{source.path}: --constraint must go with known EDUs (or --edus), was: raw text")
+    return found
+
+
+def _read_constraint(text: str) -> Constraint:
+    try:
+        return constraint_from_dict(loads(text))
+    except UsageError as error:
+        raise UsageError(f"--constraint: {error}") from error
+    except ValueError as error:
+        raise UsageError(f'--constraint must be JSON such as {{"edus": [1, 4]}}, was: {text}') from error
+
+
+def constrained(item: TextOrDocument, constraints: Sequence[Constraint]) -> TextOrDocument:
+    """A document with these constraints besides its own; raw text has none."""
+    if isinstance(item, Document):
+        return replace(item, constraints=(*item.constraints, *constraints))
+    return item
 
 
 # Documents, for `convert`, `render` and `export`.

@@ -16,12 +16,14 @@ from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
+    "bulk": "parse whole collections, disk to disk",
     "convert": "convert between RST file formats",
     "evaluate": "score predicted trees against gold ones",
     "export": "summaries, chunks, tables, dependencies and profiles of trees",
     "info": "describe a corpus or a model",
     "parse": "find the EDUs and the tree of a text",
     "render": "draw trees, or the difference of two",
+    "sample": "draw trees of a text from their distribution",
     "score": "probabilities of texts and trees, and the surprisal of every word",
     "segment": "split a text into EDUs",
     "serve": "answer over HTTP: parse, segment, draw, convert, score",

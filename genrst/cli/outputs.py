@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
@@ -24,6 +24,7 @@ from genrst.errors import UsageError
 from genrst.formats.files import FORMATS
 from genrst.rendering.colours import Colours
 from genrst.rendering.terminal import render_text
+from genrst.trees.binarise import flatten
 
 AnySource: TypeAlias = Source[Any]
 
@@ -79,6 +80,22 @@ class Format:
     def refusal(self, n_documents: int) -> UsageError:
         """The error for documents that do not fit into one file."""
         return UsageError(f"a {self.suffix} file holds one document, was: {n_documents}; a folder takes several")
+
+
+NARY_SUFFIXES = (".dis", ".html", ".pdf", ".png", ".rs3", ".rs4", ".svg", ".txt")
+"""Files for people, where a chain of one multinuclear relation is the list that it stands for."""
+
+
+def for_people(document: Document, suffix: str, is_binary: bool) -> Document:
+    """A document as a file of this suffix has it: the binary tree of a parser with its lists, unless told otherwise."""
+    if document.tree is None or document.model is None or is_binary or suffix not in NARY_SUFFIXES:
+        return document
+    return replace(document, tree=flatten(document.tree))
+
+
+def add_binary_argument(parser: argparse.ArgumentParser) -> None:
+    """Add that trees are drawn as parsers build them."""
+    parser.add_argument("--binary", action="store_true", help="draw lists of parsed trees as binary chains, too")
 
 
 def is_drawing(output: str) -> bool:

@@ -6,19 +6,19 @@
   genrst parse article.txt --kbest 3 --json
   genrst parse article.txt --summary 20%
   genrst parse article.txt --model CHART --uncertain 5 --colours certainty
-  genrst parse article.json --model CHART --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
+  genrst parse article.json --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
   echo "It rained, so we stayed in." | genrst parse -
 
 Files that end in .dis, .rs3, .rs4, .json, .jsonl or .edus keep their EDUs and get a new tree; all others, and standard
 input (-), are raw text or, with --edus, an EDU a line. Of a folder all such files and all .txt and .md files are
 parsed. What cannot be parsed is reported and does not stop the others.
 
-A chart's model (CHART) knows how probable every unit is, and finds the best tree that is as demanded. In constraints
-EDUs are counted from 0 and the last number is not included, as in JSON; in drawings they are counted from 1.
+Every model finds trees that are as demanded. In constraints EDUs are counted from 0 and the last number is not
+included, as in JSON; in drawings they are counted from 1. A chart's model (CHART) knows how probable every unit is.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -27,7 +27,16 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from genrst.characters import inert
 from genrst.cli.console import Failures
-from genrst.cli.inputs import Source, TextOrDocument, add_text_arguments, find_texts, is_raw, read_sources
+from genrst.cli.inputs import (
+    Source,
+    TextOrDocument,
+    add_demand_arguments,
+    add_text_arguments,
+    constrained,
+    find_texts,
+    read_constraints,
+    read_sources,
+)
 from genrst.cli.models import load_parser
 from genrst.cli.outputs import (
     Format,
@@ -36,6 +45,7 @@ from genrst.cli.outputs import (
     add_output_arguments,
     choose_format,
     draw_text,
+    for_people,
     is_drawing,
     make_guard,
     open_outputs,
@@ -45,10 +55,9 @@ from genrst.cli.outputs import (
 from genrst.document import Document
 from genrst.errors import ConstraintError, GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
-from genrst.formats.json_text import loads
 from genrst.io import progress, tell
 from genrst.outputs.summary import summary_text
-from genrst.parser.packages import DEFAULT_MODEL, Search, Whole, find_model, is_chart
+from genrst.parser.packages import DEFAULT_MODEL, Search, find_model, is_chart
 from genrst.parser.stages import Failure
 from genrst.rendering.certainty import render_least_certain
 from genrst.rendering.colours import Colours
@@ -56,7 +65,6 @@ from genrst.rendering.image import ImageFormat, render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.trees.binarise import flatten
-from genrst.trees.constraint import Constraint, constraint_from_dict
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -78,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, tuple(SUFFIXES), "tree, drawn for the terminal", "a file, or a folder with a file for each input"
     )
     parser.add_argument("--edus", action="store_true", help="raw texts have an EDU a line, blank lines end paragraphs")
-    parser.add_argument("--nary", action="store_true", help="merge right-branching chains of one multinuclear relation")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--nary", action="store_true", help="lists are single units in JSON, too, as they are elsewhere")
+    shape.add_argument("--binary", action="store_true", help="lists are binary chains everywhere, as they are in JSON")
     parser.add_argument("--kbest", type=int, default=1, metavar="N", help="the N best trees (tree, json or jsonl)")
     parser.add_argument(
         "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
@@ -88,25 +98,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--search", choices=get_args(Search))
     search.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
     search.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
+    add_demand_arguments(parser)
     chart = parser.add_argument_group("only with a chart's model")
-    chart.add_argument("--whole", choices=get_args(Whole), help="what stays a unit (default: as the model says)")
-    chart.add_argument(
-        "--constraint",
-        action="append",
-        default=[],
-        metavar="JSON",
-        help="what trees have to be like, as in a document's JSON and added to that; can be repeated; not for raw text",
-    )
     chart.add_argument("--uncertain", type=int, metavar="N", help="list the N least probable units below each tree")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Parse all texts; 1 if one of them could not be parsed."""
     format = _make_format(arguments)
-    constraints = [_read_constraint(text) for text in arguments.constraint]
     failures = Failures()
     sources = find_texts(arguments.inputs, arguments.edus)
-    _check_chart(arguments, sources)
+    constraints = read_constraints(arguments, sources)
+    _check_chart(arguments)
     guard = make_guard("parse" if arguments.summary is None else "parse --summary", arguments, sources)
     outputs = open_outputs(arguments.output, format, guard, sources, failures)
     parser = load_parser(
@@ -117,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         whole=arguments.whole,
     )
     found = read_sources(sources, "parsing", failures, has_bar=False)
-    items = ((source, _constrained(item, constraints)) for source, items in found for item in items)
+    items = ((source, constrained(item, constraints)) for source, items in found for item in items)
     groups = groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0))
     closing = _Closing(failures)
     for source, group in groups if is_drawing(arguments.output) else progress(groups, "parsing", len(sources)):
@@ -127,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
                 failures.report(trees.error, source.path)
             else:
                 closing.count(trees[0])
-                results += _results(trees, arguments)
+                results += _results(trees, arguments, format.suffix)
         if results:
             with failures.reported():
                 outputs.add(source, results)
@@ -157,36 +160,12 @@ class _Closing:
         return f"{documents} parsed, {self.n_edus} EDUs{failed}, {seconds:.1f} s"
 
 
-def _read_constraint(text: str) -> Constraint:
-    try:
-        return constraint_from_dict(loads(text))
-    except UsageError as error:
-        raise UsageError(f"--constraint: {error}") from error
-    except ValueError as error:
-        raise UsageError(f'--constraint must be JSON such as {{"edus": [1, 4]}}, was: {text}') from error
-
-
-def _check_chart(arguments: argparse.Namespace, sources: Sequence[Source[TextOrDocument]]) -> None:
-    """Before a model is loaded: it must be able to do what is asked, and constraints must be about known EDUs."""
-    given = {
-        "--whole": arguments.whole,
-        "--constraint": arguments.constraint,
-        "--uncertain": arguments.uncertain,
-        "--colours certainty": arguments.colours == "certainty",
-    }
+def _check_chart(arguments: argparse.Namespace) -> None:
+    """Before a model is loaded: it must be able to do what is asked."""
+    given = {"--uncertain": arguments.uncertain, "--colours certainty": arguments.colours == "certainty"}
     needy = [option for option, value in given.items() if value]
     if needy and not is_chart(find_model(arguments.model)):
         raise UsageError(f"{needy[0]} must go with a chart's model, was: {arguments.model or DEFAULT_MODEL}")
-    if arguments.constraint and not arguments.edus:
-        for source in sources:
-            if is_raw(source.path):
-                raise UsageError(f"{source.path}: --constraint must go with known EDUs (or --edus), was: raw text")
-
-
-def _constrained(item: TextOrDocument, constraints: Sequence[Constraint]) -> TextOrDocument:
-    if isinstance(item, Document):
-        return replace(item, constraints=(*item.constraints, *constraints))
-    return item
 
 
 def _make_format(arguments: argparse.Namespace) -> Format:
@@ -257,8 +236,9 @@ def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> list[Documen
         return Failure(item.id, error)
 
 
-def _results(trees: list[Document], arguments: argparse.Namespace) -> list[Result]:
+def _results(trees: list[Document], arguments: argparse.Namespace, suffix: str) -> list[Result]:
     """The trees of one text, with titles."""
+    trees = [for_people(document, suffix, arguments.binary) for document in trees]
     if arguments.nary:
         trees = [replace(document, tree=document.tree and flatten(document.tree)) for document in trees]
     if arguments.kbest == 1:

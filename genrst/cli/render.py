@@ -22,9 +22,11 @@ from genrst.cli.inputs import add_document_arguments, find_documents, read_each_
 from genrst.cli.outputs import (
     Format,
     Result,
+    add_binary_argument,
     add_colours_argument,
     add_target_arguments,
     draw_text,
+    for_people,
     is_folder,
     make_guard,
     open_target,
@@ -52,9 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style",
         choices=("classic", "compact"),
-        help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: compact in .html only)",
+        help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: classic if it fits a page)",
     )
     add_colours_argument(parser)
+    add_binary_argument(parser)
     parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (.html, .svg)")
     parser.add_argument(
         "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
@@ -72,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     def draw(document: Document) -> str | bytes:
         if arguments.against:
             return _draw_difference(document, _partner(document, predicted, arguments), suffix, arguments)
-        return _draw(document, suffix, arguments)
+        return _draw(for_people(document, suffix, arguments.binary), suffix, arguments)
 
     guard = make_guard("render", arguments, sources)
     outputs = open_target(arguments.target, Format(suffix, draw), guard, failures)
@@ -108,7 +111,7 @@ def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str
         return draw_text(document, arguments.target, arguments.width, colours)
     if suffix == ".html":
         return render_html(document, arguments.style or "compact", colours)
-    style: Style = arguments.style or "classic"
+    style: Style | None = arguments.style
     if suffix == ".svg":
         return render_svg(document, style, colours)
     return render_image(document, "png" if suffix == ".png" else "pdf", style, colours)

@@ -47,7 +47,7 @@ Found: TypeAlias = tuple[Document, Row]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst score`."""
-    add_document_arguments(parser, has_corpora=True)
+    add_document_arguments(parser, has_corpora=True, has_model=False)
     model = parser.add_argument_group("model")
     model.add_argument("--model", metavar="NAME|DIR", default="en-generative", help="(default: en-generative)")
     model.add_argument("--proposal", metavar="DIR", help="a chart's model, to estimate log p(words) with")
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score all documents; 1 if one of them could not be scored."""
     format = _check(arguments)
     failures = Failures()
-    sources = find_documents(arguments, has_corpora=True)
+    sources = find_documents(arguments, has_corpora=True, has_model=False)
     guard = make_guard("score", arguments, sources)
     for path in (arguments.plot, arguments.output):
         if path not in (None, "-"):

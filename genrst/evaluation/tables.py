@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from genrst.characters import inert
+from genrst.evaluation.agreement import Agreement
 from genrst.evaluation.counts import Counts, Scores, percent
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import TREE_METRICS, Confusion, Evaluation, TreeMetric
@@ -92,3 +93,12 @@ def confusion_table(confusion: Confusion) -> Table:
 
 def _f1_cells(cells: Mapping[str, Counts] | Mapping[str, Scores]) -> list[str]:
     return [percent(cells[aspect].f1) for aspect in ASPECTS]
+
+
+def agreement_table(found: Mapping[str, Agreement]) -> Table:
+    """Kappa of what two annotators say about the units that both have."""
+    rows = [
+        [name, str(one.n_shared), percent(one.observed), "–" if one.kappa is None else f"{one.kappa:.3f}"]
+        for name, one in found.items()
+    ]
+    return Table(["agreement on", "shared units", "observed", "kappa"], rows)

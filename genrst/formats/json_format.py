@@ -107,7 +107,7 @@ def document_to_dict(document: Document) -> dict[str, object]:
         "id": document.id,
         "text": document.text,
         "edus": list(map(_span_to_dict, document.edus)),
-        "tree": None if document.tree is None else _tree_to_dict(document.tree),
+        "tree": None if document.tree is None else tree_to_dict(document.tree),
         **{key: value for key, value in optional.items() if value not in (None, [], {})},
     }
 
@@ -125,7 +125,8 @@ def _signal_to_dict(signal: Signal) -> dict[str, object]:
     return {"unit": list(signal.unit), "type": signal.type, "subtype": signal.subtype, **_without_empty(optional)}
 
 
-def _tree_to_dict(tree: Tree) -> dict[str, object]:
+def tree_to_dict(tree: Tree) -> dict[str, object]:
+    """The tree as dictionaries and lists, ready for JSON."""
     return fold(tree, lambda leaf: {"edu": leaf.edu}, _unit_to_dict)
 
 

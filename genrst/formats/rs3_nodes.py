@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from genrst.errors import CorpusFormatError
-from genrst.formats.rs3_xml import Element, Repairs
+from genrst.formats.rs3_xml import COMMENT, Element, Repairs
 
 SEGMENT = "segment"
 SPAN_GROUP = "span"
@@ -65,10 +65,10 @@ def _segment_elements(elements: Sequence[Element], body: int, path: Path) -> lis
     for element in elements:
         if element.name == SEGMENT and element.parent != "body":
             raise CorpusFormatError(f"a segment must stand in <body>, was: in <{element.parent}>", path, element.line)
-        if element.parent == SEGMENT:
+        if element.parent == SEGMENT and element.name != COMMENT:
             raise CorpusFormatError(f"a segment must hold only text, was: <{element.name}>", path, element.line)
     for element in elements[body:]:
-        if element.name != SEGMENT and element.text:
+        if element.name not in (SEGMENT, COMMENT) and element.text:
             raise CorpusFormatError(f"text must stand in a segment, was: {element.text[:40]!r}", path, element.line)
     return [element for element in elements if element.name == SEGMENT]
 

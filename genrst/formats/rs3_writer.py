@@ -7,7 +7,6 @@ as nuclei. Everything else is read back equal or refused: characters that XML do
 """
 
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -16,16 +15,18 @@ from reprlib import repr as shorten
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning, UsageError
 from genrst.formats.lines import edu_lines
+from genrst.formats.rs3_kept import Kept, describe, node_names
 from genrst.formats.rs3_nodes import MULTINUC_GROUP, SPAN_GROUP
 from genrst.formats.rs3_xml import FORBIDDEN
 from genrst.trees.binarise import attach_inner_satellites
 from genrst.trees.node import SPAN, Tree, Unit, fold, units
+from genrst.trees.relations import detect_inventory
 
 
 def write_rs3(document: Document) -> str:
     """The text of an `.rs3` file: relations, segments, groups. Without a tree, segments have no parents."""
-    numbering = _Numbering(document)
-    return _file(document, _relations(numbering.relations), _nodes(document, numbering, ".rs3"), ".rs3")
+    numbering = Numbering(document, Kept.of(document))
+    return _file(document, _relations(numbering, numbering.declared), _nodes(document, numbering, ".rs3"), ".rs3")
 
 
 def write_rs4(document: Document) -> str:
@@ -33,7 +34,7 @@ def write_rs4(document: Document) -> str:
 
     Those at EDUs that are no unit of the tree, and signals of an edge that is not there, are left out with a warning.
     """
-    numbering = _Numbering(document)
+    numbering = Numbering(document, Kept.of(document))
     nodes = numbering.ids.keys() if document.tree is not None else set()
     edges = [edge for edge in document.secondary_edges if {edge.source, edge.target} <= nodes]
     ends = {(edge.source, edge.target) for edge in edges}
@@ -46,14 +47,17 @@ def write_rs4(document: Document) -> str:
     if n_left_out:
         message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are not a unit were left out"
         warnings.warn(CorpusWarning(message), stacklevel=2)
-    known = {name for name, _ in numbering.relations}
+    known = {name for name, _ in numbering.declared}
     beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
-    header = _relations(numbering.relations | beside) + _signal_types(signals)
+    types = signal_types(signals, numbering.kept.signal_types)
+    header = _relations(numbering, numbering.declared | beside) + _signal_types(types)
     body = _nodes(document, numbering, ".rs4") + _secondary_edges(edges, numbering) + _signals(signals, numbering)
     return _file(document, header, body, ".rs4")
 
 
 def _file(document: Document, header: list[str], body: list[str], suffix: str) -> str:
+    kept = Kept.of(document)
+    header, body = _foreign(kept, "header") + header, body + _foreign(kept, "body")
     lines = ["<rst>", "\t<header>", *header, "\t</header>", "\t<body>", *body, "\t</body>", "</rst>", ""]
     text = "\n".join(lines)
     if found := FORBIDDEN.search(text):
@@ -73,63 +77,98 @@ def _element(name: str, attributes: Mapping[str, object], text: str | None = Non
     return f"\t\t<{start}/>" if text is None else f"\t\t<{start}>{escape(text)}</{name}>"
 
 
-def _relations(relations: set[tuple[str, str]]) -> list[str]:
-    return _section("relations", (_element("rel", {"name": name, "type": kind}) for name, kind in sorted(relations)))
+def _relations(numbering: "Numbering", relations: set[tuple[str, str]]) -> list[str]:
+    """The header's relations, in the order of the file if there was one."""
+    kept = {(name, kind): attributes for name, kind, attributes in numbering.kept.relations}
+    rows = [*kept.items(), *((relation, {}) for relation in sorted(relations - kept.keys()))]
+    return _section(
+        "relations", (_element("rel", {"name": name, "type": kind, **others}) for (name, kind), others in rows)
+    )
 
 
-def _nodes(document: Document, numbering: "_Numbering", suffix: str) -> list[str]:
+def _foreign(kept: Kept, section: str) -> list[str]:
+    """Comments, and elements of other names."""
+    found = [(name, attributes, text) for place, name, attributes, text in kept.elements if place == section]
+    return [
+        _element(name, attributes, text or None) if name else f"\t\t<!-- {text.replace('--', '- -')} -->"
+        for name, attributes, text in found
+    ]
+
+
+def _nodes(document: Document, numbering: "Numbering", suffix: str) -> list[str]:
     def place(number: int) -> dict[str, object]:
         if number not in numbering.parents:
             return {}
         parent, relation = numbering.parents[number]
-        return {"parent": parent, "relname": relation}
+        return {"parent": numbering.name(parent), "relname": relation}
 
     edus = enumerate(edu_lines(document, suffix), 1)
-    segments = [_element("segment", {"id": number, **place(number)}, text) for number, text in edus]
+    segments = [
+        _element("segment", {"id": numbering.name(number), **place(number), **numbering.others(number)}, text)
+        for number, text in edus
+    ]
     groups = [
-        _element("group", {"id": number, "type": kind, **place(number)}) for number, kind in numbering.groups.items()
+        _element("group", {"id": numbering.name(number), "type": kind, **place(number), **numbering.others(number)})
+        for number, kind in numbering.groups.items()
     ]
     return segments + groups
 
 
-def _signal_types(signals: Sequence[Signal]) -> list[str]:
-    subtypes: defaultdict[str, set[str]] = defaultdict(set)
-    for signal in signals:
-        subtypes[signal.type].add(signal.subtype)
-    types = ({"type": kind, "subtypes": ";".join(sorted(names))} for kind, names in sorted(subtypes.items()))
-    return _section("sigtypes", (_element("sig", attributes) for attributes in types))
+def signal_types(signals: Sequence[Signal], kept: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The types of signals and their subtypes, joined by semicolons: those of the file that was read, and others."""
+    subtypes = {kind: names.split(";") for kind, names in kept}
+    for kind, name in sorted({(signal.type, signal.subtype) for signal in signals}):
+        if name not in subtypes.setdefault(kind, []):
+            subtypes[kind].append(name)
+    return [(kind, ";".join(names)) for kind, names in subtypes.items()]
 
 
-def _secondary_edges(edges: Sequence[SecondaryEdge], numbering: "_Numbering") -> list[str]:
+def _signal_types(types: Sequence[tuple[str, str]]) -> list[str]:
+    return _section("sigtypes", (_element("sig", {"type": kind, "subtypes": names}) for kind, names in types))
+
+
+def _secondary_edges(edges: Sequence[SecondaryEdge], numbering: "Numbering") -> list[str]:
     elements = []
     for edge in edges:
-        source, target = numbering.ids[edge.source], numbering.ids[edge.target]
-        attributes = {"id": f"{source}-{target}", "source": source, "target": target, "relname": edge.relation}
-        elements.append(_element("secedge", attributes))
+        source, target = (numbering.name(numbering.ids[unit]) for unit in (edge.source, edge.target))
+        attributes = {
+            "id": f"{source}-{target}",
+            "source": source,
+            "target": target,
+            "relname": edge.relation,
+        }
+        elements.append(numbering.layer("secedge", attributes))
     return _section("secedges", elements)
 
 
-def _signals(signals: Sequence[Signal], numbering: "_Numbering") -> list[str]:
+def _signals(signals: Sequence[Signal], numbering: "Numbering") -> list[str]:
     elements = []
     for signal in signals:
-        source = str(numbering.ids[signal.unit])
+        source = numbering.name(numbering.ids[signal.unit])
         if signal.target is not None:
-            source += f"-{numbering.ids[signal.target]}"
+            source += f"-{numbering.name(numbering.ids[signal.target])}"
         tokens = ",".join(map(str, signal.tokens))
-        attributes = {"source": source, "type": signal.type, "subtype": signal.subtype, "tokens": tokens}
-        elements.append(_element("signal", attributes | ({"status": signal.status} if signal.status else {})))
+        attributes = {
+            "source": source,
+            "type": signal.type,
+            "subtype": signal.subtype,
+            "tokens": tokens,
+        }
+        elements.append(numbering.layer("signal", attributes | ({"status": signal.status} if signal.status else {})))
     return _section("signals", elements)
 
 
-class _Numbering:
+class Numbering:
     """The nodes of a file, numbered: EDUs from 1, then groups.
 
     `ids` has the node of every unit by its EDUs (start, stop), `groups` the type of every group, `parents` the parent
-    and the relation of every node but the root, `relations` all relations with their type.
+    and the relation of every node but the root, `relations` those of the tree with their type, `declared` those of the
+    header, and `names` the id of every node in the file and what else it has there.
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, kept: Kept) -> None:
         tree = document.tree
+        self.kept = kept
         self.ids = {(edu, edu + 1): edu + 1 for edu in range(len(document.edus))}
         self.groups: dict[int, str] = {}
         self.parents: dict[int, tuple[int, str]] = {}
@@ -137,8 +176,23 @@ class _Numbering:
         if tree is not None:
             _check_spans(tree, document.id)
             self.relations = set(_relations_of(tree))
-            self._multinuclear = {name for name, kind in self.relations if kind == MULTINUC_GROUP}
+        self.declared = self.relations | _menu(self.relations, kept)
+        if tree is not None:
+            self._multinuclear = {name for name, kind in self.declared if kind == MULTINUC_GROUP}
             self._place(fold(tree, lambda leaf: leaf, partial(_expressible, self._multinuclear)))
+        self.names = node_names(kept, self.ids, [*range(1, len(document.edus) + 1), *self.groups])
+
+    def name(self, number: int) -> str:
+        """The id of a node in the file."""
+        return self.names[number][0]
+
+    def others(self, number: int) -> dict[str, str]:
+        """What else a node has in the file."""
+        return self.names[number][1]
+
+    def layer(self, element: str, attributes: dict[str, str]) -> str:
+        """A secondary edge or a signal, with what else it has in the file."""
+        return _element(element, attributes | dict(self.kept.attributes).get(describe(element, attributes), {}))
 
     def _place(self, tree: Tree) -> None:
         numbers = count(len(self.ids) + 1)
@@ -167,6 +221,24 @@ class _Numbering:
         for letter, relation, child in zip(unit.nuclearity, unit.relations, unit.children, strict=True):
             if letter in letters:
                 self.parents[self.ids[child.start, child.stop]] = target, relation
+
+
+def _menu(relations: set[tuple[str, str]], kept: Kept) -> set[tuple[str, str]]:
+    """What annotators can choose from: the relations of the file that was read, or all of an inventory.
+
+    rstWeb makes its menus of the header, and needs a multinuclear relation there.
+    """
+    menu = {(name, kind) for name, kind, _ in kept.relations}
+    if not menu:
+        used = {name.lower() for name, _ in relations}
+        inventory = detect_inventory(used)
+        is_fine = any(name in inventory.relations and name not in inventory.coarse_relations for name in used)
+        menu = {
+            (one.name if is_fine else one.coarse, kind) for one in inventory.relations.values() for kind in one.kinds
+        }
+    if not any(kind == MULTINUC_GROUP for _, kind in menu | relations):
+        menu |= {("joint", MULTINUC_GROUP)}
+    return menu
 
 
 def _check_spans(tree: Tree, document_id: str) -> None:

@@ -19,6 +19,9 @@ from genrst.io import decode
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
 
+COMMENT = "#comment"
+"""The name of an element that is a comment."""
+
 _DECLARED_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 _COMMENT_OR_CDATA = r"<!(?:--(?:.*?-->|.*)|\[CDATA\[(?:.*?\]\]>|.*))"
 _BROKEN_REFERENCE = r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|(?:amp|lt|gt|quot|apos);)(?:([A-Za-z]\w*);)?"
@@ -108,7 +111,12 @@ def _collect_elements(parser: expat.XMLParserType, path: Path) -> list[Element]:
         message = "a file must not declare a document type or entities, was: <!DOCTYPE"
         raise CorpusFormatError(message, path, parser.CurrentLineNumber)
 
+    def comment(text: str) -> None:
+        parent = around[-1].name if around else ""
+        elements.append(Element(COMMENT, parent, {}, parser.CurrentLineNumber, [text]))
+
     parser.buffer_text = True
+    parser.CommentHandler = comment
     parser.StartElementHandler = start
     parser.CharacterDataHandler = lambda data: around[-1].pieces.append(data)
     parser.EndElementHandler = lambda name: around.pop()

@@ -70,6 +70,11 @@ class ModelConfig:
         if self.layout_kinds and self.layout_size is None:
             raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), was: none")
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it finds EDUs itself, and needs no annotation; only charts do."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class ChartConfig:
@@ -108,6 +113,11 @@ class ChartConfig:
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
         if self.span_size % self.span_heads:
             raise ConfigError(f"model.span_heads: must divide span_size, {self.span_size}, was: {self.span_heads}")
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it finds EDUs itself, and needs no annotation: its encoder does that."""
+        return self.encoder is not None
 
 
 AnyModelConfig: TypeAlias = ModelConfig | ChartConfig

@@ -1,20 +1,25 @@
 """Chunks for retrieval: a text cut where its tree says, each piece within a budget of tokens.
 
 A chunk is the largest subtree that fits. Where a unit is too large but has several children that fit, neighbours among
-them are put together as long as they fit, so that a long list does not become many small chunks.
+them are put together as long as they fit, so that a long list does not become many small chunks. What is too small to
+be found by its words, or a heading alone, then goes with a neighbour, which is cut elsewhere if both do not fit.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
 from typing import TypeAlias, TypedDict
 
 from genrst.document import Document, require_tree
 from genrst.errors import UsageError
 from genrst.outputs.summary import Count, count_words, size_of
 from genrst.trees.binarise import flatten
-from genrst.trees.node import SPAN, Tree, Unit, fold
+from genrst.trees.node import SPAN, Tree, Unit, fold, units
 
 DEFAULT_TOKENS = 200
+LEAST_SHARE = 8
+"""Unless said otherwise, a chunk has at least the eighth part of what it may have."""
 
 RelationPath: TypeAlias = tuple[tuple[str, str], ...]
 """Relations from the root down, each with `N` or `S`: whether the path goes through its nucleus or its satellite."""
@@ -25,7 +30,7 @@ class Chunk:
     """A piece of a text: `text` is what the document has from `start` to `end`; `edus` are numbers (start, stop).
 
     `relation_path` leads from the root to the chunk. Where children of one unit were put together, it ends with their
-    relation if that is the same for all, else at the unit.
+    relation if that is the same for all, else at the unit; where parts of several units were, at the one that has all.
     """
 
     start: int
@@ -49,38 +54,60 @@ class ChunkRow(TypedDict):
 
 
 def chunks(
-    document: Document, max_tokens: int = DEFAULT_TOKENS, count: Count = count_words, *, merge: bool = True
+    document: Document,
+    max_tokens: int = DEFAULT_TOKENS,
+    count: Count = count_words,
+    *,
+    min_tokens: int | None = None,
+    merge: bool = True,
 ) -> list[Chunk]:
     """Cut a text into chunks of at most `max_tokens`, in order, every EDU in exactly one.
 
     `count` says how many tokens a text has: words unless given. An EDU over the budget is a chunk by itself. With
     `merge`, right-branching chains of a multinuclear relation are taken as the lists that they are, and neighbours in
-    a list or around a nucleus are put together from left to right; without it every chunk is a subtree.
+    a list or around a nucleus are put together from left to right; then chunks of fewer than `min_tokens` (an eighth of
+    the most, if not given) are joined to a neighbour if there is any way to do it, and headings to what follows.
+    Without it every chunk is a subtree.
     """
     if max_tokens < 1:
         raise UsageError(f"a chunk's number of tokens must be 1 or more, was: {max_tokens}")
+    least = max_tokens // LEAST_SHARE if min_tokens is None else min_tokens
+    if not 0 <= least <= max_tokens:
+        raise UsageError(f"a chunk's least number of tokens must be from 0 to {max_tokens}, was: {least}")
+
+    @cache  # counting tokens takes time
+    def measure(start: int, stop: int) -> int:
+        return size_of(document, start, stop, count)
 
     def fits(start: int, stop: int) -> bool:
-        return size_of(document, start, stop, count) <= max_tokens
+        return measure(start, stop) <= max_tokens
 
     tree = flatten(require_tree(document)) if merge else require_tree(document)
     too_large = _too_large(tree, fits)
-    found: list[Chunk] = []
+    found: list[_Piece] = []
     pending = [_Piece(tree.start, tree.stop, (), too_large.get((tree.start, tree.stop)))]
     while pending:
         piece = pending.pop()
         if piece.unit is None:
-            start, end = document.offsets(piece.start, piece.stop)
-            text = document.slice(piece.start, piece.stop)
-            found.append(Chunk(start, end, text, (piece.start, piece.stop), piece.path))
+            found.append(piece)
         else:
             children = _children(piece.unit, piece.path, too_large)
             pending.extend(reversed(_merge(children, fits) if merge else children))
-    return found
+    if merge:
+        found = _Repair(document, tree, measure, (least, max_tokens)).repaired(found)
+    return [
+        Chunk(*document.offsets(piece.start, piece.stop), document.slice(piece.start, piece.stop), *piece.place)
+        for piece in found
+    ]
 
 
 def chunk_rows(
-    document: Document, max_tokens: int = DEFAULT_TOKENS, count: Count = count_words, *, merge: bool = True
+    document: Document,
+    max_tokens: int = DEFAULT_TOKENS,
+    count: Count = count_words,
+    *,
+    min_tokens: int | None = None,
+    merge: bool = True,
 ) -> list[ChunkRow]:
     """A row per chunk."""
     return [
@@ -94,7 +121,7 @@ def chunk_rows(
             relation_path=" > ".join(f"{relation}:{letter}" for relation, letter in chunk.relation_path),
             text=chunk.text,
         )
-        for number, chunk in enumerate(chunks(document, max_tokens, count, merge=merge))
+        for number, chunk in enumerate(chunks(document, max_tokens, count, min_tokens=min_tokens, merge=merge))
     ]
 
 
@@ -106,6 +133,11 @@ class _Piece:
     stop: int
     path: RelationPath
     unit: Unit | None = None
+
+    @property
+    def place(self) -> tuple[tuple[int, int], RelationPath]:
+        """The EDUs, and the way to them."""
+        return (self.start, self.stop), self.path
 
 
 def _too_large(tree: Tree, fits: Callable[[int, int], bool]) -> dict[tuple[int, int], Unit]:
@@ -139,8 +171,83 @@ def _merge(pieces: list[_Piece], fits: Callable[[int, int], bool]) -> list[_Piec
     for piece in pieces[1:]:
         last = merged[-1]
         if last.unit is None and piece.unit is None and fits(last.start, piece.stop):
-            path = piece.path if piece.path == last.path else piece.path[:-1]
-            merged[-1] = _Piece(last.start, piece.stop, path)
+            merged[-1] = _Piece(last.start, piece.stop, _shared(last.path, piece.path))
         else:
             merged.append(piece)
     return merged
+
+
+def _shared(one: RelationPath, other: RelationPath) -> RelationPath:
+    """The beginning that two ways share."""
+    return tuple(left for left, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+class _Repair:
+    """Joins pieces that cannot stand alone to a neighbour: headings, and what has too few tokens."""
+
+    def __init__(
+        self, document: Document, tree: Tree, measure: Callable[[int, int], int], bounds: tuple[int, int]
+    ) -> None:
+        self.measure = measure
+        self.least, self.most = bounds
+        labels = [paragraph.label for paragraph in document.paragraphs] or [""]
+        self.is_heading = [labels[number] == "head" for number in document.paragraph_of_edus()]
+        self.depths = _split_depths(tree)
+
+    def repaired(self, pieces: list[_Piece]) -> list[_Piece]:
+        """The pieces, put together until nothing changes: a new cut may make room for one that had none."""
+        before: list[_Piece] = []
+        while pieces != before:
+            before, pieces = pieces, self._once(pieces)
+        return pieces
+
+    def _once(self, pieces: list[_Piece]) -> list[_Piece]:
+        """The pieces from left to right; one that cannot stand alone goes with the next or, if need be, the last."""
+        pending = pieces[::-1]
+        done: list[_Piece] = []
+        while pending:
+            piece = pending.pop()
+            if self._stands(piece.start, piece.stop):
+                done.append(piece)
+            elif pending and (joined := self._join(piece, pending[-1])):
+                pending[-1:] = joined[::-1]
+            elif done and (joined := self._join(done[-1], piece)):
+                done[-1:] = joined
+            elif pending and all(self.is_heading[piece.start : piece.stop]):
+                # It is never alone, even if what follows leaves no room.
+                following = pending.pop()
+                done.append(_Piece(piece.start, following.start + 1, _shared(piece.path, following.path)))
+                if following.start + 1 < following.stop:
+                    pending.append(_Piece(following.start + 1, following.stop, following.path))
+            else:
+                done.append(piece)
+        return done
+
+    def _stands(self, start: int, stop: int) -> bool:
+        return not all(self.is_heading[start:stop]) and self.measure(start, stop) >= self.least
+
+    def _join(self, left: _Piece, right: _Piece) -> list[_Piece]:
+        """The two as one piece, or cut elsewhere, as high in the tree as possible; nothing if there is no way."""
+        path = _shared(left.path, right.path)
+        if self.measure(left.start, right.stop) <= self.most:
+            return [_Piece(left.start, right.stop, path)]
+        places = sorted(range(left.start + 1, right.stop), key=lambda place: (self.depths[place], -place))
+        for place in places:
+            sides = (left.start, place), (place, right.stop)
+            if all(self._stands(*side) and self.measure(*side) <= self.most for side in sides):
+                return [
+                    _Piece(*sides[0], left.path if place <= left.stop else path),
+                    _Piece(*sides[1], right.path if place >= right.stop else path),
+                ]
+        return []
+
+
+def _split_depths(tree: Tree) -> dict[int, int]:
+    """How deep in the tree the EDUs before and after a place part."""
+    depths = {(tree.start, tree.stop): 0}
+    found: dict[int, int] = {}
+    for unit in units(tree):
+        depth = depths[unit.start, unit.stop]
+        depths |= {(child.start, child.stop): depth + 1 for child in unit.children}
+        found |= {child.start: depth for child in unit.children[1:]}
+    return found

@@ -10,6 +10,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from genrst.document import Document, require_tree
@@ -149,15 +150,17 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
 
-def write_rows(rows: Iterable[Row], file: BinaryIO, format: RowFormat) -> None:
+def write_rows(rows: Iterable[Row], file: BinaryIO, format: RowFormat, types: Mapping[str, str] | None = None) -> None:
     """Write rows to an open file; all must have the same columns.
 
+    `types` are those of all columns, by Arrow's names; without them Parquet has those of the cells.
     CSV is UTF-8, quoted and with line ends as in RFC 4180; None is an empty cell. JSON is an object a line. Parquet
     needs the library pyarrow. CSV and Parquet cannot hold half of a surrogate pair: U+FFFD stands for it.
     """
     if format not in WRITERS:
         raise UsageError(f"a format of rows must be one of {', '.join(WRITERS)}, was: {format!r}")
-    WRITERS[format](_uniform(rows), file)
+    write = partial(_write_parquet, types=types) if format == "parquet" else WRITERS[format]
+    write(_uniform(rows), file)
 
 
 def _uniform(rows: Iterable[Row]) -> Iterator[Row]:
@@ -186,17 +189,20 @@ def _write_json(rows: Iterable[Row], file: BinaryIO) -> None:
         file.write(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode() + b"\n")
 
 
-def _write_parquet(rows: Iterable[Row], file: BinaryIO) -> None:
+def _write_parquet(rows: Iterable[Row], file: BinaryIO, types: Mapping[str, str] | None = None) -> None:
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
         raise MissingDependencyError("Parquet files need pyarrow: pip install genrst[parquet]") from error
-    columns: dict[str, list[object]] = {}
+    columns: dict[str, list[object]] = {name: [] for name in types or ()}
     for row in rows:
         for name, cell in row.items():
             columns.setdefault(_encodable(name), []).append(_encodable(cell))
-    arrays = {name: pyarrow.array(cells, _parquet_type(name, cells)) for name, cells in columns.items()}
+    arrays = {
+        name: pyarrow.array(cells, types[name] if types else _parquet_type(name, cells))
+        for name, cells in columns.items()
+    }
     parquet.write_table(pyarrow.table(arrays), file)
 
 

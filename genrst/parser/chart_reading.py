@@ -16,20 +16,18 @@ from torch import Tensor
 
 from genrst.chart.network import ChartNetwork
 from genrst.chart.storage import ChartModel
-from genrst.document import Document, Span, join_runs, without_tree
+from genrst.document import Document, Token, join_runs
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.encoder.windows import pack_pieces
 from genrst.model.examples import Example, prepare_pieces
+from genrst.segmenter.edus import with_edus
 from genrst.text.annotate import sentence_starts
-from genrst.text.speakers import speech_start, with_speakers
-
-Probabilities = NDArray[np.float32]
-"""That an EDU, and that a sentence starts with each piece. Shape: (pieces, 2)"""
+from genrst.text.speakers import with_speakers
 
 
 class ReadText(NamedTuple):
-    """A text with its EDUs and sentences, and the states of its word pieces."""
+    """A text with its EDUs and sentences, and the states of the word pieces of all EDUs."""
 
     document: Document
     example: Example
@@ -38,109 +36,94 @@ class ReadText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The word pieces of a document and the characters where they start."""
+    """The word pieces of a document, and where words stand in it."""
 
     numbers: NDArray[np.int64]
     starts: NDArray[np.int64]
-    may_start: NDArray[np.bool_]
-    """Whether an EDU may start with a piece. If EDUs are known, it does."""
+    """The first character of each piece; of an EDU that is known, all pieces have its own."""
+    words: Sequence[Token]
+    """Those that an EDU or a sentence may start with: tokens, if there are any. EDUs, if these are known."""
 
 
 def read_texts(model: ChartModel, documents: Sequence[Document]) -> list[ReadText]:
     """Read documents; those that are not segmented get EDUs, those without sentences get sentences."""
-    network, tokenizer = model.network, model.tokenizer
+    tokenizer = model.tokenizer
     assert tokenizer is not None
     found = [find_pieces(document, tokenizer) for document in documents]
-    states = read_pieces(network, [pieces.numbers for pieces in found])
-    return [_read(network, *parts) for parts in zip(documents, found, states, strict=True)]
-
-
-@torch.inference_mode()
-def read_pieces(network: ChartNetwork, texts: Sequence[NDArray[np.int64]]) -> Sequence[Tensor]:
-    """The states of the word pieces of texts."""
-    assert isinstance(network.edu_encoder, PretrainedEncoder)
-    states = network.read(pack_pieces(texts, network.edu_encoder.shape).to(network.device))
-    return states.split([len(pieces) for pieces in texts])  # type: ignore[no-any-return,no-untyped-call]
+    states = _read_pieces(model.network, [pieces.numbers for pieces in found])
+    return [_read(model, *parts) for parts in zip(documents, found, states, strict=True)]
 
 
 def find_pieces(document: Document, tokenizer: PieceTokenizer) -> Pieces:
     """The pieces of a document: of its EDUs if they are known, else of the whole text."""
-    text = document.text or ""
     if document.is_segmented:
         of_edus = tokenizer(document.edu_texts)
         numbers = np.array([piece for pieces in of_edus for piece in pieces], dtype=np.int64)
-        lengths = np.array([len(pieces) for pieces in of_edus])
-        is_first = np.zeros(len(numbers), dtype=np.bool_)
-        is_first[np.cumsum(lengths) - lengths] = True
-        starts = np.repeat([edu.start for edu in document.edus], lengths)
-        return Pieces(numbers, starts, is_first)
-    read = tokenizer.read(text)
-    numbers, starts, is_word = (np.array(column) for column in zip(*read, strict=True))
-    if document.tokens:
-        is_word &= np.isin(starts, [token.start for token in document.tokens])
-    for paragraph in document.paragraphs:
-        if paragraph.label == "sp":
-            # The name of a speaker belongs to the first EDU of the turn.
-            borders = [paragraph.start, speech_start(text, paragraph.start)]
-            is_word[slice(*np.searchsorted(starts, borders, side="right"))] = False
-    is_word[0] = True
-    return Pieces(numbers.astype(np.int64), starts, is_word)
-
-
-def _read(network: ChartNetwork, document: Document, pieces: Pieces, states: Tensor) -> ReadText:
-    if not (document.is_segmented and document.sentences):
-        assert network.segments is not None
-        document, is_first = _segment(document, pieces, _probabilities(network, states))
-    else:
-        is_first = pieces.may_start
-    (first,) = np.nonzero(is_first)
-    lengths = np.diff([*first, len(pieces.numbers)])
-    return ReadText(document, prepare_pieces(document, pieces.numbers, lengths), states)
+        starts = np.repeat([edu.start for edu in document.edus], [len(pieces) for pieces in of_edus])
+        return Pieces(numbers, starts, [Token(edu.start, edu.end, 0) for edu in document.edus])
+    read = tokenizer.read(document.text or "")
+    numbers, starts, ends, is_first = (np.array(column) for column in zip(*read, strict=True))
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(read)) - 1
+    words = [Token(*span, 0) for span in zip(starts[firsts].tolist(), ends[lasts].tolist(), strict=True)]
+    return Pieces(numbers, starts, document.tokens or words)
 
 
 @torch.inference_mode()
-def _probabilities(network: ChartNetwork, states: Tensor) -> Probabilities:
+def _read_pieces(network: ChartNetwork, texts: Sequence[NDArray[np.int64]]) -> Sequence[Tensor]:
+    """The states of the word pieces of texts."""
+    assert isinstance(network.edu_encoder, PretrainedEncoder)
+    states = network.read(pack_pieces(texts, network.edu_encoder.shape).to(network.device))
+    return torch.split(states, [len(pieces) for pieces in texts])
+
+
+def _read(model: ChartModel, document: Document, pieces: Pieces, states: Tensor) -> ReadText:
+    if not (document.is_segmented and document.sentences):
+        document = _segment(document, pieces, _start_probabilities(model.network, pieces, states))
+    numbers, is_inside = _edus_of_pieces(document, pieces)
+    lengths = np.bincount(numbers[is_inside], minlength=len(document.edus))
+    if not lengths.all():
+        # An EDU of signs that the tokenizer passes over has a piece of its own when it is read again.
+        return read_texts(model, [document])[0]
+    kept = states if is_inside.all() else states[torch.from_numpy(is_inside).to(states.device)]
+    return ReadText(document, prepare_pieces(document, pieces.numbers[is_inside], lengths), kept)
+
+
+def _edus_of_pieces(document: Document, pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The EDU at or before each piece, and whether it is inside: bullets and the like are in none."""
+    starts, ends = (np.array(part) for part in zip(*((edu.start, edu.end) for edu in document.edus), strict=True))
+    numbers = np.searchsorted(starts, pieces.starts, side="right") - 1
+    # An EDU without any characters has a piece, too.
+    is_inside = (numbers >= 0) & ((pieces.starts < ends[numbers]) | (pieces.starts == starts[numbers]))
+    return numbers, is_inside
+
+
+@torch.inference_mode()
+def _start_probabilities(network: ChartNetwork, pieces: Pieces, states: Tensor) -> NDArray[np.float32]:
+    """That an EDU, and that a sentence starts with each word: with the first piece from its start on.
+
+    Shape: → (words, 2)
+    """
     assert network.segments is not None
-    found: Probabilities = torch.sigmoid(network.segments(states).float()).cpu().numpy()
-    return found
+    p: NDArray[np.float32] = torch.sigmoid(network.segments(states).float()).cpu().numpy()
+    first = np.searchsorted(pieces.starts, [word.start for word in pieces.words])
+    return p[np.minimum(first, len(p) - 1)]
 
 
-def _segment(document: Document, pieces: Pieces, p: Probabilities) -> tuple[Document, NDArray[np.bool_]]:
-    """The document with EDUs and sentences, and whether an EDU starts with each piece."""
-    (words,) = np.nonzero(pieces.may_start)
-    starts = pieces.starts[words]
-    facts = zip(sentence_starts(document, starts.tolist()), p[words, 1] > 0.5, strict=True)
+def _segment(document: Document, pieces: Pieces, p: NDArray[np.float32]) -> Document:
+    """The document with EDUs and sentences."""
+    starts = [word.start for word in pieces.words]
+    facts = zip(sentence_starts(document, starts), p[:, 1] > 0.5, strict=True)
     is_sentence = np.array([is_likely if known is None else known for known, is_likely in facts])
     is_sentence[0] = True
-    is_edu = np.ones_like(is_sentence) if document.is_segmented else is_sentence | (p[words, 0] > 0.5)
     if not document.is_segmented:
-        is_edu = _with_words(document, starts, is_edu)
-        document = replace(without_tree(document), edus=_spans(document, starts[is_edu]), is_segmented=True)
-    if not document.sentences:
-        # A sentence starts with an EDU.
-        numbers = np.flatnonzero(is_sentence[is_edu])
-        sentences = with_speakers(join_runs(document.edus, numbers.tolist()), document.text or "", document.paragraphs)
-        document = replace(document, sentences=sentences)
-    is_first = np.zeros(len(pieces.numbers), dtype=np.bool_)
-    is_first[words[is_edu]] = True
-    return document, is_first
-
-
-def _spans(document: Document, starts: NDArray[np.int64]) -> tuple[Span, ...]:
-    """EDUs from one start to the next, without white space around them; nothing visible is left out."""
-    whole, text = document.edus[0], document.text or ""
-    borders = [whole.start, *starts[1:].tolist(), whole.end]
-    return tuple(Span(start, start + len(text[start:stop].rstrip())) for start, stop in pairwise(borders))
-
-
-def _with_words(document: Document, starts: NDArray[np.int64], is_edu: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Where EDUs start if each must have a letter or digit: one that has none is a part of the one before it."""
-    text = document.text or ""
-    borders = [*starts[is_edu].tolist(), document.edus[0].end]
-    has_words = [any(map(str.isalnum, text[start:stop])) for start, stop in pairwise(borders)]
-    # Marks at the very beginning belong to the first EDU with words.
-    first = has_words.index(True) if True in has_words else 0
-    kept = [number == 0 or (has and number != first) for number, has in enumerate(has_words)]
-    is_edu = is_edu.copy()
-    is_edu[is_edu] = kept
-    return is_edu
+        tokenised = replace(document, tokens=tuple(pieces.words))
+        document = replace(with_edus(tokenised, is_sentence | (p[:, 0] > 0.5)), tokens=document.tokens)
+    if document.sentences:
+        return document
+    # Every EDU is in the sentence of its first word, and the first of these starts it.
+    of_words = np.cumsum(is_sentence)
+    numbers = of_words[np.searchsorted(starts, [edu.start for edu in document.edus], side="right") - 1]
+    firsts = [0, *(edu for edu, (left, right) in enumerate(pairwise(numbers), start=1) if left != right)]
+    found = with_speakers(join_runs(document.edus, firsts), document.text or "", document.paragraphs)
+    return replace(document, sentences=found)

@@ -10,18 +10,18 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from genrst.chart.constraints import Demands, Label, make_demands
 from genrst.chart.posterior import LabelledUnit, Posterior, read_documents
 from genrst.chart.storage import ChartModel
-from genrst.document import Document, without_tree
-from genrst.errors import ConfigError, ConstraintError, UsageError
+from genrst.document import Document
+from genrst.errors import ConfigError, UsageError
 from genrst.model.device import check_process
 from genrst.model.examples import Example
 from genrst.parser.chart_reading import read_texts
 from genrst.parser.packages import ParserConfig
-from genrst.parser.search import MOST_EDUS, WeightedModel
+from genrst.parser.search import MOST_EDUS, WeightedModel, demands_on
 from genrst.search.beam import in_groups
 from genrst.trees.constraint import Constraint
+from genrst.trees.demands import Demands, Label
 from genrst.trees.node import Leaf, Tree, Unit, units
 
 EDU_CHARACTERS = 50
@@ -48,18 +48,26 @@ class ChartSearch:
         self.device = models[0].model.network.device
         if self.device.type == "mps":
             raise UsageError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
-        self.reads_texts = all(one.model.tokenizer is not None for one in models)
+        self.reads_texts = all(one.model.network.config.reads_texts for one in models)
         """Whether documents need neither EDUs nor sentences nor tokens: those with pretrained encoders read texts."""
         self.fine = dict(models[0].model.symbols.fine)
         """The label's relation of each finer one."""
-        self.labels: list[Label] = [
-            (label.relation, label.nuclearity) for label in models[0].model.symbols.actions.labels
-        ]
+        self.labels = models[0].model.symbols.actions.pairs
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
         check_process(self.device)
         return [one.documents(n) for one in self.distributions(list(documents))]
+
+    def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
+        """A document with trees drawn from their distribution, which is exact and needs no particles."""
+        del particles
+        check_process(self.device)
+        (distribution,) = self.distributions([document])
+        trees = distribution.sample(n, seed)
+        distinct = list(dict.fromkeys(trees))
+        logp = dict(zip(distinct, distribution.log_probabilities(distinct), strict=True))
+        return [self.with_tree(distribution.document, tree, logp[tree]) for tree in trees]
 
     def distributions(self, documents: Sequence[Document]) -> Iterator["Distribution"]:
         """The distribution over the trees of each document."""
@@ -92,21 +100,19 @@ class ChartSearch:
 
     def demands(self, document: Document) -> Demands:
         """What is demanded of a document's trees: its constraints, and what is whole."""
-        groups = {
-            "nothing": [],
-            "sentences": [document.sentence_of_edus()],
-            "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
-        }[self.config.whole]
-        constraints = [self._coarse(one) for one in document.constraints]
-        try:
-            return make_demands(len(document.edus), constraints, self.labels, groups)
-        except ConstraintError as error:
-            raise ConstraintError(f"{document.id}: {error}") from error
+        constraints = tuple(self._coarse(one) for one in document.constraints)
+        return demands_on(replace(document, constraints=constraints), self.labels, self.config.whole)
 
     def _coarse(self, constraint: Constraint) -> Constraint:
         """A constraint whose relation is that of a label."""
         relation = constraint.relation
         return constraint if relation not in self.fine else replace(constraint, relation=self.fine[relation])
+
+    def with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
+        """A document with a tree that was found here, and its log-probability."""
+        return replace(
+            document, log_probability=logp, tree=tree, model=self.config.name, signals=(), secondary_edges=()
+        )
 
 
 class Distribution:
@@ -127,10 +133,9 @@ class Distribution:
 
     def documents(self, n: int = 1) -> list[Document]:
         """The document with its n best trees, the best first; one tree is found as the parser's settings say."""
-        config = self._search.config
-        found = self.best(n) if n > 1 or config.search == "best" else [self.minimum_risk()]
-        plain = without_tree(self.document)
-        return [replace(plain, log_probability=logp, tree=tree, model=config.name) for tree, logp in found]
+        is_best = n > 1 or self._search.config.search == "best"
+        found = self.best(n) if is_best else [self.minimum_risk()]
+        return [self._search.with_tree(self.document, *pair) for pair in found]
 
     def minimum_risk(self) -> tuple[Tree, float | None]:
         """The tree whose units are expected to be right most often, and its log-probability.

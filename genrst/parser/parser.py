@@ -36,12 +36,14 @@ from genrst.parser.packages import (
 )
 from genrst.parser.processes import can_fork, work_in_processes
 from genrst.parser.stages import (
+    PARTICLES,
     Failure,
     Item,
     Outcome,
     SegmentsTexts,
     Text,
     annotate_texts,
+    check_sampling,
     from_edus,
     only,
     read_item,
@@ -72,7 +74,8 @@ def load(
     """Load a parser by name (`en` if none is given) or from its folder; what is given replaces its own settings.
 
     `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that search follows, unless it is
-    word-level; `whole` is what a chart does not cut: `sentences`, `paragraphs` or `nothing`.
+    word-level; `whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`; by default, of a chart as its
+    folder says, of other models nothing.
     """
     folder = find_model(name_or_folder)
     config = read_parser_config(folder)
@@ -97,12 +100,12 @@ def load(
     if is_chart(folder):
         tree_search = ChartSearch(load_models(folder, config, device, load_chart), config)
     else:
-        if whole is not None:
-            raise UsageError(f"whole must go with a chart's model, was: {config.name!r}")
-        tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack)
-    segmenter: SegmentsTexts | None = load_segmenter(place, tree_search.device) if place else None
+        tree_search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack, whole or "nothing")
+    segmenter: SegmentsTexts | None = None
     if isinstance(tree_search, ChartSearch) and tree_search.reads_texts:
         segmenter = tree_search
+    elif place is not None:
+        segmenter = load_segmenter(place, tree_search.device)
     return Parser(tree_search, config, segmenter, folder)
 
 
@@ -162,7 +165,7 @@ class Parser:
     def parse(self, document: Document, constraints: Sequence[Constraint] | None = None) -> Document:
         """Parse a document again: it keeps its EDUs, tokens, sentences and paragraphs, and gets another tree.
 
-        Constraints say what the tree has to be like; those of the document if none are given. They need a chart.
+        Constraints say what the tree has to be like; those of the document if none are given.
         """
         if constraints is not None:
             document = replace(document, constraints=tuple(constraints))
@@ -185,6 +188,17 @@ class Parser:
         """The document of a text, a list of EDUs or a document, with all that search needs; it keeps EDUs and tree."""
         (outcome,) = through(self._read([(item, "text")]), self._segment)
         return only(outcome)
+
+    def sample(self, item: Item, n: int, *, seed: int = 0, particles: int = PARTICLES) -> list[Document]:
+        """A text, a list of EDUs or a document with n trees drawn from p(tree | words), given its constraints.
+
+        Samples of a chart are exact, and so are those of a discriminative model without layout and constraints. Others
+        are drawn by at least as many particles, and come near the distribution if there are enough of them; how many
+        samples they are worth is in the metadata of each document, as `effective_sample_size`.
+        """
+        check_sampling(n, seed, particles)
+        (outcome,) = self._read([(item, "text")])
+        return self.search.sample(only(outcome), n, seed, particles)
 
     def kbest(self, item: Item, n: int) -> list[Document]:
         """A text, a list of EDUs or a document with its n best trees, the best first; fewer if no more are found."""

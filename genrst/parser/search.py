@@ -14,21 +14,27 @@ import torch
 
 from genrst.chart.storage import ChartModel
 from genrst.document import Document
-from genrst.errors import ConfigError, GenrstError, ParserWarning, UsageError
+from genrst.errors import ConfigError, ConstraintError, GenrstError, ParserWarning, UsageError
 from genrst.model.device import check_process, choose_device, computes_bfloat16
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.storage import Model
-from genrst.parser.packages import ParserConfig, read_models, read_parser_config
+from genrst.parser.packages import ParserConfig, Whole, read_models, read_parser_config
+from genrst.parser.stages import EFFECTIVE_SIZE
 from genrst.search.beam import BeamOptions, in_groups, search_beams
 from genrst.search.ensemble import Ensemble
+from genrst.search.particles import sample_trees
 from genrst.search.results import Parse, SearchResult
+from genrst.search.scorer import Scorer
 from genrst.search.word import WordOptions, search_words
+from genrst.transitions.legal import LegalActions
 from genrst.transitions.oracle import tree_of
+from genrst.trees.demands import NOTHING, Demands, Label, make_demands
 
 MOST_EDUS = 2000
 """How many EDUs are searched at once, unless a document has more: memory grows with them."""
 
+Found = TypeVar("Found")
 AnyModel = TypeVar("AnyModel", Model, ChartModel)
 
 
@@ -74,11 +80,28 @@ def check_labels(models: Sequence[WeightedModel[AnyModel]], names: Sequence[str]
             raise ConfigError(f"{names[0]} and {name}: models that choose together must have the same labels")
 
 
+def demands_on(document: Document, labels: Sequence[Label], whole: Whole) -> Demands:
+    """What is demanded of a document's trees: its constraints, and what is whole."""
+    groups = {
+        "nothing": [],
+        "sentences": [document.sentence_of_edus()],
+        "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
+    }[whole]
+    try:
+        return make_demands(len(document.edus), document.constraints, labels, groups)
+    except ConstraintError as error:
+        raise ConstraintError(f"{document.id}: {error}") from error
+
+
 class TreeSearch:
     """Finds the best trees of annotated documents under a model, or under several that choose together."""
 
     def __init__(
-        self, models: Sequence[WeightedModel[Model]], config: ParserConfig, max_stack: int | None = 40
+        self,
+        models: Sequence[WeightedModel[Model]],
+        config: ParserConfig,
+        max_stack: int | None = 40,
+        whole: Whole = "nothing",
     ) -> None:
         if config.search in ("risk", "best"):
             raise UsageError(f"the search of this model must be bag, word, action or greedy, was: {config.search}")
@@ -87,6 +110,8 @@ class TreeSearch:
         self.reads_texts = False
         """Whether it finds EDUs itself; this one needs annotated documents."""
         self.max_stack = max_stack
+        self.whole = whole
+        self.labels = models[0].model.symbols.actions.pairs
         self.device = models[0].model.network.embeddings.weight.device
         # A weighted sum of log-probabilities is none, and words without a weight are not scored at all.
         self._is_single = len(models) == 1 and models[0].weight == 1
@@ -100,27 +125,42 @@ class TreeSearch:
         """Each document with its n best trees, the best first; fewer if no more are found."""
         check_process(self.device)
         documents, results = list(documents), []
-        for document in documents:
-            if document.constraints:
-                raise UsageError(f"{document.id}: constraints must go with a chart's model, was: {self.config.name!r}")
+        demands = [self.demands(document) for document in documents]
         examples = self.prepare(documents)
         for group in in_groups(range(len(documents)), lambda number: len(documents[number].edus), MOST_EDUS):
-            found = self.find([[own[number] for number in group] for own in examples], max(n, self.config.beam))
+            own_examples = [[own[number] for number in group] for own in examples]
+            found = self.find(own_examples, max(n, self.config.beam), [demands[number] for number in group])
             for document, one in zip((documents[number] for number in group), found, strict=True):
                 if one.is_bounded:
                     fact = f"{document.id}: the best tree needs all {self.max_stack} places of the stack"
                     warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)
-                results.append([self._with_tree(document, parse) for parse in one.parses[:n]])
+                results.append([self._with_tree(document, parse, self._gives_logp) for parse in one.parses[:n]])
         return results
 
     def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
         """Documents as numbers, once for each model."""
         return [[one.prepare(document) for document in documents] for one in self.models]
 
-    def find(self, examples: Sequence[Sequence[Example]], beam: int) -> list[SearchResult]:
-        """The best derivations of documents, given as numbers by `prepare`."""
+    def demands(self, document: Document) -> Demands:
+        """What is demanded of a document's trees; at least one must be so."""
+        demands = demands_on(document, self.labels, self.whole)
+        if demands.forbidden:
+            try:
+                LegalActions(len(document.edus), demands)
+            except ConstraintError as error:
+                raise ConstraintError(f"{document.id}: {error}") from error
+        return demands
+
+    def find(
+        self, examples: Sequence[Sequence[Example]], beam: int, demands: Sequence[Demands] = ()
+    ) -> list[SearchResult]:
+        """The best derivations of documents, given as numbers by `prepare`, perhaps with demands on each."""
+        return self._in_memory(examples, lambda: self._search(examples, self._options(beam), demands))
+
+    def _in_memory(self, examples: Sequence[Sequence[Example]], find: Callable[[], Found]) -> Found:
+        """What is found, or an error of one line if there is not memory enough for it."""
         try:
-            return self._search(examples, self._options(beam))
+            return find()
         except (MemoryError, RuntimeError) as error:
             # On a CPU, PyTorch has no error of its own for it.
             if not (isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)):
@@ -129,15 +169,42 @@ class TreeSearch:
         n_edus = sum(example.n_edus for example in examples[0])
         raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
 
-    def _search(self, examples: Sequence[Sequence[Example]], options: BeamOptions | WordOptions) -> list[SearchResult]:
+    def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
+        """A document with trees drawn from p(tree | words), words at full weight; see `genrst.search.particles`.
+
+        Where nothing has a weight, samples are exact and there are no more particles than samples.
+        """
+        check_process(self.device)
+        demands = self.demands(document)
+        own = demands if demands != NOTHING else None
+        config = self.models[0].model.network.config
+        # A model with layout generates that, too, whatever its kind.
+        has_weights = config.kind == "generative" or config.layout_size is not None
+        is_exact = self._is_single and own is None and not has_weights
+        examples, generator = self.prepare([document]), torch.Generator().manual_seed(seed)
+        n_particles = n if is_exact else particles
+        found = self._in_memory(examples, lambda: sample_trees(self._scorer(examples), n, generator, own, n_particles))
+        size = {} if is_exact else {EFFECTIVE_SIZE: f"{found.effective_size:.1f}"}
+        drawn = replace(document, metadata=document.metadata | size)
+        return [self._with_tree(drawn, parse, self._is_single) for parse in found.parses]
+
+    def _search(
+        self,
+        examples: Sequence[Sequence[Example]],
+        options: BeamOptions | WordOptions,
+        demands: Sequence[Demands],
+    ) -> list[SearchResult]:
+        scorer, own = self._scorer(examples), demands if any(one != NOTHING for one in demands) else None
+        if isinstance(options, WordOptions):
+            return search_words(scorer, options, demands=own)
+        return search_beams(scorer, options, demands=own)
+
+    def _scorer(self, examples: Sequence[Sequence[Example]]) -> Scorer:
         scorers = [
             NetworkScorer(one.model.network, own, one.model.symbols.nucleus_is_right)
             for one, own in zip(self.models, examples, strict=True)
         ]
-        scorer = scorers[0] if self._is_single else Ensemble(scorers, [one.weight for one in self.models])
-        if isinstance(options, WordOptions):
-            return search_words(scorer, options)
-        return search_beams(scorer, options)
+        return scorers[0] if self._is_single else Ensemble(scorers, [one.weight for one in self.models])
 
     def _options(self, beam: int) -> BeamOptions | WordOptions:
         config = self.config
@@ -148,11 +215,11 @@ class TreeSearch:
         level: Literal["bag", "action"] = "action" if config.search == "action" else "bag"
         return BeamOptions(beam, level, self.max_stack, config.word_weight)
 
-    def _with_tree(self, document: Document, parse: Parse) -> Document:
+    def _with_tree(self, document: Document, parse: Parse, gives_logp: bool) -> Document:
         actions = self.models[0].model.symbols.actions
         return replace(
             document,
-            log_probability=parse.logp if self._gives_logp else None,
+            log_probability=parse.logp if gives_logp else None,
             tree=tree_of(actions[action] for action in parse.actions),
             model=self.config.name,
             signals=(),

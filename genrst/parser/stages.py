@@ -19,6 +19,12 @@ from genrst.text.raw import check_words, unsegmented
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
+PARTICLES = 500
+"""How many hypotheses are followed at once to draw samples, if no other number is asked for."""
+EFFECTIVE_SIZE = "effective_sample_size"
+"""What the metadata of samples call the number of samples of equal weight that the particles were worth."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A raw text with a name, which its document will have."""
@@ -59,6 +65,14 @@ def read_item(item: Item, id: str) -> Outcome:
         return item
     except GenrstError as error:
         return Failure(name, error)
+
+
+def check_sampling(n: int, seed: int, particles: int) -> None:
+    """Raise an error if samples cannot be drawn like that."""
+    if min(n, particles) < 1:
+        raise UsageError(f"samples and particles must be 1 or more, was: {n} and {particles}")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"a seed must be 0 or more and less than 2^63, was: {seed}")
 
 
 def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = ()) -> Document:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from genrst.characters import inert
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError
-from genrst.rendering.colours import Scheme
+from genrst.rendering.colours import BLUE, BROWN, RED, Scheme
 from genrst.rendering.labels import Range, range_label, range_of
 from genrst.rendering.measure import columns, shorten, wrap
 from genrst.trees.node import Unit, units
@@ -26,9 +26,9 @@ class _Class(NamedTuple):
 
 CLASSES = {
     "sure": _Class(0.9),
-    "likely": _Class(0.7, 7, (12, 4)),
-    "open": _Class(0.5, 2, (6, 5)),
-    "doubtful": _Class(0.0, 0, (2, 5)),
+    "likely": _Class(0.7, BLUE, (12, 4)),
+    "open": _Class(0.5, BROWN, (6, 5)),
+    "doubtful": _Class(0.0, RED, (2, 5)),
 }
 """From the most to the least certain: the less, the more a line is broken. What is sure is drawn in plain ink."""
 

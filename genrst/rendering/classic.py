@@ -6,7 +6,7 @@ only between its own line and those of its children and inside its own columns, 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
@@ -30,8 +30,18 @@ _GAP = 18.0  # between two columns
 _HEAD = 19.0  # the line of a node and the number below it
 
 
-def layout_classic(trees: Sequence[Tree], texts: Sequence[str], column_width: float = COLUMN_WIDTH) -> Picture:
-    """Place trees in the classic style, the texts of their EDUs in columns of this width."""
+def classic_width(n_edus: int) -> float:
+    """The width of a picture in the classic style."""
+    return n_edus * (COLUMN_WIDTH + _GAP) + 2 * MARGIN
+
+
+def layout_classic(
+    trees: Sequence[Tree],
+    texts: Sequence[str],
+    column_width: float = COLUMN_WIDTH,
+    headings: Collection[int] = (),
+) -> Picture:
+    """Place trees in the classic style, the texts of their EDUs in columns of this width, headings in bold."""
     plan = _Plan(trees, column_width + _GAP)
     canvas = Canvas()
     for node in nodes_of(trees):
@@ -42,8 +52,9 @@ def layout_classic(trees: Sequence[Tree], texts: Sequence[str], column_width: fl
         canvas.line(key, "span", (left, top), (right, top), unit=unit)
         canvas.text(key, "number", (plan.anchors[key], top + 3.0), [range_label(node)], "centre", unit=unit)
         if isinstance(node, Leaf):
-            lines = wrap_text(texts[node.edu], column_width)
-            canvas.text(key, "text", (plan.anchors[key], top + _HEAD), lines, "centre")
+            is_strong = node.edu in headings
+            lines = wrap_text(texts[node.edu], column_width, is_strong)
+            canvas.text(key, "text", (plan.anchors[key], top + _HEAD), lines, "centre", is_strong=is_strong)
         else:
             bottom = plan.top(node.children[0])
             _draw_fan(canvas, plan.fans[key], top + _HEAD, bottom - _arcs_height(plan.arcs[key]), bottom)

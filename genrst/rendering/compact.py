@@ -4,7 +4,7 @@ Between two neighbouring EDUs exactly one unit has its split, so the row between
 whatever is deeper ends above or starts below it. Labels never meet, however long they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from genrst.rendering.geometry import (
@@ -32,9 +32,18 @@ _UNIT_ROW, _EMPTY_ROW = 18.0, 4.0
 _DOT, _CORNER = 3.0, 7.0
 
 
-def layout_compact(trees: Sequence[Tree], texts: Sequence[str], text_width: float = TEXT_WIDTH) -> Picture:
-    """Place trees on the left and the texts of their EDUs, wrapped to this width, on the right."""
-    wrapped = [wrap_text(text, text_width) for text in texts]
+def layout_compact(
+    trees: Sequence[Tree],
+    texts: Sequence[str],
+    text_width: float = TEXT_WIDTH,
+    headings: Collection[int] = (),
+    paragraph_starts: Collection[int] = (),
+) -> Picture:
+    """Place trees on the left and the texts of their EDUs, wrapped to this width, on the right.
+
+    Headings are bold, and there is a rule above every EDU that starts a paragraph.
+    """
+    wrapped = [wrap_text(text, text_width, edu in headings) for edu, text in enumerate(texts)]
     plan = _plan(trees, wrapped)
     canvas = Canvas()
     for tree in trees:
@@ -44,7 +53,11 @@ def layout_compact(trees: Sequence[Tree], texts: Sequence[str], text_width: floa
         middle = plan.edu_rows[edu]
         half_number, half_line = line_height("number") / 2, line_height("text") / 2
         canvas.text((edu, edu + 1), "number", (plan.text_column - 8.0, middle - half_number), [str(edu + 1)], "right")
-        canvas.text((edu, edu + 1), "text", (plan.text_column, middle - half_line), lines)
+        at = plan.text_column, middle - half_line
+        canvas.text((edu, edu + 1), "text", at, lines, is_strong=edu in headings)
+        if edu in paragraph_starts:
+            y = plan.gap_rows[edu - 1]
+            canvas.line((edu, edu + 1), "rule", (plan.text_column, y), (plan.text_column + text_width, y))
     return canvas.finish()
 
 

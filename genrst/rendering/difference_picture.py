@@ -14,7 +14,7 @@ from genrst.characters import printable
 from genrst.document import Document
 from genrst.evaluation.counts import percent
 from genrst.evaluation.parseval import ASPECTS, Granularity, Position
-from genrst.rendering.colours import Scheme, layout_legend
+from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED, Scheme, layout_legend
 from genrst.rendering.difference import Difference, Pair, Status, compare
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.geometry import MARGIN, Picture, wrap_relation
@@ -25,10 +25,16 @@ from genrst.rendering.svg import draw_svg, layout, svg_file, svg_groups
 
 Names: TypeAlias = tuple[str, str]
 
-STATUS_COLOURS: dict[str, int] = {"nuclearity": 1, "relation": 7, "both": 9, "missing": 0, "extra": 0}
+STATUS_COLOURS: dict[str, int] = {
+    "nuclearity": BROWN,
+    "relation": BLUE,
+    "both": PURPLE,
+    "missing": RED,
+    "extra": GREEN,
+}
 """The colour of each status, as a number in `Theme.relations`; a match has none."""
 
-_DASHES = {"missing": (5, 3), "extra": (5, 3)}
+_DASHES = {"missing": (6, 3), "extra": (2, 3)}
 
 _TEXT_WIDTH, _PAGE_TEXT_WIDTH = 320.0, 300.0
 _HEADER = 20.0
@@ -39,13 +45,15 @@ _LEAST_WIDTH = 480.0
 class _ComparedTree:
     """One of the two trees, ready to be drawn: a document with the binary tree, and a status per unit.
 
-    `edus` are positions in the text that both trees share; `odd_edus` start where the other document has no EDU.
+    `edus` are positions in the text that both trees share; `odd_edus` start where the other document has no EDU. What
+    only this tree has is of the status `alone`.
     """
 
     document: Document
     edus: Sequence[Position]
     statuses: dict[Range, Status]
     odd_edus: set[int]
+    alone: Status
     tooltips: dict[Range, str]
 
     def colour(self, picture: Picture) -> Picture:
@@ -53,7 +61,7 @@ class _ComparedTree:
         painted = picture.recoloured(self.statuses)
         odd = [box.kind == "number" and box.node[0] in self.odd_edus for box in painted.boxes]
         boxes = (
-            replace(box, relation="missing") if is_odd else box for box, is_odd in zip(painted.boxes, odd, strict=True)
+            replace(box, relation=self.alone) if is_odd else box for box, is_odd in zip(painted.boxes, odd, strict=True)
         )
         return replace(painted, boxes=tuple(boxes))
 
@@ -74,7 +82,8 @@ def _compared_trees(
                 tooltips[own.edus] += f"\n{printable(_explain(pair, names, side))}"
         for edu in boundaries[side]:
             tooltips[edu, edu + 1] += f"\nonly {printable(names[side])} has an EDU that starts here"
-        return _ComparedTree(drawn, difference.edus[side], statuses[side], boundaries[side], tooltips)
+        alone: Status = "extra" if side else "missing"
+        return _ComparedTree(drawn, difference.edus[side], statuses[side], boundaries[side], alone, tooltips)
 
     return make(0), make(1)
 

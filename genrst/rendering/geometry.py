@@ -18,12 +18,12 @@ from genrst.rendering.measure import is_right_to_left, shorten, text_width, wrap
 Point: TypeAlias = tuple[float, float]
 Align: TypeAlias = Literal["left", "centre", "right"]
 TextKind: TypeAlias = Literal["text", "relation", "number", "mark", "summary"]
-ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot", "fold"]
+ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot", "fold", "rule"]
 
 FONT_SIZES: dict[TextKind, float] = {"text": 12.0, "relation": 11.0, "number": 10.0, "mark": 9.0, "summary": 12.0}
 LINE_SPACING = 1.3
 BOLD = 1.13
-"""How much wider than plain letters the bold ones of relation names are."""
+"""How much wider than plain letters the bold ones of relation names and headings are."""
 
 MARGIN = 16.0
 """The empty border of every picture."""
@@ -47,6 +47,7 @@ class TextBox:
     relation: str = ""
     right_to_left: bool = False
     unit: Range | None = None
+    is_strong: bool = False
 
     def baselines(self) -> Iterator[tuple[Point, str]]:
         """Each line and where it stands: its left end, centre or right end, as aligned."""
@@ -109,9 +110,9 @@ def line_height(kind: TextKind) -> float:
     return FONT_SIZES[kind] * LINE_SPACING
 
 
-def wrap_text(text: str, width: float) -> list[str]:
-    """The lines of an EDU in a column of this width."""
-    return wrap(printable(text), width / FONT_SIZES["text"])
+def wrap_text(text: str, width: float, is_strong: bool = False) -> list[str]:
+    """The lines of an EDU in a column of this width; those of headings are strong."""
+    return wrap(printable(text), width / FONT_SIZES["text"] / (BOLD if is_strong else 1.0))
 
 
 def wrap_relation(relation: str, width: float, limit: int = 3) -> list[str]:
@@ -120,9 +121,9 @@ def wrap_relation(relation: str, width: float, limit: int = 3) -> list[str]:
     return shorten(wrap(printable(relation), em), limit, em)
 
 
-def line_width(line: str, kind: TextKind) -> float:
+def line_width(line: str, kind: TextKind, is_strong: bool = False) -> float:
     """The width of one line of this kind of text."""
-    return text_width(line, FONT_SIZES[kind]) * (BOLD if kind == "relation" else 1.0)
+    return text_width(line, FONT_SIZES[kind]) * (BOLD if kind == "relation" or is_strong else 1.0)
 
 
 @dataclass(slots=True)
@@ -141,15 +142,16 @@ class Canvas:
         align: Align = "left",
         relation: str = "",
         unit: Range | None = None,
+        is_strong: bool = False,
     ) -> None:
         """Place lines at the left, centre or right of a point, downwards; nothing if there are none."""
         if not lines:
             return
-        width = max(line_width(line, kind) for line in lines)
+        width = max(line_width(line, kind, is_strong) for line in lines)
         x = at[0] - {"left": 0.0, "centre": width / 2, "right": width}[align]
         height = len(lines) * line_height(kind)
         is_reversed = is_right_to_left("".join(lines))
-        box = TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed, unit)
+        box = TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed, unit, is_strong)
         self.boxes.append(box)
 
     def line(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "", unit: Range | None = None) -> None:

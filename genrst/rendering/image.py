@@ -37,11 +37,11 @@ _MOST_PIXELS = 40_000_000
 _LONGEST_SIDE = 60_000  # in pixels; matplotlib draws nothing longer than 65,536
 _LONGEST_PAGE = 14_400  # in points; PDF readers show nothing longer
 _SMALLEST_FONTS = {"png": 3.0, "pdf": 1.0}  # in points: 6 pixels high, or what readers can still enlarge
-_LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8}
+_LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8, "rule": 0.4}
 
 
 def render_image(
-    document: Document, format: ImageFormat = "png", style: Style = "classic", colours: Colours = "relation"
+    document: Document, format: ImageFormat = "png", style: Style | None = None, colours: Colours = "relation"
 ) -> bytes:
     """Draw the tree of a document as a PNG or PDF file, coloured by `relation` or `certainty`.
 
@@ -144,7 +144,7 @@ def _draw_text(axes: "Axes", box: TextBox, colour: str, scale: float, fonts: lis
             ha="center" if box.align == "centre" else box.align,
             va="baseline",
             fontsize=FONT_SIZES[box.kind] * scale,
-            fontweight="bold" if box.kind in ("relation", "mark") else "normal",
+            fontweight="bold" if box.is_strong or box.kind in ("relation", "mark") else "normal",
             fontfamily=fonts[:1] if line.isascii() else fonts,  # trying all of them takes time
             color=colour,
             parse_math=False,
@@ -154,7 +154,7 @@ def _draw_text(axes: "Axes", box: TextBox, colour: str, scale: float, fonts: lis
 def _colour(part: Shape | TextBox, scheme: Scheme) -> str:
     if part.relation in scheme.numbers:
         return LIGHT.relations[scheme.numbers[part.relation]]
-    return LIGHT.faint if part.kind in ("number", "mark", "leader") else LIGHT.ink
+    return LIGHT.faint if part.kind in ("number", "mark", "leader", "rule") else LIGHT.ink
 
 
 def _installed_fonts() -> list[str]:

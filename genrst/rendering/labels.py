@@ -4,6 +4,7 @@ EDUs are counted from 1 in everything that people read, as RST tools do; `genrst
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 from genrst.characters import printable
@@ -67,6 +68,17 @@ def edu_texts(document: Document) -> list[str]:
 def unknown_texts(n_edus: int) -> list[str]:
     """What stands for the texts of EDUs where they are unknown."""
     return [f"EDU {number}" for number in range(1, n_edus + 1)]
+
+
+def headings(document: Document) -> set[int]:
+    """The EDUs in headings."""
+    labels = [paragraph.label for paragraph in document.paragraphs] or [""]
+    return {edu for edu, number in enumerate(document.paragraph_of_edus()) if labels[number] == "head"}
+
+
+def paragraph_starts(document: Document) -> set[int]:
+    """The EDUs that start a paragraph, but for the first."""
+    return {edu for edu, (before, now) in enumerate(pairwise(document.paragraph_of_edus()), 1) if before != now}
 
 
 def titles(document: Document) -> dict[Range, str]:

@@ -5,11 +5,12 @@ from html import escape
 
 from genrst.document import Document, Span
 from genrst.rendering.classic import layout_classic
+from genrst.rendering.colours import relation_scheme
 from genrst.rendering.compact import layout_compact
 from genrst.rendering.geometry import MARGIN, Picture
 from genrst.rendering.labels import range_label, tree_titles, unknown_texts
 from genrst.rendering.page import html_text, render_html
-from genrst.rendering.svg import draw_svg, relation_scheme
+from genrst.rendering.svg import draw_svg
 from genrst.trees.node import Tree
 
 _COLUMN_WIDTH = 96.0
@@ -36,7 +37,7 @@ def tree_svg(tree: Tree) -> str:
     is_small = tree.stop - tree.start <= _MOST_COLUMNS
     picture = layout_classic([tree], texts, _COLUMN_WIDTH) if is_small else layout_compact([tree], texts)
     tooltips = tree_titles([tree], [Span(edu, edu + 1) for edu in range(tree.stop)], None)
-    return draw_svg(_cropped(picture, tree), f"EDUs {range_label(tree)}", tooltips, relation_scheme(picture))
+    return draw_svg(_cropped(picture, tree), f"EDUs {range_label(tree)}", tooltips, relation_scheme(picture.relations))
 
 
 def _cropped(picture: Picture, tree: Tree) -> Picture:

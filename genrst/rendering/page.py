@@ -18,34 +18,45 @@ from typing import Any
 
 from genrst.characters import printable
 from genrst.document import Document
-from genrst.rendering.colours import DARK, LIGHT, Colours, Scheme, Theme
+from genrst.rendering.colours import BLUE, DARK, LIGHT, Colours, Scheme, Theme
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.labels import Range, nodes_of, range_of, roots, titles
-from genrst.rendering.svg import Style, coloured, css_classes, draw_svg
+from genrst.rendering.svg import FONTS, Style, coloured, css_classes, draw_svg
 from genrst.trees.measures import depth
 from genrst.trees.node import Unit, units
 
 _TEXT_WIDTH = 380.0
+_MOST_CLASSIC = 200  # EDUs of a classic picture beside the compact one
 _SCRIPTS = ("folding.js", "page.js")
-_ACCENT = 7  # the number of the colour that highlights
+_ACCENT = BLUE  # the number of the colour that highlights
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u2028\u2029"}
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
 def render_html(document: Document, style: Style = "compact", colours: Colours = "relation") -> str:
-    """Draw the tree of a document as one self-contained HTML file, in the style `compact` or `classic`.
+    """Draw the tree of a document as one self-contained HTML file, first in the style `compact` or `classic`.
 
-    It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
+    A button shows the other one, unless it would be miles wide. It is coloured by `relation` or, if a parser has given
+    probabilities to its units, by `certainty`.
     """
-    folding = folding_layout(document, style, _TEXT_WIDTH)
-    picture, scheme = coloured(folding.picture, document, colours)
+    other: Style = "compact" if style == "classic" else "classic"
+    has_other = style == "classic" or len(document.edus) <= _MOST_CLASSIC
+    tooltips = titles(document)
+    views: list[str] = []
+    data: list[dict[str, Any]] = []
+    for one in (style, other) if has_other else (style,):
+        folding = folding_layout(document, one, _TEXT_WIDTH)
+        picture, scheme = coloured(folding.picture, document, colours)
+        svg = draw_svg(picture, document.id, {}, scheme)
+        views.append(f'<div class="view" data-style="{one}"{" hidden" if views else ""}>{svg}</div>')
+        data.append(tree_data(document, folding, tooltips))
     return fill_page(
         Page(
             title=document.id,
             kind=style,
             facts=f"<span>{_facts(document)}</span>{html_legend(scheme)}",
-            trees=draw_svg(picture, document.id, {}, scheme),
-            data=[tree_data(document, folding, titles(document))],
+            trees="\n".join(views),
+            data=data,
             text=f'<div id="text" role="region" aria-label="Text">{_running_text(document)}</div>',
         )
     )
@@ -185,7 +196,7 @@ def _variables(theme: Theme) -> str:
         "wash": f"{theme.faint}1f",
         "line": f"{theme.faint}4d",
     }
-    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items()) + f"--fonts:{FONTS};"
 
 
 @cache

@@ -12,7 +12,7 @@ from genrst.characters import printable
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.rendering.certainty import certainties, certainty_scheme
-from genrst.rendering.classic import layout_classic
+from genrst.rendering.classic import classic_width, layout_classic
 from genrst.rendering.colours import (
     DARK,
     LIGHT,
@@ -21,21 +21,24 @@ from genrst.rendering.colours import (
     Scheme,
     Theme,
     check_colours,
-    relation_colours,
+    relation_scheme,
     with_legend,
 )
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
 from genrst.rendering.geometry import FONT_SIZES, Picture, Point, Shape, TextBox
-from genrst.rendering.labels import Range, edu_texts, roots, titles
+from genrst.rendering.labels import Range, edu_texts, headings, paragraph_starts, roots, titles
 from genrst.rendering.measure import is_right_to_left
 
 Style: TypeAlias = Literal["classic", "compact"]
 
+PAGE_WIDTH = 1800.0
+"""What fits a page or a screen: twelve EDUs in the classic style."""
+
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
-def render_svg(document: Document, style: Style = "classic", colours: Colours = "relation") -> str:
-    """Draw the tree of a document as SVG, in the style `classic` or `compact`.
+def render_svg(document: Document, style: Style | None = None, colours: Colours = "relation") -> str:
+    """Draw the tree of a document as SVG, in the style `classic` or `compact`; the latter where a page is too narrow.
 
     It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
     """
@@ -43,15 +46,24 @@ def render_svg(document: Document, style: Style = "classic", colours: Colours = 
     return draw_svg(with_legend(picture, scheme), document.id, titles(document), scheme)
 
 
-def layout(document: Document, style: Style = "classic", text_width: float = TEXT_WIDTH) -> Picture:
-    """Lay out the tree of a document: `classic` for short documents, `compact` for any.
+def fitting_style(document: Document) -> Style:
+    """Classic if that is no wider than a page."""
+    return "classic" if classic_width(len(document.edus)) <= PAGE_WIDTH else "compact"
+
+
+def layout(document: Document, style: Style | None = None, text_width: float = TEXT_WIDTH) -> Picture:
+    """Lay out the tree of a document: `classic` for short documents, `compact` for any; by their size if not given.
 
     The compact style wraps EDUs to the given width. A text from right to left has a mirrored picture.
     """
+    style = style or fitting_style(document)
     if style not in get_args(Style):
         raise UsageError(f"a style must be one of {', '.join(get_args(Style))}, was: {style!r}")
     trees, texts = roots(document), edu_texts(document)
-    picture = layout_classic(trees, texts) if style == "classic" else layout_compact(trees, texts, text_width)
+    if style == "classic":
+        picture = layout_classic(trees, texts, headings=headings(document))
+    else:
+        picture = layout_compact(trees, texts, text_width, headings(document), paragraph_starts(document))
     return picture.mirrored() if is_right_to_left(document.text or "") else picture
 
 
@@ -59,14 +71,9 @@ def coloured(picture: Picture, document: Document, colours: Colours) -> tuple[Pi
     """The picture of a document's tree, coloured by relation or certainty, and what its colours are."""
     check_colours(colours)
     if colours == "relation":
-        return picture, relation_scheme(picture)
+        return picture, relation_scheme(picture.relations)
     names = certainties(document)
     return picture.recoloured(names), certainty_scheme(names)
-
-
-def relation_scheme(picture: Picture) -> Scheme:
-    """A colour for each relation, as all pictures have it."""
-    return Scheme(relation_colours(picture.relations))
 
 
 def draw_svg(picture: Picture, title: str, tooltips: Mapping[Range, str], scheme: Scheme) -> str:
@@ -114,7 +121,7 @@ def _shape(shape: Shape, scheme: Scheme) -> str:
 
 
 def _text(box: TextBox, scheme: Scheme) -> Iterator[str]:
-    classes = css_classes(box.kind, box.relation, scheme)
+    classes = css_classes(box.kind, box.relation, scheme) + (" strong" if box.is_strong else "")
     direction = ' direction="rtl"' if box.right_to_left else ""
     anchor = "middle" if box.align == "centre" else "start" if (box.align == "right") == box.right_to_left else "end"
     for (x, y), line in box.baselines():
@@ -136,9 +143,10 @@ def _css() -> str:
     sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items())
     return (
         f".genrst text{{font-family:{FONTS};fill:currentColor;unicode-bidi:embed}}{sizes}"
-        ".genrst .relation,.genrst .mark{font-weight:600}"
+        ".genrst .relation,.genrst .mark,.genrst .strong{font-weight:600}"
         ".genrst path{fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}"
         ".genrst .nucleus{stroke-width:2}.genrst .leader{stroke-width:1;stroke-dasharray:1 4}"
+        ".genrst .rule{stroke-width:1;stroke-opacity:.35}"
         ".genrst .arrow,.genrst .dot{fill:currentColor;stroke:none}"
         f"{_theme(LIGHT)}@media (prefers-color-scheme:dark){{{_theme(DARK)}}}"
     )
@@ -153,5 +161,5 @@ def _theme(theme: Theme) -> str:
     relations = "".join(f".genrst .r{number}{{color:{colour}}}" for number, colour in enumerate(theme.relations))
     return (
         f".genrst{{color:{theme.ink}}}.genrst .paper{{fill:{theme.paper}}}"
-        f".genrst .number,.genrst .mark,.genrst .leader{{color:{theme.faint}}}{relations}"
+        f".genrst .number,.genrst .mark,.genrst .leader,.genrst .rule{{color:{theme.faint}}}{relations}"
     )

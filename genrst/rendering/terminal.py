@@ -34,7 +34,7 @@ LEAST_WIDTH = 40
 _SHARE_OF_INDENTATION = 0.4
 _INDENT = 2
 # The hues of `colours.Theme.relations` among the 256 of terminals, neither too light nor too dark for any background.
-_HUES = (160, 166, 136, 64, 35, 36, 38, 33, 63, 98, 133, 168)
+_HUES = (33, 68, 166, 130, 137, 164, 97, 133, 34, 65, 37, 30, 36, 136, 101)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ makes the search linear in the length of the document; if the best tree reaches 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.errors import UsageError
+from genrst.search.constrained import Constrained
 from genrst.search.cuda import replay_search
 from genrst.search.hypotheses import Beams, Forest, start
 from genrst.search.results import Completed, Parse, SearchResult
 from genrst.search.scorer import Scorer, sync_is_free
 from genrst.search.successors import NOWHERE, Sources, Successors, build, choose, chosen_from, expand
 from genrst.transitions.feature_tables import IntArray
+from genrst.trees.demands import Demands
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +49,31 @@ class BeamOptions:
 
 
 @torch.inference_mode()
-def search_beams(scorer: Scorer, options: BeamOptions, generator: torch.Generator | None = None) -> list[SearchResult]:
-    """Parse all documents of a scorer. Ties at the end of a beam are broken at random if a generator is given."""
+def search_beams(
+    scorer: Scorer,
+    options: BeamOptions,
+    generator: torch.Generator | None = None,
+    demands: Sequence[Demands] | None = None,
+) -> list[SearchResult]:
+    """Parse all documents of a scorer, perhaps with demands on the trees of each.
+
+    Ties at the end of a beam are broken at random if a generator is given.
+    """
     if not scorer.n_edus:
         return []
+    max_stack = options.max_stack
+    if demands is not None:
+        scorer = constrained = Constrained(scorer, demands, max_stack)
+        options = replace(options, max_stack=constrained.max_stack)
     forest, completed = Forest(scorer), Completed()
-    if options.level == "bag" and options.max_stack and not (sync_is_free(scorer.device) or generator):
+    # What is drawn at random or demanded has to be looked at on the way.
+    is_free = sync_is_free(scorer.device) or generator is not None or demands is not None
+    if options.level == "bag" and options.max_stack and not is_free:
         replay_search(forest, completed, options.beam, options.max_stack, lambda *state: _step(forest, options, *state))
     else:
         _search(forest, completed, options, generator)
     forest.check()
-    return completed.results(forest, options.word_weight, options.max_stack)
+    return completed.results(forest, options.word_weight, max_stack)
 
 
 def search_greedily(scorer: Scorer) -> list[Parse]:

@@ -9,17 +9,20 @@ Read literally, the paper's Algorithm 1 with k_w = k fills the next beam before 
 is what gives its figures.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
+from genrst.search.constrained import Constrained
 from genrst.search.hypotheses import Beams, Forest, join_slots, start, where
 from genrst.search.results import Completed, SearchResult
 from genrst.search.scorer import Scorer, sync_is_free
 from genrst.search.successors import Chosen, Sources, build, choose, chosen_from, expand
 from genrst.transitions.actions import GENERATE
+from genrst.trees.demands import Demands
 
 LOOK_STEPS = 16
 """Steps between two checks on a GPU whether a search is over."""
@@ -50,10 +53,16 @@ class WordOptions:
 
 
 @torch.inference_mode()
-def search_words(scorer: Scorer, options: WordOptions, generator: torch.Generator | None = None) -> list[SearchResult]:
-    """Parse all documents of a scorer, each at its own pace."""
+def search_words(
+    scorer: Scorer,
+    options: WordOptions,
+    generator: torch.Generator | None = None,
+    demands: Sequence[Demands] | None = None,
+) -> list[SearchResult]:
+    """Parse all documents of a scorer, each at its own pace, perhaps with demands on the trees of each."""
     if not scorer.n_edus:
         return []
+    scorer = scorer if demands is None else Constrained(scorer, demands)
     search = _Search(scorer, options, generator)
     while search.goes_on():
         search.step()

@@ -1,4 +1,4 @@
-"""An annotated document as numbers: what the network reads of each token, and back to a document with EDUs.
+"""An annotated document as numbers: what the network reads of each token.
 
 Symbols (words, tags, …) are numbered by a vocabulary per column. Places in the dependency tree are numbers of other
 tokens; a root is its own head. Distances and sizes are counted in powers of two. No torch here.
@@ -7,17 +7,16 @@ tokens; a root is its own head. Distances and sizes are counted in powers of two
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.document import Document, Span, join_runs, without_tree
+from genrst.document import Document, Span
 from genrst.errors import ConfigError, TreeError
 from genrst.model.symbols import SPECIALS, Vocabulary, strings
-from genrst.text.speakers import speech_start
 
 IntArray: TypeAlias = NDArray[np.int64]
 
@@ -241,18 +240,3 @@ def largest_at(edges: IntArray, sizes: IntArray) -> IntArray:
     # The last assignment wins: that of the largest.
     largest[edges[by_size]] = by_size
     return largest
-
-
-def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
-    """The document with EDUs that start at these tokens and end with the one before the next; its tree is gone.
-
-    The name of a speaker is no EDU: it belongs to the first one of the turn.
-    """
-    starts = starts_edu.copy()
-    offsets = np.array([token.start for token in document.tokens])
-    for paragraph in document.paragraphs:
-        if paragraph.label == "sp":
-            borders = [paragraph.start, speech_start(document.text or "", paragraph.start)]
-            starts[slice(*np.searchsorted(offsets, borders, side="right"))] = False
-    edus = join_runs(document.tokens, np.flatnonzero(starts).tolist())
-    return replace(without_tree(document), edus=edus, is_segmented=True)

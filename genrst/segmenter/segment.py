@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from genrst.document import Document
 from genrst.model.device import check_process
 from genrst.packing import Precision
-from genrst.segmenter.features import Symbols, read_tokens, with_edus
+from genrst.segmenter.edus import with_edus
+from genrst.segmenter.features import Symbols, read_tokens
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
 from genrst.storage import load_network, read_network, save_network
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, MissingDependencyError, TreeError
-from genrst.text.layout import ITEM, ends_sentence
-from genrst.text.speakers import TURN, with_speakers
+from genrst.text.layout import content_start, ends_sentence
+from genrst.text.speakers import with_speakers
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -29,7 +29,6 @@ WORD = 200
 
 # Up to 1,000 whole words, far from spaCy's own limit of 1,000,000 characters, or a part of a longer word.
 _STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
-_MARKS = {"item": ITEM, "sp": TURN}
 _NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
 
 
@@ -117,15 +116,14 @@ class _Paragraph:
     """What a paragraph says about its sentences."""
 
     free: int
-    """Where the parser may start sentences: not within a heading, an item's mark (`1.`) or a speaker's name."""
+    """Where the parser may start sentences: not within a heading, nor at words after a mark (`1.`) or a name."""
     is_lower: bool
     """Whether it starts with a lower-case letter: then its other sentences may, too."""
 
     @classmethod
     def of(cls, text: str, span: Span) -> "_Paragraph":
-        pattern = _MARKS.get(span.label)
-        mark = pattern.match(text, span.start) if pattern else None
-        free = span.end if span.label == "head" else mark.end() if mark else span.start
+        content = content_start(text, span)
+        free = span.end if span.label == "head" else content + 1 if content > span.start else content
         return cls(free, text[span.start : span.start + 1].islower())
 
     def allows_start(self, text: str, offset: int) -> bool:

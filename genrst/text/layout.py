@@ -1,9 +1,9 @@
 """Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`), list items (`item`) and turns (`sp`).
 
-A blank line always ends a paragraph; headings, rules (`---`), list items and, in transcripts, the turns of speakers
-need none. Other line ends stay inside a paragraph, as in hard-wrapped text and poems, unless a line of the block is too
-long to have been wrapped: then a line that ends like a sentence ends its paragraph. Not here: sentences
-(`genrst.text.annotate`) and the names of speakers (`genrst.text.speakers`).
+A blank line always ends a paragraph; headings, rules (`---`), list items, times (`[00:12]`) and, in transcripts, the
+turns of speakers need none. Other line ends stay inside a paragraph, as in hard-wrapped text and poems, unless a line
+of the block is too long to have been wrapped: then a line that ends like a sentence ends its paragraph. Not here:
+sentences (`genrst.text.annotate`) and the names of speakers (`genrst.text.speakers`).
 """
 
 import re
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from genrst.document import Span
-from genrst.text.speakers import speaker
+from genrst.text.speakers import STAMP, introduction_end, speaker
 
 TITLE_WORDS = 12
 """The most words of a heading; nine in ten headings of GUM have no more than 10."""
@@ -21,12 +21,20 @@ WRAPPED_WORDS = 30
 """The most words of a line that was wrapped by hand: 120 columns of English hold about 20."""
 ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 """The mark of a list item and the first character after it."""
+MARK = re.compile(
+    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·])(?=\s)|(?:([-*_=])(?:[ \t]*\1)+|`{3,}|~{3,})[ \t]*(?=[\n\r]|$))?"
+)
+"""What Markdown puts before the words of a line, or on a line without words; it may be nothing."""
 
 # A line starts with its first visible character, so that no run of white space is read twice.
 _LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
 _HASHES = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"={2,}|-{2,}")
 _RULE = re.compile(r"([-*_=])(?:\s*\1){2,}")
+_NUMBER = re.compile(
+    r"(?:#{1,6}\s+)?(?:[^\W\d_]{4,9}\s+)?(?:[0-9]{1,3}|[IVXLC]{1,6}|[A-Z])(?:\.[0-9]{1,3}){0,5}[.):]?\s+(?=\S)"
+)
+_BOX = re.compile(r"\[[ xX]\]\s+(?=\S)")
 _FIRST_ITEM = re.compile(r"[^\w(]|\(?[1aAi][.)]")
 _CLOSING = "\"'”’»)]}*_"
 _FINAL = tuple(".!?…:。！？")
@@ -36,7 +44,8 @@ _NOT_IN_TITLE = (*_FINAL, *",;—–-")
 def paragraphs(text: str) -> tuple[Span, ...]:
     """The paragraphs of a text, in order, without white space around them; every other character is in one.
 
-    The label of a span is `p`, `head`, `item` or `sp`. Markup (`#`, `-`, `1.`) and names are part of their paragraphs.
+    The label of a span is `p`, `head`, `item` or `sp`. Markup (`#`, `-`, `1.`), times and names are
+    part of their paragraphs.
     """
     blocks = list(_blocks(text))
     speakers = _speakers(blocks)
@@ -50,6 +59,20 @@ def paragraphs(text: str) -> tuple[Span, ...]:
 def ends_sentence(text: str) -> bool:
     """Whether a text ends in sentence-final punctuation, perhaps inside quotes or brackets."""
     return text.rstrip(_CLOSING).endswith(_FINAL)
+
+
+def content_start(text: str, paragraph: Span) -> int:
+    """Where the words of a paragraph begin: after its mark or number (`2.3`), times and names of speakers.
+
+    What stands before is no sentence and no EDU of its own.
+    """
+    start = paragraph.start
+    if paragraph.label == "head" and (number := _NUMBER.match(text, start, paragraph.end)):
+        return number.end()
+    if paragraph.label == "item" and (mark := ITEM.match(text, start)):
+        box = _BOX.match(text, mark.end() - 1)
+        return box.end() if box else mark.end() - 1
+    return min(introduction_end(text, start, paragraph.label == "sp"), paragraph.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +97,11 @@ class _Line:
     @property
     def speaker(self) -> str:
         return speaker(self.text)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it starts with a time in brackets, or is one."""
+        return STAMP.match(self.text) is not None
 
     @property
     def is_marked(self) -> bool:
@@ -103,6 +131,11 @@ class _Paragraph:
     @property
     def is_title(self) -> bool:
         return self.label == "p" and self.is_alone and len(self.lines) == 1 and self.lines[0].is_title
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a time so far, perhaps below the number of a subtitle: what follows belongs to it."""
+        return all(line.text.isdigit() or STAMP.fullmatch(line.text) for line in self.lines)
 
     @property
     def is_closed(self) -> bool:
@@ -168,6 +201,9 @@ def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
         if above is not None and _is_underline(line, above):
             above.label = "head"
             above.lines.append(line)
+        elif above is not None and above.is_time and (line.is_timed or not above.lines[-1].text.isdigit()):
+            above.lines.append(line)
+            above.label = "sp" if is_turn else above.label
         elif above is None or is_turn or _is_start(line, above, is_list, is_unwrapped):
             found.append(_Paragraph("sp" if is_turn else _label(line), [line], is_unwrapped or len(block) == 1))
         else:
@@ -183,7 +219,7 @@ def _is_underline(line: _Line, above: _Paragraph) -> bool:
 
 def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool) -> bool:
     """Whether a line starts a new paragraph without a blank line before it."""
-    if above.is_closed or line.is_rule or line.is_marked:
+    if above.is_closed or line.is_rule or line.is_marked or line.is_timed:
         return True
     last = above.lines[-1]
     if line.is_item:

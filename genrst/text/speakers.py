@@ -1,6 +1,7 @@
 """Who speaks, by the name and the colon before the speech: `Interviewer: Why?`, `JOHN SMITH (laughing): No.`, `Q: …`.
 
-Not here: whether a text is a transcript, where such a line is a turn (`genrst.text.layout`).
+A time may stand before the name (`[00:12] Q: …`), or on a line of its own, as in subtitles and chats. Not here: whether
+a text is a transcript, where such a line is a turn (`genrst.text.layout`).
 """
 
 import re
@@ -9,11 +10,24 @@ from collections.abc import Sequence
 
 from genrst.document import Span
 
+_CLOCK = r"(?:[0-9]{1,2}:)?[0-9]{1,2}:[0-9]{2}(?:[.,][0-9]{1,3})?(?: ?[AaPp]\.?[Mm]\b\.?)?"
+_TIMES = rf"{_CLOCK}(?: ?(?:-->|[-–—]) ?{_CLOCK})?"
+_NAME = r"[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}"
+
+STAMP = re.compile(
+    # The number of a subtitle may stand on the line before.
+    rf"(?:[0-9]{{1,5}}[ \t]*[\n\r]{{1,2}})?(?:[\[(]{_TIMES}[\])](?: ?[-–—])?(?=\s|$)|{_TIMES}(?=[ \t]*(?:[\n\r]|$)))"
+)
+"""A time in brackets, or alone on its line."""
 TURN = re.compile(
-    r"[*_]{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3})"
+    rf"(?:(?:[\[(]{_TIMES}[\])]|{_TIMES})(?: ?[-–—])?[ \t]+)?[*_]{{0,2}}(?P<name>{_NAME})"
     r"(?: ?[(\[][^()\[\]\n]{1,40}[)\]])?[*_]{0,2}:[*_]{0,2}[ \t\u00a0]+\S"
 )
-"""A name of up to four words, perhaps bold or with a remark in brackets, a colon, and the first character after it."""
+"""A name of up to four words, perhaps bold, after a time or with a remark in brackets, a colon, and what follows it."""
+_SENDER = re.compile(
+    rf"(?:{_CLOCK}[ \t]+(?P<after>{_NAME})|(?P<before>{_NAME}),?[ \t]+{_CLOCK}|(?P<lone>{_NAME}):)[ \t]*(?=[\n\r])"
+)
+"""A name alone on its line, with a time or a colon."""
 
 _MAX_ABBREVIATION = 5  # characters, with the full stop: `Prof.`
 _PARTICLES = {"al", "and", "bin", "da", "de", "del", "der", "di", "du", "el", "la", "le", "of", "the", "van", "von"}
@@ -46,6 +60,24 @@ def speech_start(text: str, start: int = 0) -> int:
     """Where the speech begins, after the name and the colon; `start` if there are none."""
     turn = TURN.match(text, start)
     return turn.end() - 1 if turn and _is_name(turn["name"]) else start
+
+
+def introduction_end(text: str, start: int, is_turn: bool) -> int:
+    """Where the first words of a paragraph begin, after times and names; `start` if there are none.
+
+    A name is known by what stands around it: a turn of a transcript, a time before it, or a line of its own.
+    """
+    end = start
+    if stamp := STAMP.match(text, end):
+        end = _after_spaces(text, stamp.end())
+    sender = _SENDER.match(text, end)
+    if sender and _is_name(sender["after"] or sender["before"] or sender["lone"]):
+        end = _after_spaces(text, sender.end())
+    return speech_start(text, end) if is_turn or end > start else end
+
+
+def _after_spaces(text: str, start: int) -> int:
+    return next((place for place in range(start, len(text)) if not text[place].isspace()), len(text))
 
 
 def _is_name(name: str) -> bool:

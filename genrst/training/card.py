@@ -31,12 +31,18 @@ def make_card(config: RunConfig, seed: int, record: Record, notes: Mapping[str, 
 Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, epoch {record.epoch}. Parseval F1 on dev:
 {scores}.
 
-EDUs of raw text are found by the segmenter of `en`; change `segmenter` in `parser.json` for another.
+{_segmentation(config)}
 
 ## Relations
 
 {_relations(notes)}
 """
+
+
+def _segmentation(config: RunConfig) -> str:
+    if config.model.reads_texts:
+        return "It finds the EDUs of raw text itself."
+    return "EDUs of raw text are found by the segmenter of `en`; change `segmenter` in `parser.json` for another."
 
 
 def _relations(notes: Mapping[str, Any]) -> str:

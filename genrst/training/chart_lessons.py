@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from genrst.chart.constraints import make_demands
 from genrst.chart.inference import inside, split_logp
 from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.posterior import LabelledUnit, read_documents
@@ -27,6 +26,8 @@ from genrst.training.lessons import Lesson, Lessons
 from genrst.training.noise import make_noise
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import GENERATE
+from genrst.transitions.boundaries import Kind
+from genrst.trees.demands import make_demands
 
 
 class ChartLessons(Lessons[ChartNetwork]):
@@ -63,13 +64,18 @@ class ChartLessons(Lessons[ChartNetwork]):
     def evaluate(self, network: ChartNetwork) -> Evaluation:
         """The trees of minimum risk, with whole sentences, a document at a time."""
         dev = self._prepared.dev
-        labels = [(label.relation, label.nuclearity) for label in self._prepared.symbols.actions.labels]
+        labels = self._prepared.symbols.actions.pairs
         derivations = []
         for example in dev:
             demands = make_demands(example.n_edus, (), labels, [example.syntax.sentences])
             (posterior,) = read_documents([(network, 1.0)], [[example]], [demands])
             derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
         return evaluate_parses(dev, derivations, self._prepared.symbols)
+
+    def scores(self, network: ChartNetwork) -> dict[str, float]:
+        """Those of trees and, if texts are read, of EDUs."""
+        found = super().scores(network)
+        return found if network.segments is None else {**found, "Seg": segment_f1(network, self._prepared.dev)}
 
 
 class Losses(NamedTuple):
@@ -83,6 +89,25 @@ class Losses(NamedTuple):
     """That of the finer relations of its tree; zero where they are not known."""
     segments: Tensor
     """That of its EDUs and sentences; zeros without a pretrained encoder."""
+
+
+@torch.inference_mode()
+def segment_f1(network: ChartNetwork, examples: Sequence[Example]) -> float:
+    """How well EDUs are found, as F1 of their starts in percent; the first one of a document does not count.
+
+    Paragraphs are known, and every sentence starts an EDU.
+    """
+    assert network.segments is not None
+    n_right = n_found = n_gold = 0
+    for example in examples:
+        logits = network.segments(network.read(network.make_batch([example]).to(network.device).read))
+        found, gold = (logits > 0).any(dim=1).cpu().numpy(), segment_starts(example)[:, 0]
+        first = np.cumsum(example.piece_lengths) - example.piece_lengths
+        found[first[np.array(example.syntax.kinds) > Kind.SENTENCE]] = True
+        n_right += int((found & gold)[1:].sum())
+        n_found += int(found[1:].sum())
+        n_gold += int(gold[1:].sum())
+    return 200 * n_right / max(n_found + n_gold, 1)
 
 
 def find_losses(network: ChartNetwork, examples: Sequence[Example]) -> Losses:

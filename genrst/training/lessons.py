@@ -24,7 +24,7 @@ from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.symbols import SPECIALS
 from genrst.search.beam import in_groups, search_greedily
 from genrst.training.data import Prepared
-from genrst.training.dev import Likelihood, evaluate_bags, evaluate_greedily, gold_likelihood
+from genrst.training.dev import Likelihood, evaluate_bags, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import States
 from genrst.transitions.oracle import DynamicOracle
@@ -92,6 +92,10 @@ class Lessons(ABC, Generic[AnyNetwork]):
     @abstractmethod
     def evaluate(self, network: AnyNetwork) -> Evaluation:
         """The trees that a network finds for dev, quickly, against the gold ones."""
+
+    def scores(self, network: AnyNetwork) -> dict[str, float]:
+        """What is said about a network after an epoch: scores on dev, in percent."""
+        return parseval_f1(self.evaluate(network))
 
 
 class TransitionLessons(Lessons[Network]):

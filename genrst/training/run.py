@@ -119,7 +119,8 @@ class Run:
         append_to_log(record, self.folder)
         if record.is_best:
             data, prepared = self.config.data, trainer.prepared
-            settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": SEGMENTER_OF}
+            segmenter = None if self.config.model.reads_texts else SEGMENTER_OF
+            settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": segmenter}
             write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
             write_atomically(self.folder / MODEL / CARD, make_card(self.config, self.seed, record, prepared.notes))
             tokenizer = self._tokenizer(prepared)

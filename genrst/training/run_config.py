@@ -156,10 +156,10 @@ class RunConfig:
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":
             raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
-        if self.data.syntax == "none" and (self.model.kind != "chart" or self.model.encoder is None):
+        if self.data.syntax == "none" and not self.model.reads_texts:
             raise ConfigError("data.syntax: none must go with a chart with an encoder, was: another")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):
-            if getattr(self.training, name) and (self.model.kind != "chart" or self.model.encoder is None):
+            if getattr(self.training, name) and not self.model.reads_texts:
                 raise ConfigError(f"training.{name}: the model must be a chart with an encoder, was: another")
 
 

@@ -23,7 +23,6 @@ from genrst.model.network import Network
 from genrst.packing import Precision, pack, unpack
 from genrst.training.chart_lessons import ChartLessons
 from genrst.training.data import Prepared
-from genrst.training.dev import parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons, TransitionLessons
 from genrst.training.run_config import TrainingConfig
@@ -184,7 +183,7 @@ class Trainer:
         is_due = is_due and self.progress.epoch % self.config.evaluate_epochs == 0
         if not (is_due or is_last):
             return {}
-        return parseval_f1(self.lessons.evaluate(self.kept_network))
+        return self.lessons.scores(self.kept_network)
 
 
 @contextmanager

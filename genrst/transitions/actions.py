@@ -56,6 +56,11 @@ class ActionSet:
     def __getitem__(self, number: int) -> Action:
         return self.labels[number - 1] if number else GEN
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The relation and the nuclearity of each label."""
+        return [(label.relation, label.nuclearity) for label in self.labels]
+
     def numbers(self) -> dict[Action, int]:
         """The number of every action."""
         return {self[number]: number for number in range(len(self))}

@@ -6,12 +6,12 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from genrst.chart.constraints import Label, make_demands
 from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
 from genrst.chart.posterior import Posterior, read_documents
 from genrst.model.examples import Example
 from genrst.model.model_config import ChartConfig
 from genrst.trees.constraint import Constraint
+from genrst.trees.demands import Label, make_demands
 from tests.model.tiny_encoders import make_pretrained, piece_example
 
 LABELS: list[Label] = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]

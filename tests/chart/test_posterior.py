@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 import torch
 
-from genrst.chart.constraints import NOTHING, make_demands
 from genrst.chart.inference import marginals
 from genrst.chart.posterior import LabelledUnit, read_documents
 from genrst.errors import UsageError
+from genrst.trees.demands import NOTHING, make_demands
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network, make_posterior
 from tests.model.tiny_encoders import piece_example

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from genrst.chart.constraints import make_demands
 from genrst.chart.teaching import LEAST, make_soft_trees
 from genrst.model.examples import SoftTree
 from genrst.training.chart_lessons import find_losses
+from genrst.trees.demands import make_demands
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network
 from tests.model.tiny_encoders import piece_example

@@ -253,3 +253,25 @@ def test_losses_name_the_documents_that_lose(folder: Path, capsys: pytest.Captur
     outcome = call(capsys, "convert", "some.jsonl", "out", "--to", "rs3")
     assert [message.removeprefix(WARNING).split(":")[0] for message in outcome.messages] == ["d1", "d3", "d5", "d7"]
     assert names(folder / "out") == [f"d{number}.rs3" for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("model", "suffix", "options", "n_children"),
+    [("en", ".rs3", (), 3), ("en", ".rs3", ("--binary",), 2), ("en", ".json", (), 2), (None, ".rs3", (), 2)],
+)
+def test_lists_of_parsers_are_single_units(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    model: str | None,
+    suffix: str,
+    options: tuple[str, ...],
+    n_children: int,
+):
+    """Those of annotators, who can say what they mean, stay as they are."""
+    tree = Unit("joint", "NN", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
+    document = replace(Document.from_edus("list", ["a", "b", "c"], tree), model=model)
+    write(document, tmp_path / "in.json")
+    assert call(capsys, "convert", str(tmp_path / "in.json"), str(tmp_path / f"out{suffix}"), *options).status == 0
+    written = read(tmp_path / f"out{suffix}").tree
+    assert isinstance(written, Unit)
+    assert len(written.children) == n_children

@@ -255,3 +255,23 @@ def test_a_corpus_against_its_own_conversion(corpora: Path, tmp_path: Path, caps
     kinds = [*result["parseval"].values(), *result["rst_parseval"].values()]
     assert {cell["f1"] for kind in kinds for cell in kind.values()} == {1.0}
     assert result["segmentation"]["f1"] == 1
+
+
+def test_agreement_of_what_both_have(folder: Path, capsys: pytest.CaptureFixture[str]):
+    write(Document.from_edus("toads", EDUS, GOLD), folder / "gold" / "toads.json")
+    refused = call(capsys, "evaluate", "gold", "predicted", "--agreement")
+    assert refused.status == 1
+    outcome = call(capsys, "evaluate", "gold", "predicted", "--agreement", "--common", "--json")
+    assert outcome.messages == ["genrst: documents in common: 1, left out: 1"]
+    # Only the root is shared; where there is one label, chance alone agrees.
+    expected = {"shared": 1, "observed": 1.0, "kappa": None}
+    assert json.loads(outcome.output)["agreement"] == {"nuclearity": expected, "relation": expected}
+    table = call(capsys, "evaluate", "gold", "predicted", "--agreement", "--common").output
+    assert "agreement on  shared units  observed  kappa" in table
+
+
+def test_nothing_in_common(folder: Path, capsys: pytest.CaptureFixture[str]):
+    write(Document.from_edus("toads", EDUS, GOLD), folder / "others" / "toads.json")
+    outcome = call(capsys, "evaluate", "gold", "others", "--common")
+    assert outcome.status != 0
+    assert "--common must find a document" in outcome.messages[0]

@@ -164,7 +164,7 @@ def test_wrong_options_are_one_line(run: Run, options: list[str], message: str):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--constraint", WANTED), ("--uncertain", "3"), ("--whole", "nothing"), ("--colours certainty", "")],
+    [("--uncertain", "3"), ("--colours certainty", "")],
 )
 def test_other_models_are_refused(run: Run, tiny: Path, option: str, value: str):
     outcome = run("storm.json", "--model", tiny, *filter(None, [*option.split(" "), value]))

@@ -99,15 +99,15 @@ def test_mixed_units(tree: Tree, expected: Tree):
 
 def test_layout_of_a_file():
     pair = Unit("joint", "NN", (Leaf(0), Leaf(1)))
-    tree = Unit("cause", "NS", (pair, Unit("joint", "SN", (Leaf(2), Leaf(3)))))
+    tree = Unit("why", "NS", (pair, Unit("joint", "SN", (Leaf(2), Leaf(3)))))
     document = Document.from_edus("sample", ["a < b & c", 'said "d"', "e", ""], tree)
     assert write_rs3(document).split("\n") == [
         "<rst>",
         "\t<header>",
         "\t\t<relations>",
-        '\t\t\t<rel name="cause" type="rst"/>',
         '\t\t\t<rel name="joint" type="multinuc"/>',
         '\t\t\t<rel name="joint" type="rst"/>',
+        '\t\t\t<rel name="why" type="rst"/>',
         "\t\t</relations>",
         "\t</header>",
         "\t<body>",
@@ -117,7 +117,7 @@ def test_layout_of_a_file():
         '\t\t<segment id="4" parent="7" relname="span"></segment>',
         '\t\t<group id="5" type="span"/>',
         '\t\t<group id="6" type="multinuc" parent="5" relname="span"/>',
-        '\t\t<group id="7" type="span" parent="6" relname="cause"/>',
+        '\t\t<group id="7" type="span" parent="6" relname="why"/>',
         "\t</body>",
         "</rst>",
         "",

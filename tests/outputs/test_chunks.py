@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document
+from genrst.document import Document, Span
 from genrst.errors import UsageError
 from genrst.outputs.chunks import Chunk, RelationPath, chunk_rows, chunks
 from genrst.outputs.summary import count_words
@@ -48,10 +49,12 @@ def parents(tree: Tree) -> dict[tuple[int, int], Unit]:
     return found | {edus: unit for child in tree.children for edus, unit in parents(child).items()}
 
 
-def check_cover(document: Document, found: list[Chunk], budget: int, count: Callable[[str], int]) -> None:
+def check_cover(
+    document: Document, found: list[Chunk], budget: int, count: Callable[[str], int], first_edu: int = 0
+) -> None:
     """Every EDU is in one chunk, in order; chunks fit, unless they are an EDU; they slice the text."""
     assert document.text is not None
-    assert found[0].edus[0] == 0
+    assert found[0].edus[0] == first_edu
     assert found[-1].edus[1] == len(document.edus)
     assert all(left.edus[1] == right.edus[0] for left, right in pairwise(found))
     for chunk in found:
@@ -88,7 +91,7 @@ def test_with_merging_chunks_are_neighbours_under_one_unit(
 ):
     assert document.tree is not None
     tree = flatten(document.tree)
-    found = chunks(document, budget, count)
+    found = chunks(document, budget, count, min_tokens=0)
     check_cover(document, found, budget, count)
     for chunk in found:
         ways = [paths(tree)[part] for part in parts(tree, chunk)]
@@ -100,7 +103,7 @@ def test_neighbours_that_fit_are_merged(document: Document, budget: int, count: 
     """No chunk could take up the next part of the same unit, and merging never makes more chunks."""
     assert document.tree is not None
     tree = flatten(document.tree)
-    found = chunks(document, budget, count)
+    found = chunks(document, budget, count, min_tokens=0)
     unit_of = parents(tree)
     for left, right in pairwise(found):
         first, second = parts(tree, left)[-1], parts(tree, right)[0]
@@ -206,3 +209,43 @@ def test_a_costly_count_is_asked_about_small_texts_only():
 def test_wrong_budget():
     with pytest.raises(UsageError, match="must be 1 or more, was: 0"):
         chunks(ferry(), 0)
+
+
+HEADED = [(3, "head"), (30, "p"), (4, "head"), (3, "head"), (12, "p"), (12, "p"), (2, "p"), (25, "p"), (3, "head")]
+
+
+def headed(sizes: list[tuple[int, str]]) -> Document:
+    """A right-branching tree over EDUs of so many words, each a paragraph of its own."""
+    tree: Tree = Leaf(len(sizes) - 1)
+    for edu in reversed(range(len(sizes) - 1)):
+        tree = Unit("joint" if edu % 2 else "list", "NN", (Leaf(edu), tree))
+    edus = [" ".join(["word"] * size) for size, _ in sizes]
+    document = Document.from_edus("headed", edus, tree, range(len(edus)))
+    labels = [label for _, label in sizes]
+    paragraphs = tuple(Span(one.start, one.end, label) for one, label in zip(document.edus, labels, strict=True))
+    return replace(document, paragraphs=paragraphs)
+
+
+def test_no_heading_is_alone_and_no_chunk_too_small():
+    document = headed(HEADED)
+    found = chunks(document, 32, min_tokens=8)
+    check_cover(document, found[1:], 32, count_words, first_edu=2)
+    sizes = [[HEADED[edu] for edu in range(*chunk.edus)] for chunk in found]
+    assert sizes[0] == HEADED[:2], "a heading takes an EDU even if both do not fit"
+    assert sizes[-1] == HEADED[-3:], "one at the end goes with what stands before"
+    assert not any(all(label == "head" for _, label in chunk) for chunk in sizes)
+    assert all(sum(size for size, _ in chunk) >= 8 for chunk in sizes)
+
+
+@given(wild_documents(), BUDGETS, COUNTS)
+def test_small_chunks_stay_only_where_there_is_no_room(document: Document, budget: int, count: Callable[[str], int]):
+    found = chunks(document, budget, count, min_tokens=(budget + 1) // 2)
+    check_cover(document, found, budget, count)
+    for left, right in pairwise(found):
+        if min(size(document, *chunk.edus, count) for chunk in (left, right)) < (budget + 1) // 2:
+            assert size(document, left.edus[0], right.edus[1], count) > budget
+
+
+def test_a_least_size_beyond_the_most():
+    with pytest.raises(UsageError, match="least number of tokens must be from 0 to 5, was: 6"):
+        chunks(ferry(), 5, min_tokens=6)

@@ -140,8 +140,6 @@ def test_the_distribution_of_another_model(tmp_path: Path, document: Document):
     steps = load(write_parser(tmp_path / "steps", has_segmenter=False))
     with pytest.raises(UsageError, match="must be that of a chart's model, was: 'tiny'"):
         steps.distribution(document)
-    with pytest.raises(UsageError, match="text: constraints must go with a chart's model, was: 'tiny'"):
-        steps.parse(document, [Constraint(0, 2)])
 
 
 def test_charts_are_averaged(tmp_path: Path, folder: Path, document: Document):
@@ -161,9 +159,15 @@ def test_charts_are_averaged(tmp_path: Path, folder: Path, document: Document):
         load(write_ensemble(tmp_path / "mixed", {str(folder): 1, str(tmp_path / "steps"): 1}))
 
 
-def test_what_is_whole_is_nothing_to_other_models(tmp_path: Path):
-    with pytest.raises(UsageError, match="whole must go with a chart's model, was: 'tiny'"):
-        load(write_parser(tmp_path, has_segmenter=False), whole="nothing")
+def test_samples_and_their_probabilities(parser: Parser, document: Document):
+    demanded = replace(document, constraints=(Constraint(1, 4, True, "contrast", "NN"),))
+    for item in (document, demanded):
+        distribution, found = parser.distribution(item), parser.sample(item, 5, seed=2)
+        assert [one.tree for one in found] == distribution.sample(5, 2)
+        for one in found:
+            assert one.tree is not None
+            assert one.log_probability == pytest.approx(distribution.log_probability(one.tree))
+            assert one.metadata == item.metadata, "they are exact"
 
 
 def test_searches_that_do_not_fit(tmp_path: Path, folder: Path):

@@ -240,9 +240,9 @@ def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pyte
     sizes = []
     find = step_search(parser).find
 
-    def spy(examples: Any, beam: int) -> Any:
+    def spy(examples: Any, *others: Any) -> Any:
         sizes.append([example.n_edus for example in examples[0]])
-        return find(examples, beam)
+        return find(examples, *others)
 
     monkeypatch.setattr(parser.search, "find", spy)
     monkeypatch.setattr("genrst.parser.search.MOST_EDUS", 6)

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 SIZE = {"width": 1280, "height": 800}
 
-VISIBLE_TEXTS = """() => [...document.querySelectorAll("svg.genrst .node:not(.gone) text")]
-    .filter((text) => getComputedStyle(text).display !== "none" && text.textContent.trim())"""
+VISIBLE_TEXTS = """() => [...document.querySelectorAll("#trees svg.genrst .node:not(.gone) text")]
+    .filter((text) => getComputedStyle(text).display !== "none" && !text.closest("[hidden]"))
+    .filter((text) => text.textContent.trim())"""
 LINES = f"() => ({VISIBLE_TEXTS})().filter((text) => text.matches('.text, .summary')).map((text) => text.textContent)"
 SHAPES = """() => [...document.querySelectorAll("svg.genrst")[0].querySelectorAll("path, text, rect")].map((shape) =>
     ["d", "x", "y", "width", "height", "textLength"].map((name) => shape.getAttribute(name)).join(" "))"""

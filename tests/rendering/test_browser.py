@@ -1,10 +1,12 @@
 """The pages as their readers meet them: Chromium opens them, points, walks, folds and zooms."""
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+from xml.etree import ElementTree
 
 import pytest
 
@@ -219,7 +221,7 @@ def test_the_focus_can_be_seen_and_the_tree_is_described(visit: Open):
     one = visit(render_html(bridge()))
     one.rect(0, 4).focus()
     styles_of = "(rect) => [getComputedStyle(rect).stroke, getComputedStyle(rect).strokeWidth]"
-    assert one.rect(0, 4).evaluate(styles_of) == ["rgb(29, 78, 216)", "2px"]
+    assert one.rect(0, 4).evaluate(styles_of) == ["rgb(33, 90, 192)", "2px"]
     assert one.rect(0, 6).evaluate(styles_of)[0] == "none"
     assert one.page.get_by_role("tree").count() == 1
     assert one.page.get_by_role("treeitem").count() == 11
@@ -358,3 +360,38 @@ def test_a_notebook_shows_the_page_in_a_frame(visit: Open):
     frame.locator('.areas rect[data-start="0"][data-stop="6"]').focus()
     one.page.keyboard.press("Enter")
     assert frame.locator('.areas rect[data-start="0"][data-stop="6"]').get_attribute("aria-expanded") == "false"
+
+
+@pytest.mark.slow
+def test_the_other_style_saving_and_finding(visit: Open, tmp_path: Path):
+    one = visit(render_html(random_document(30, 7)))
+    page = one.page
+    assert [view.get_attribute("data-style") for view in page.locator(".view").all()] == ["compact", "classic"]
+    page.locator("#style").click()
+    assert page.locator(".view").nth(1).is_visible()
+    assert not page.locator(".view").nth(0).is_visible()
+    assert page.locator("#style").inner_text() == "Compact"
+    page.keyboard.press("c")
+    assert page.locator(".view").nth(0).is_visible()
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    saved = tmp_path / "saved.svg"
+    download.value.save_as(saved)
+    assert ElementTree.parse(saved).getroot().tag.endswith("svg")
+    assert "summary" not in re.sub("<style.*?</style>", "", saved.read_text(encoding="utf-8"), flags=re.DOTALL)
+    page.keyboard.press("/")
+    page.locator("#find").fill("no such words")
+    assert one.highlighted() == []
+    assert page.locator("#find").get_attribute("aria-invalid") == "true"
+
+
+@pytest.mark.slow
+def test_texts_move_to_the_tree_where_it_is_folded(visit: Open):
+    one = visit(render_html(chain(30, is_right=True)))
+    before = one.evaluate("document.querySelector('.text').getBoundingClientRect().left")
+    one.page.locator("#levels").select_option("3")
+    after = one.evaluate("document.querySelector('.node:not(.gone) .text').getBoundingClientRect().left")
+    assert after < before - 100
+    assert one.overlaps() == []
+    one.page.locator("#levels").select_option("Infinity")
+    assert one.evaluate("document.querySelector('.text').getBoundingClientRect().left") == pytest.approx(before, abs=1)

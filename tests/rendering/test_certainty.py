@@ -91,8 +91,11 @@ def test_the_legend_counts_and_says_how_lines_look(style: Style):
     meanings = ["sure, p ≥ 0.9: 2", "likely, p ≥ 0.7: 1", "open, p ≥ 0.5: 1", "doubtful, p &lt; 0.5: 1"]
     assert [re.search(f">{meaning}</text>", svg) is not None for meaning in meanings] == [True] * 4
     legend = ElementTree.fromstring(svg).findall(f"{NAMESPACE}path")
-    assert [path.get("class") for path in legend] == ["nucleus", "nucleus r7", "nucleus r2", "nucleus r0"]
-    for number, dashes in ((7, "12 4"), (2, "6 5"), (0, "2 5")):
+    assert [path.get("class") for path in legend] == [
+        "nucleus",
+        *(f"nucleus r{number}" for number in CLASS_COLOURS.values()),
+    ]
+    for number, dashes in zip(CLASS_COLOURS.values(), ("12 4", "6 5", "2 5"), strict=True):
         assert f".genrst .r{number}{{stroke-dasharray:{dashes}}}" in svg
     assert "stroke-dasharray:2 5" not in render_svg(sure_bridge(), style)
 
@@ -101,8 +104,8 @@ def test_the_legend_counts_and_says_how_lines_look(style: Style):
 def test_pages_have_legend_and_tooltips(style: Style):
     html = render_html(sure_bridge(), style, "certainty")
     assert "likely, p ≥ 0.7: 1</span>" in html
-    assert '<path class="nucleus r0" d="M2,2H22"/>' in html
-    assert html.count("stroke-dasharray:2 5") == 1
+    assert f'<path class="nucleus r{CLASS_COLOURS["doubtful"]}" d="M2,2H22"/>' in html
+    assert html.count("stroke-dasharray:2 5") == 2, "in both styles"
     titles = {(record["start"], record["stop"]): record["title"] for record in parse_page(html).data[0]["nodes"]}
     assert "· p = 0.250\n" in titles[0, 4]
     assert "p = " not in titles[0, 1]
@@ -131,7 +134,7 @@ def test_the_terminal_shows_probabilities():
     ]
     painted = render_text(sure_bridge(), colour=True, colours="certainty")
     assert ANSI.sub("", painted) == shown
-    assert "\x1b[1;38;5;160mconcession\x1b[0m" in painted
+    assert "\x1b[1;38;5;166mconcession\x1b[0m" in painted
     assert "\x1b[1;38;5;33mattribution\x1b[0m" in painted
     assert "m\x1b[0melaboration \x1b" not in painted
     assert painted.startswith("elaboration ")

@@ -1,6 +1,11 @@
+from itertools import combinations
+from math import dist
+from operator import mul
+
 import pytest
 
 from genrst.rendering.colours import (
+    CLASSES,
     DARK,
     LIGHT,
     Scheme,
@@ -8,10 +13,12 @@ from genrst.rendering.colours import (
     colour_number,
     layout_legend,
     relation_colours,
+    relation_scheme,
     with_legend,
 )
 from genrst.rendering.geometry import MARGIN
 from genrst.rendering.svg import layout
+from genrst.trees.relations import load_inventory
 from tests.rendering.samples import bridge
 
 
@@ -23,12 +30,49 @@ def test_every_colour_is_readable_on_its_paper(theme: Theme):
 
 def test_themes_have_the_same_number_of_colours_all_different():
     for theme in (LIGHT, DARK):
-        assert len(set(theme.relations)) == len(theme.relations) == 12
+        assert len(set(theme.relations)) == len(theme.relations) == len(CLASSES) == 15
 
 
-def test_frequent_classes_have_different_colours():
-    frequent = ["elaboration", "joint", "attribution", "same-unit", "contrast", "explanation"]
-    assert len({colour_number(name) for name in frequent}) == len(frequent)
+def test_all_classes_have_different_colours():
+    assert [colour_number(name) for name in load_inventory("gum").coarse_relations] == [
+        CLASSES.index(name) for name in load_inventory("gum").coarse_relations
+    ]
+    assert colour_number("background") == colour_number("context"), "RST-DT's classes have those of GUM's"
+
+
+# Machado, Oliveira and Fernandes (2009): how people see without red, green or blue cones.
+VISIONS = {
+    "normal": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+@pytest.mark.parametrize("vision", VISIONS.values(), ids=VISIONS.keys())
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_colours_differ_for_all_eyes(theme: Theme, vision: tuple[tuple[float, float, float], ...]):
+    places = [_lab([sum(map(mul, row, _linear(colour))) for row in vision]) for colour in theme.relations]
+    assert min(dist(one, other) for one, other in combinations(places, 2)) > 9
+
+
+def _lab(channels: list[float]) -> tuple[float, float, float]:
+    """The place of a colour in CIE 1976 L*a*b*."""
+    red, green, blue = (max(0.0, min(value, 1.0)) for value in channels)
+    x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089
+    x, y, z = (value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116 for value in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_the_legend_has_a_key_per_class_families_together():
+    scheme = relation_scheme(["joint-list", "causal-cause", "causal-result", "elaboration-additional", "span"])
+    assert scheme.keys == [
+        ("elaboration-additional", "elaboration"),
+        ("causal-cause", "causal"),
+        ("joint-list", "joint"),
+    ]
 
 
 def test_relations_of_a_class_share_a_colour():
@@ -38,7 +82,7 @@ def test_relations_of_a_class_share_a_colour():
 
 
 def test_odd_names_have_colours():
-    assert set(relation_colours(["\ud800", "关系"]).values()) <= set(range(12))
+    assert set(relation_colours(["\ud800", "关系"]).values()) <= set(range(15))
 
 
 def _contrast(colour: str, paper: str) -> float:
@@ -47,9 +91,13 @@ def _contrast(colour: str, paper: str) -> float:
 
 
 def _luminance(colour: str) -> float:
+    red, green, blue = _linear(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(colour: str) -> list[float]:
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return [value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
 
 
 # Legends

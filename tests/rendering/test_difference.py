@@ -12,6 +12,7 @@ from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.report import evaluate
+from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED
 from genrst.rendering.difference import Difference, compare
 from genrst.rendering.difference_picture import STATUS_COLOURS, render_difference_html, render_difference_svg
 from genrst.trees.node import SPAN, Leaf, Unit
@@ -147,11 +148,11 @@ def test_labels_have_the_colours_of_the_units_they_are_about():
             ("predicted",): 1,
             ("elaboration",): 2,
             ("purpose",): 2,
-            ("concession", "r0"): 1,
-            ("contrast", "r0"): 1,
-            ("attribution", "r1"): 2,
-            ("joint", "r9"): 1,
-            ("cause", "r9"): 1,
+            ("concession", f"r{RED}"): 1,
+            ("contrast", f"r{GREEN}"): 1,
+            ("attribution", f"r{BROWN}"): 2,
+            ("joint", f"r{PURPLE}"): 1,
+            ("cause", f"r{PURPLE}"): 1,
         }
     )
 
@@ -162,8 +163,8 @@ def test_a_unit_may_have_a_label_below_and_one_above_it():
     first = Document.from_edus("three", ["One,", "two,", "three."], Unit("cause", "NS", (Leaf(0), inner)))
     second = replace(first, tree=Unit("contrast", "NS", (Leaf(0), inner)))
     svg = render_difference_svg(first, second)
-    assert svg.count('class="relation r7"') == 2
-    assert re.search(r'class="relation r7"[^>]*>cause<', svg)
+    assert svg.count(f'class="relation r{BLUE}"') == 2
+    assert re.search(rf'class="relation r{BLUE}"[^>]*>cause<', svg)
     assert re.search(r'class="relation"[^>]*>joint<', svg)
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
+from genrst.rendering.colours import with_legend
 from genrst.rendering.image import ImageFormat, render_image
-from genrst.rendering.svg import Style, layout
+from genrst.rendering.svg import Style, coloured, layout
 from genrst.trees.node import Leaf, Unit
 from tests.rendering.samples import SCRIPTS, bridge, chain, row
 
@@ -18,7 +19,7 @@ pytest.importorskip("matplotlib")
 
 @pytest.mark.parametrize("style", ["classic", "compact"])
 def test_png_has_two_pixels_per_pixel_of_the_layout(style: Style):
-    picture = layout(bridge(), style)
+    picture = with_legend(*coloured(layout(bridge(), style), bridge(), "relation"))
     width, height = _png_size(render_image(bridge(), "png", style))
     assert width == pytest.approx(2 * picture.width, abs=2)
     assert height == pytest.approx(2 * picture.height, abs=2)

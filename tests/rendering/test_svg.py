@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import StringIO
 from xml.etree import ElementTree
 
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genrst.characters import printable
-from genrst.document import Document
+from genrst.document import Document, Span
 from genrst.rendering.svg import Style, render_svg
 from genrst.trees.node import Leaf, Unit, preorder
 from tests.rendering.samples import SCRIPTS, bridge, chain, row
@@ -70,7 +71,7 @@ def test_the_file_is_self_contained(style: Style):
 
 @styles
 def test_right_to_left_lines_say_so(style: Style):
-    texts = list(_parse(render_svg(row(SCRIPTS["hebrew"]), style)).iter(_tag("text")))
+    texts = _parse(render_svg(row(SCRIPTS["hebrew"]), style)).findall(f"{_tag('g')}/{_tag('text')}")
     assert all((element.get("direction") == "rtl") == (element.get("class") == "text") for element in texts)
 
 
@@ -99,3 +100,19 @@ def _tag(name: str) -> str:
 
 def _parse(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)
+
+
+def test_pictures_wider_than_a_page_are_compact():
+    narrow, wide = (Document.from_edus("text", ["word"] * n_edus) for n_edus in (12, 13))
+    assert render_svg(narrow) == render_svg(narrow, "classic")
+    assert render_svg(wide) == render_svg(wide, "compact")
+
+
+@styles
+def test_headings_are_bold_and_paragraphs_apart(style: Style):
+    text = Document.from_edus("text", ["Title", "One,", "two.", "Three."], paragraph_starts=[1, 3])
+    labels = ("head", "p", "p")
+    paragraphs = tuple(Span(one.start, one.end, label) for one, label in zip(text.paragraphs, labels, strict=True))
+    svg = render_svg(replace(text, paragraphs=paragraphs), style)
+    assert svg.count('class="text strong"') == 1
+    assert svg.count('class="rule"') == (2 if style == "compact" else 0)

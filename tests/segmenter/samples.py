@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span, Token
 from genrst.segmenter.data import SegmenterExample, SegmenterPrepared
-from genrst.segmenter.features import OpenSymbols, Symbols, edu_starts, read_tokens, sentence_starts, with_edus
+from genrst.segmenter.edus import with_edus
+from genrst.segmenter.features import OpenSymbols, Symbols, edu_starts, read_tokens, sentence_starts
 from genrst.segmenter.network import SegmenterConfig, WindowedText
 from genrst.segmenter.segment import Segmenter, make_network
 

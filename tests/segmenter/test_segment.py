@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token
 from genrst.errors import ConfigError, CorpusNotFoundError, TreeError
-from genrst.segmenter.features import read_tokens, with_edus
+from genrst.segmenter.edus import with_edus
+from genrst.segmenter.features import read_tokens
 from genrst.segmenter.network import WindowedText
 from genrst.segmenter.rules import segment_by_rules
 from genrst.segmenter.segment import boundary_probabilities, load_segmenter, save_segmenter
 from genrst.storage import CONFIG, SYMBOLS, WEIGHTS
+from genrst.text.layout import content_start
 from genrst.trees.node import Leaf
 from tests.segmenter.samples import annotated_documents, make_document, make_segmenter
 
@@ -25,17 +27,28 @@ SEGMENTER = make_segmenter(DOCUMENTS)
 
 
 def check_edus(before: Document, after: Document) -> None:
-    """EDUs come in order and hold every token; they go from token to token; sentences start them."""
+    """EDUs come in order and go from token to token; each has words, and so has no token outside of them."""
     assert before.text is not None
     assert replace(after, edus=before.edus) == before
-    tokens = before.tokens
-    edges = [0, *(edge for edu in after.edus for edge in (edu.start, edu.end)), len(before.text)]
+    tokens, text = before.tokens, before.text
+    edges = [0, *(edge for edu in after.edus for edge in (edu.start, edu.end)), len(text)]
     assert edges == sorted(edges)
-    starts, ends = [edu.start for edu in after.edus], [edu.end for edu in after.edus]
-    assert set(starts) <= {token.start for token in tokens}
-    assert set(ends) <= {token.end for token in tokens}
-    assert sum(edu.start <= token.start < token.end <= edu.end for edu in after.edus for token in tokens) == len(tokens)
-    assert {sentence.start for sentence in before.sentences} | {tokens[0].start} <= set(starts)
+    assert {edu.start for edu in after.edus} <= {token.start for token in tokens}
+    assert {edu.end for edu in after.edus} <= {token.end for token in tokens}
+    with_words = [token for token in tokens if any(map(str.isalnum, text[token.start : token.end]))]
+    assert len(after.edus) == 1 or all(any(map(str.isalnum, edu)) for edu in after.edu_texts)
+    assert sum(edu.start <= token.start < token.end <= edu.end for edu in after.edus for token in with_words) == len(
+        with_words
+    )
+    contents = [(paragraph, content_start(text, paragraph)) for paragraph in before.paragraphs]
+    inside = [
+        token.start
+        for token in with_words
+        if not any(paragraph.start <= token.start <= content for paragraph, content in contents)
+    ]
+    sentences = [[start for start in inside if one.start <= start < one.end] for one in before.sentences]
+    firsts = [starts[0] for starts in sentences if starts]
+    assert all(sum(edu.start <= first < edu.end for first in firsts) <= 1 for edu in after.edus), "sentences are apart"
 
 
 @given(st.lists(annotated_documents(), max_size=3))
@@ -127,7 +140,7 @@ def test_with_edus():
     assert with_edus(document, starts).edus == expected
 
 
-@pytest.mark.parametrize(("label", "edus"), [("sp", ["Anna B: Well,", "no."]), ("p", ["Anna B", ":", "Well,", "no."])])
+@pytest.mark.parametrize(("label", "edus"), [("sp", ["Anna B: Well,", "no."]), ("p", ["Anna B:", "Well,", "no."])])
 def test_the_name_of_a_speaker_is_no_edu(label: str, edus: list[str]):
     text = "Anna B: Well, no."
     places = [(0, 4), (5, 6), (6, 7), (8, 12), (12, 13), (14, 16), (16, 17)]

@@ -13,7 +13,14 @@ from genrst.chart.storage import load_chart, make_chart_network
 from genrst.errors import ConfigError
 from genrst.model.examples import Example
 from genrst.model.model_config import ChartConfig
-from genrst.training.chart_lessons import ChartLessons, actions_of_units, find_losses, segment_starts, units_of
+from genrst.training.chart_lessons import (
+    ChartLessons,
+    actions_of_units,
+    find_losses,
+    segment_f1,
+    segment_starts,
+    units_of,
+)
 from genrst.training.dev import parseval_f1
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
@@ -94,6 +101,17 @@ def test_the_loss_of_segments_is_that_of_each_piece():
         p = torch.sigmoid(network.segments(network.read(network.make_batch([example]).read)))  # type: ignore[misc]
         right = torch.where(torch.from_numpy(segment_starts(example)), p, 1 - p)
         assert float(found[row].detach()) == pytest.approx(float(-right.log().sum().detach()), rel=1e-4)
+
+
+def test_the_starts_of_edus_are_counted(monkeypatch: pytest.MonkeyPatch):
+    """A start that is missed, one too many, one that a paragraph gives away."""
+    network, example = make_network(), piece_example(4)
+    syntax = replace(example.syntax, sentences=[0, 0, 1, 1], kinds=[3, 0, 3, 0])
+    example = replace(example, syntax=syntax, pieces=np.arange(4, 11), piece_lengths=np.array([2, 1, 3, 1]))
+    logits = torch.full((7, 2), -1.0)
+    logits[[0, 4, 6], [0, 0, 1]] = 1.0
+    monkeypatch.setattr(network.segments, "forward", lambda states: logits)
+    assert segment_f1(network, [example, example]) == pytest.approx(100 * 2 * 2 / (3 + 3))
 
 
 def test_the_loss_of_finer_relations_is_that_of_the_units_that_have_one():

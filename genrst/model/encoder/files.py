@@ -32,6 +32,8 @@ class Piece(NamedTuple):
     number: int
     start: int
     """Its first character."""
+    end: int
+    """The one after its last."""
     starts_word: bool
 
 
@@ -72,9 +74,9 @@ class PieceTokenizer:
         found = self._encode(text)
         words = [-1, *found.word_ids]
         return [
-            Piece(number, start, word != before)
-            for number, (start, _), (before, word) in zip(found.ids, found.offsets, pairwise(words), strict=True)
-        ] or [Piece(self._unknown, 0, True)]
+            Piece(number, *offsets, word != before)
+            for number, offsets, (before, word) in zip(found.ids, found.offsets, pairwise(words), strict=True)
+        ] or [Piece(self._unknown, 0, len(text), True)]
 
     def _pieces(self, text: str) -> list[int]:
         pieces: list[int] = self._encode(text).ids
@@ -125,6 +127,9 @@ CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensor
 KINDS = ("bert", "camembert", "electra", "mpnet", "roberta", "xlm-roberta")
 
 
+_NOT_IN_MPNET = ("embedding_size", "type_vocab_size")
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderConfig:
     """All that is taken from an encoder's `config.json`; what that does not say is as transformers has it.
@@ -156,12 +161,13 @@ class EncoderConfig:
             raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
 
     @property
-    def is_plain_bert(self) -> bool:
-        """Whether it is a BERT of which all sizes are given, as in every file that we write."""
-        others = ("embedding_size", "relative_attention_num_buckets")
-        is_whole = all(value is not None for name, value in asdict(self).items() if name not in others)
-        is_bert = (self.model_type, self.hidden_act) == ("bert", "gelu")
-        return is_bert and is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
+    def is_plain(self) -> bool:
+        """Whether it is a BERT or an MPNet of which all sizes are given, as in every file that we write."""
+        others = {"bert": ("embedding_size", "relative_attention_num_buckets"), "mpnet": _NOT_IN_MPNET}
+        if self.model_type not in others or self.hidden_act != "gelu":
+            return False
+        is_whole = all(value is not None for name, value in asdict(self).items() if name not in others[self.model_type])
+        return is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
 
     def to_json_string(self) -> str:
         """The content of a `config.json` with these settings."""
@@ -270,13 +276,14 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
 
 
 def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder that is to be asked, with weights yet to come: a plain BERT does without transformers."""
+    """An encoder that is to be asked, with weights yet to come: a plain one does without transformers."""
     config = read_encoder_config(folder / CONFIG)
-    if not config.is_plain_bert:
+    if not config.is_plain:
         return make_encoder(folder, tokenizer)
     from genrst.model.encoder.bert import Bert
+    from genrst.model.encoder.mpnet import Mpnet
 
-    return _check(Bert(config), tokenizer, folder)
+    return _check({"bert": Bert, "mpnet": Mpnet}[config.model_type](config), tokenizer, folder)
 
 
 def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401

@@ -17,8 +17,12 @@ from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.encoder.windows import PieceWindows, WindowShape
 from genrst.model.model_config import AnyModelConfig
 
-N_AT_ONCE = 8
-"""Windows read at once when no gradients are needed: memory grows with them, and not with the text."""
+AT_ONCE = {"cpu": 512, "cuda": 16_384}
+"""Word pieces read at once when no gradients are needed: memory grows with them, and not with the text.
+
+A core computes as fast with one window as with several, whose states do not fit its cache: MPNet takes 3.0 ms a piece
+with one window of 512 and 4.0 with four.
+"""
 
 
 class PretrainedEncoder(nn.Module):
@@ -55,8 +59,13 @@ class PretrainedEncoder(nn.Module):
 
         Shape: (windows, length) → (EDUs, 2 · edu_size)
         """
-        parts = [windows] if torch.is_grad_enabled() else windows.split(N_AT_ONCE)
-        vectors: Tensor = self.project(self.norm(torch.cat([self._edu_states(part) for part in parts])))
+        if torch.is_grad_enabled():
+            states = self._edu_states(windows)
+        else:
+            states = self.norm.weight.new_empty(len(windows.first), self.project.in_features)
+            for part, edus in windows.split(_at_once(windows)):
+                states[edus] = self._edu_states(part)
+        vectors: Tensor = self.project(self.norm(states))
         return vectors
 
     def read(self, windows: PieceWindows) -> Tensor:
@@ -67,10 +76,8 @@ class PretrainedEncoder(nn.Module):
         if torch.is_grad_enabled():
             return self._piece_states(windows)
         states = self.norm.weight.new_empty(len(windows.rows), self.state_size)
-        first = 0
-        for part in windows.split(N_AT_ONCE):
-            states[first : first + len(part.rows)] = self._piece_states(part)
-            first += len(part.rows)
+        for part, pieces in windows.split(_at_once(windows)):
+            states[pieces] = self._piece_states(part)
         return states
 
     def _piece_states(self, windows: PieceWindows) -> Tensor:
@@ -112,6 +119,10 @@ class PretrainedEncoder(nn.Module):
         mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, -torch.inf)[:, None]
         states: Tensor = self.encoder(input_ids=pieces, attention_mask=mask).last_hidden_state
         return states
+
+
+def _at_once(windows: PieceWindows) -> int:
+    return AT_ONCE.get(windows.pieces.device.type, AT_ONCE["cpu"])
 
 
 def _n_positions(encoder: nn.Module) -> int:

@@ -107,20 +107,42 @@ class PieceWindows:
         """The same windows on a device."""
         return PieceWindows(*(getattr(self, field.name).to(device, non_blocking=True) for field in fields(self)))
 
-    def split(self, n_windows: int) -> "list[PieceWindows]":
-        """Some windows at a time, with the EDUs that get their vectors there."""
-        if len(self.pieces) <= n_windows:
-            return [self]
-        borders = [*range(0, len(self.pieces), n_windows), len(self.pieces)]
-        starts = torch.tensor(borders, device=self.pieces.device) * self.pieces.shape[1]
-        rows, edus = (torch.searchsorted(column, starts).tolist() for column in (self.rows, self.first))
-        return [self._part(*map(slice, *pair)) for pair in pairwise(zip(borders, rows, edus, strict=True))]
+    def split(self, most_pieces: int) -> "list[tuple[PieceWindows, Tensor]]":
+        """Windows of similar length, so many pieces at a time, with the EDUs that get their vectors there.
 
-    def _part(self, windows: slice, rows: slice, edus: slice) -> "PieceWindows":
-        first_row = windows.start * self.pieces.shape[1]
-        by_row = (column - first_row for column in (self.first[edus], self.last[edus]))
-        own = self.rows[rows] - first_row, self.edus[rows] - edus.start
-        return PieceWindows(self.pieces[windows], self.order[windows], *own, *by_row)
+        A window that is longer is by itself. EDUs are numbered anew, and the second of a pair has their numbers here.
+        """
+        lengths = (self.order != _PADDING_ORDER).sum(1).tolist()
+        parts: list[list[int]] = []
+        for window in sorted(range(len(lengths)), key=lambda window: -lengths[window]):
+            # The first of a part is its longest.
+            if not parts or (len(parts[-1]) + 1) * lengths[parts[-1][0]] > most_pieces:
+                parts.append([])
+            parts[-1].append(window)
+        return [self._part(part, _padded(lengths[part[0]])) for part in parts]
+
+    def _part(self, windows: Sequence[int], length: int) -> "tuple[PieceWindows, Tensor]":
+        """Some windows, without padding beyond a length."""
+        device, width = self.pieces.device, self.pieces.shape[1]
+        chosen = torch.tensor(windows, device=device)
+        place = torch.full((len(self.pieces),), -1, device=device)
+        place[chosen] = torch.arange(len(windows), device=device)
+        numbers = (place[self.first // width] >= 0).nonzero()[:, 0]
+        new_numbers = torch.zeros_like(self.first)
+        new_numbers[numbers] = torch.arange(len(numbers), device=device)
+
+        def move(rows: Tensor) -> Tensor:
+            return place[rows // width] * length + rows % width
+
+        is_own = place[self.rows // width] >= 0
+        own = move(self.rows[is_own]), new_numbers[self.edus[is_own]]
+        edges = move(self.first[numbers]), move(self.last[numbers])
+        return PieceWindows(self.pieces[chosen, :length], self.order[chosen, :length], *own, *edges), numbers
+
+
+def _padded(length: int) -> int:
+    """Kernels are fastest at multiples of eight."""
+    return -(-length // 8) * 8
 
 
 def pack_windows(examples: Sequence[Example], shape: WindowShape) -> PieceWindows:
@@ -141,8 +163,7 @@ def _pack(texts: Sequence[tuple[IntArray, IntArray]], shape: WindowShape) -> Pie
     for pieces_of_text, lengths in texts:
         windows += _windows(pieces_of_text, lengths, shape, first_edu)
         first_edu += len(lengths)
-    # Kernels are fastest at multiples of eight.
-    length = -(-max(len(pieces) for pieces, _, _ in windows) // 8) * 8
+    length = _padded(max(len(pieces) for pieces, _, _ in windows))
     pieces = _pad([window[0] for window in windows], length, shape.padding)
     order = _pad([window[1] for window in windows], length, _PADDING_ORDER)
     edus = _pad([window[2] for window in windows], length, -1).ravel()

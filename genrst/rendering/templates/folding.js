@@ -99,6 +99,8 @@ class Picture {
       if (node.children.length) node.rect.setAttribute("aria-expanded", String(!isFolded));
       if (isShown.has(node)) this.place(node, isFolded, move);
     }
+    this.shift = this.across || this.mirrored || !this.folded.size ? 0 : this.roomBeforeText(shown);
+    if (!this.across && !this.mirrored) for (const node of shown) this.moveText(node);
     this.resize(shown, move);
   }
 
@@ -170,10 +172,37 @@ class Picture {
     text.setAttribute(this.axis, round(isOnArc ? placeOnArc(text, arc, move) : move(text.whole)));
   }
 
+  // In the compact style: how far the texts can move to the tree, once its deepest units are folded.
+  roomBeforeText(shown) {
+    let right = 0;
+    for (const { group } of shown) {
+      for (const line of group?.querySelectorAll(".leader, .dot") ?? []) right = Math.max(right, endsOf(line.whole)[0] + 16);
+      for (const text of group?.querySelectorAll(".relation") ?? []) {
+        text.length ??= text.getComputedTextLength();
+        right = Math.max(right, Number(text.getAttribute("x")) + text.length);
+      }
+    }
+    const numbers = this.nodes.filter((node) => !node.children.length).map((node) => node.area[0]);
+    return Math.max(0, Math.min(...numbers) - right - 16);
+  }
+
+  moveText(node) {
+    const { group, rect, box } = node;
+    const isLeaf = !node.children.length;
+    setSvg(rect, { x: box[0] - (isLeaf ? this.shift : 0), width: box[2] - box[0] - (isLeaf ? 0 : this.shift) });
+    for (const part of group?.querySelectorAll(".text, .number, .summary, .rule") ?? []) {
+      setSvg(part, { transform: `translate(${round(-this.shift)} 0)` });
+    }
+    for (const line of group?.querySelectorAll(".leader, .fold") ?? []) {
+      const [x, y, end] = line.getAttribute("d").match(/-?[\d.]+/g).map(Number);
+      line.setAttribute("d", `M${x},${y}L${round(Math.max(x, end - this.shift))},${y}`);
+    }
+  }
+
   resize(shown, move) {
     const { width, height } = this.full;
     const bottom = () => shown.reduce((lowest, node) => Math.max(lowest, node.box[3]), 0);
-    this.width = this.across ? move(width) : width;
+    this.width = this.across ? move(width) : width - this.shift;
     this.height = this.across ? (this.folded.size ? bottom() + 12 : height) : move(height);
     setSvg(this.svg, { viewBox: `0 0 ${round(this.width)} ${round(this.height)}` });
     setSvg(this.svg.querySelector(".paper"), { width: this.width, height: this.height });

@@ -5,7 +5,9 @@ const data = JSON.parse(find("data").textContent);
 const pane = find("trees");
 const prose = find("text");
 const tip = find("tip");
-const pictures = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => new Picture(svg, data[number]));
+const views = [...pane.querySelectorAll(".view")]; // the styles of one tree, of which one is shown; or none, and two trees
+const drawn = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => () => new Picture(svg, data[number]));
+let pictures = (views.length ? drawn.slice(0, 1) : drawn).map((draw) => draw());
 const edus = prose ? [...prose.querySelectorAll(".edu")] : [];
 
 function nodeOf(element) {
@@ -205,6 +207,73 @@ levels.addEventListener("change", () => {
   for (const picture of pictures) picture.foldBelow(Number(levels.value));
 });
 
+// The other style: drawn when it is first asked for. It shows the same node, and folds on its own.
+
+const styled = new Map([[views[0], pictures[0]]]);
+
+function switchStyle() {
+  if (views.length < 2) return;
+  const node = focused();
+  views.reverse();
+  views.forEach((view, number) => (view.hidden = number > 0));
+  const isNew = !styled.has(views[0]);
+  if (isNew) styled.set(views[0], drawn[1]());
+  pictures = [styled.get(views[0])];
+  if (isNew) pictures[0].foldBelow(Number(levels.value));
+  document.body.className = views[0].dataset.style;
+  nameStyle();
+  zoom = 1;
+  setZoom(1, 0, 0);
+  settle();
+  if (node) goTo(pictures[0].visible(pictures[0].byRange.get(`${node.start}-${node.stop}`)));
+}
+
+function nameStyle() {
+  const other = views[1]?.dataset.style;
+  find("style").hidden = !other;
+  find("style").textContent = other === "classic" ? "Classic" : "Compact";
+}
+nameStyle();
+
+// Saving what is seen, folded as it is.
+
+function save() {
+  pictures.forEach((picture, number) => {
+    const copy = picture.svg.cloneNode(true);
+    const unseen = ".areas, .gone, .node:not(.folded) > .summary, .node:not(.folded) > .fold";
+    for (const element of copy.querySelectorAll(unseen)) element.remove();
+    const link = document.createElement("a");
+    const source = new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+    link.href = URL.createObjectURL(source);
+    link.download = `${document.title || "tree"}${pictures.length > 1 ? `-${number + 1}` : ""}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+}
+
+// Finding: EDUs whose text has the words.
+
+const field = find("find");
+let found = -1;
+
+function search(step) {
+  const words = field.value.trim().toLowerCase();
+  const leaves = pictures[0].nodes.filter((node) => !node.children.length);
+  const places = words ? leaves.filter((leaf) => leaf.title.toLowerCase().includes(words)) : [];
+  found = places.length ? (Math.max(found, -1) + step + places.length) % places.length : -1;
+  highlight(places[found] ?? null);
+  if (places.length) reveal(pictures[0].visible(places[found]));
+  field.setAttribute("aria-invalid", String(Boolean(words && !places.length)));
+}
+
+field.addEventListener("input", () => {
+  found = -1;
+  search(1);
+});
+field.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") search(event.shiftKey ? -1 : 1);
+});
+
 // Zooming, about the point under the pointer or the middle of what is seen.
 
 function setZoom(wanted, x = pane.clientWidth / 2, y = pane.clientHeight / 2) {
@@ -246,8 +315,11 @@ const COMMANDS = {
   0: () => setZoom(1),
   f: fit,
   t: toggleText,
+  c: switchStyle,
+  s: save,
+  "/": () => field.focus(),
 };
-for (const [id, key] of Object.entries({ larger: "+", smaller: "-", actual: 0, fit: "f", prose: "t" })) {
+for (const [id, key] of Object.entries({ larger: "+", smaller: "-", actual: 0, fit: "f", prose: "t", style: "c", save: "s" })) {
   find(id).addEventListener("click", COMMANDS[key]);
 }
 find("prose").hidden = !prose;

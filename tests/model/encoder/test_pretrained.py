@@ -111,7 +111,7 @@ def test_documents_together_are_documents_alone(kind: str, config: ModelConfig):
 @pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
 def test_training_and_search_see_the_same_vectors(kind: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch):
     """Search reads a few windows at a time."""
-    monkeypatch.setattr(pretrained_encoder, "N_AT_ONCE", 2)
+    monkeypatch.setattr(pretrained_encoder, "AT_ONCE", {"cpu": 30})
     network = make_network(replace(config, document_size=7), kind)
     examples = [piece_example(n_edus, n_edus) for n_edus in LENGTHS]
     batch = batch_of(network, examples)

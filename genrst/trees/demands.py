@@ -1,22 +1,24 @@
 """What is demanded of a document's trees, checked and put in order: whole units, forbidden spans, labels.
 
 A binary tree without any span that crosses [i, j) has the unit [i, j). So units that are demanded, and sentences that
-are to stay whole, cut a document into blocks that have charts of their own (`genrst.chart.blocks`); what is left are
-spans that must not be units, and labels that must not be chosen. Both are scores of −inf, and the distribution over
-trees is conditioned exactly.
+are to stay whole, are spans that no unit may cross; what is left are spans that must not be units, and labels that must
+not be chosen. Not here: how trees are found that are so, in a chart (`genrst.chart.reading`) or step by step
+(`genrst.transitions.legal`).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import and_
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
-from genrst.chart.inference import Span
 from genrst.errors import ConstraintError
 from genrst.trees.constraint import Constraint
+
+Span = tuple[int, int]
+"""The EDUs from the first number to before the second."""
 
 Label = tuple[str, str]
 """A relation and a nuclearity."""
@@ -30,8 +32,8 @@ class Demands:
     """The spans that must be units: none crosses another."""
     forbidden: frozenset[Span] = frozenset()
     """The spans that must not be units."""
-    labels: dict[Span, Tensor] = field(default_factory=dict)
-    """Which labels a unit may have, where that is demanded. Shape: (labels), boolean."""
+    labels: dict[Span, tuple[bool, ...]] = field(default_factory=dict)
+    """Which labels a unit may have, where that is demanded."""
 
 
 NOTHING = Demands()
@@ -45,7 +47,7 @@ def make_demands(
     `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
     constraints are strongest. What a stronger span cuts, or what is itself forbidden, need not stay whole. Raises
     `ConstraintError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only
-    when all trees are summed up.
+    when trees are found: `none_left` is the error then.
     """
     for one in constraints:
         _check_one(n_edus, one)
@@ -86,13 +88,13 @@ def _merge(constraints: Iterable[Constraint]) -> dict[Span, Constraint]:
 
 
 def _check_crossing(forced: Iterable[Constraint]) -> None:
-    around: list[Constraint] = []
+    outer: list[Constraint] = []
     for one in sorted(forced, key=lambda one: (one.start, -one.stop)):
-        while around and around[-1].stop <= one.start:
-            around.pop()
-        if around and around[-1].stop < one.stop:
-            raise ConstraintError(f"units must not cross, was: {around[-1]} and {one}")
-        around.append(one)
+        while outer and outer[-1].stop <= one.start:
+            outer.pop()
+        if outer and outer[-1].stop < one.stop:
+            raise ConstraintError(f"units must not cross, was: {outer[-1]} and {one}")
+        outer.append(one)
 
 
 def _group_spans(groups: Sequence[int]) -> list[Span]:
@@ -106,25 +108,39 @@ def _group_spans(groups: Sequence[int]) -> list[Span]:
 
 def _uncut(n_edus: int, spans: Iterable[Span], stronger: Iterable[Span]) -> list[Span]:
     """The spans that none of the stronger ones cuts: starts outside and stops inside, or the other way round."""
-    # Of the stronger spans around each place, the first stop and the last start.
-    first_stop, last_start = np.full(n_edus + 1, n_edus), np.zeros(n_edus + 1, dtype=int)
-    for start, stop in stronger:
-        inner = slice(start + 1, stop)
-        np.minimum(first_stop[inner], stop, out=first_stop[inner])
-        np.maximum(last_start[inner], start, out=last_start[inner])
+    first_stop, last_start = around(n_edus, stronger)
     return [(start, stop) for start, stop in spans if first_stop[start] >= stop and last_start[stop] <= start]
 
 
-def label_mask(constraint: Constraint, labels: Sequence[Label]) -> Tensor:
-    """The labels that fit a constraint. Shape: (labels), boolean."""
+def around(n_edus: int, spans: Iterable[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of the spans around each place, the first stop and the last start: what crosses none of them lies between.
+
+    Shape: (EDUs + 1) each
+    """
+    first_stop, last_start = np.full(n_edus + 1, n_edus), np.zeros(n_edus + 1, dtype=np.int64)
+    for start, stop in spans:
+        inner = slice(start + 1, stop)
+        np.minimum(first_stop[inner], stop, out=first_stop[inner])
+        np.maximum(last_start[inner], start, out=last_start[inner])
+    return first_stop, last_start
+
+
+def label_mask(constraint: Constraint, labels: Sequence[Label]) -> tuple[bool, ...]:
+    """Which labels fit a constraint."""
     relations = {relation for relation, _ in labels}
     if constraint.relation is not None and constraint.relation not in relations:
         raise ConstraintError(f"relation must be one of {', '.join(sorted(relations))}, was: {constraint}")
     of_relation = [constraint.relation in (None, relation) for relation, _ in labels]
     fits = [constraint.nuclearity in (None, nuclearity) for _, nuclearity in labels]
-    mask = torch.tensor(of_relation) & torch.tensor(fits)
-    if not mask.any():
+    mask = tuple(map(and_, of_relation, fits))
+    if not any(mask):
         possible = {nuclearity for (_, nuclearity), is_right in zip(labels, of_relation, strict=True) if is_right}
         of = f" of {constraint.relation}" if constraint.relation else ""
         raise ConstraintError(f"nuclearity{of} must be one of {', '.join(sorted(possible))}, was: {constraint}")
     return mask
+
+
+def none_left(demands: Demands) -> ConstraintError:
+    """The error where forbidden spans leave no tree."""
+    listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(demands.forbidden))
+    return ConstraintError(f"constraints must leave a tree, was: none without the units {listed}")

@@ -1,0 +1,370 @@
+"""What a bulk run reads: files behind addresses, the documents in them, and how these are dealt out into units of work.
+
+Everything is read once before the first document is parsed: so that all documents have a number, that parts are the
+same whoever does them, and that a later run can tell whether something has changed. Addresses are those of fsspec
+(`texts/`, `*.parquet`, `s3://…`).
+"""
+
+import gzip
+import hashlib
+import random
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+
+from genrst.document import Document
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, MissingDependencyError, UsageError
+from genrst.formats import json_text
+from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, read_content
+from genrst.formats.json_format import document_from_dict
+from genrst.formats.plain import attach_text_beside
+from genrst.io import decode
+from genrst.parser.stages import Failure, Text
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+LINES = (".jsonl", ".jsonl.gz")
+TABLES = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
+SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", ".txt", ".md")
+"""What is looked for in a folder. Of several files with one stem the first in this order is read."""
+
+LONGEST_LINE = 2**26
+"""How many bytes a document may have in a file with a document a line: more would fill the memory."""
+
+Read: TypeAlias = Text | Document | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where JSON lines and tables have the text of a document, and its name."""
+
+    text: str = "text"
+    id: str = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file and where its documents are in it."""
+
+    address: str
+    stamp: str
+    """What its file system says of it: its size and age, or a version."""
+    sha256: str = ""
+    """Of its content, uncompressed."""
+    starts: "array[int]" = field(default_factory=lambda: array("q", [0]))
+    """The first byte of each document, or its row or number."""
+    sizes: "array[int]" = field(default_factory=lambda: array("q", [0]))
+    """In bytes, roughly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A document that has not been read yet."""
+
+    document: int
+    """Its number among all documents of the inputs."""
+    address: str
+    stamp: str
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a worker does at once: the documents of a part."""
+
+    number: int
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which documents are parsed, and how many make a part."""
+
+    limit: int | None = None
+    """Only the first."""
+    sample: int | None = None
+    """Only so many, drawn evenly from all, always the same."""
+    part_documents: int = 100
+    part_bytes: int = 500_000
+    """Unless a document has more; about 80,000 words, some minutes' work for a processor."""
+
+    def __post_init__(self) -> None:
+        for name in ("limit", "sample", "part_documents", "part_bytes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, was: {value}")
+
+
+def make_units(sources: Sequence[Source], choice: Choice) -> Iterator[Unit]:
+    """The units of work. They follow from the inputs alone."""
+    total = sum(len(source.starts) for source in sources)
+    chosen: Iterable[int] = range(total)
+    if choice.sample is not None and choice.sample < total:
+        chosen = sorted(random.Random(0).sample(range(total), choice.sample))
+    wanted = set(chosen) if choice.sample is not None else chosen
+    records, size, number = list[Record](), 0, 0
+    for n_chosen, record in enumerate(one for one in _records(sources) if one.document in wanted):
+        if n_chosen == choice.limit:
+            break
+        if records and (len(records) == choice.part_documents or size + record.size > choice.part_bytes):
+            yield Unit(number, tuple(records))
+            records, size, number = [], 0, number + 1
+        records.append(record)
+        size += record.size
+    if records:
+        yield Unit(number, tuple(records))
+
+
+def _records(sources: Iterable[Source]) -> Iterator[Record]:
+    number = 0
+    for source in sources:
+        for start, size in zip(source.starts, source.sizes, strict=True):
+            yield Record(number, source.address, source.stamp, start, size)
+            number += 1
+
+
+# Finding files.
+
+
+def find_addresses(inputs: Sequence[str]) -> list[str]:
+    """The files behind addresses of files and folders and patterns (`*`), sorted; each of them once."""
+    return list(dict.fromkeys(address for one in inputs for address in _expand(one)))
+
+
+def _expand(address: str) -> list[str]:
+    files, path = _file_system(address)
+    is_local = "://" not in address
+    try:
+        if files.isdir(path):
+            found = _one_per_stem(one for one in files.find(path) if not _is_hidden(one, path))
+        elif any(character in address for character in "*?["):
+            found = sorted(one for one in files.glob(path) if files.isfile(one))
+        else:
+            return [address]
+    except OSError as error:
+        raise CorpusNotFoundError(f"{address}: {error.strerror or error}") from error
+    if not found:
+        raise CorpusNotFoundError(f"{address}: there must be files ({', '.join(SUFFIXES)}), was: none")
+    return [one if is_local else files.unstrip_protocol(one) for one in found]
+
+
+def _is_hidden(path: str, folder: str) -> bool:
+    return any(part.startswith(".") for part in Path(path[len(folder) :]).parts)
+
+
+def _one_per_stem(paths: Iterable[str]) -> list[str]:
+    by_stem: dict[str, str] = {}
+    known = [path for path in paths if suffix_of(path) in SUFFIXES]
+    for path in sorted(known, key=lambda path: (SUFFIXES.index(suffix_of(path)), path)):
+        by_stem.setdefault(path[: -len(suffix_of(path))], path)
+    return sorted(by_stem.values())
+
+
+def suffix_of(address: str) -> str:
+    """What says how a file is read, such as `.jsonl.gz`."""
+    name = address.lower()
+    return ".jsonl.gz" if name.endswith(".jsonl.gz") else Path(name).suffix
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise MissingDependencyError("bulk runs need fsspec: pip install 'genrst[bulk]'") from error
+    try:
+        files, path = url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise MissingDependencyError(f"{address}: {error}") from error
+    return files, path
+
+
+def _stamp(address: str) -> str:
+    files, path = _file_system(address)
+    try:
+        facts = files.info(path)
+    except OSError as error:
+        raise CorpusNotFoundError(f"{address}: {error.strerror or 'No such file or directory'}") from error
+    if facts["type"] != "file":
+        raise CorpusNotFoundError(f"{address}: must be a file, was: something else")
+    age = next((facts[key] for key in ("ETag", "etag", "mtime", "LastModified", "created") if key in facts), "")
+    return f"{facts['size']} {age}"
+
+
+# Listing documents.
+
+
+def scan(address: str, columns: Columns) -> Source:
+    """Read a file once: where its documents are, and what its content is."""
+    stamp, suffix = _stamp(address), suffix_of(address)
+    if suffix in LINES:
+        return _scan_lines(address, stamp)
+    digest, size = hashlib.sha256(), 0
+    with _open(address) as file:
+        for block in iter(partial(file.read, 1 << 20), b""):
+            digest.update(block)
+            size += len(block)
+    if suffix in TABLES:
+        sizes = _scan_table(address, columns)
+        return Source(address, stamp, digest.hexdigest(), array("q", range(len(sizes))), sizes)
+    n_documents = _count_json(address) if suffix == ".json" else 1
+    each = array("q", [size // max(n_documents, 1)] * n_documents)
+    return Source(address, stamp, digest.hexdigest(), array("q", range(n_documents)), each)
+
+
+def _scan_lines(address: str, stamp: str) -> Source:
+    digest, starts, sizes, place = hashlib.sha256(), array("q"), array("q"), 0
+    with _open(address) as file:
+        while line := file.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                raise CorpusFormatError(f"a line must have at most {LONGEST_LINE} bytes, was: more", address)
+            digest.update(line)
+            if line.strip():
+                starts.append(place)
+                sizes.append(len(line))
+            place += len(line)
+    return Source(address, stamp, digest.hexdigest(), starts, sizes)
+
+
+def _scan_table(address: str, columns: Columns) -> "array[int]":
+    import pyarrow.compute
+
+    table, sizes = _open_table(address, columns), array("q")
+    for batch in table.to_batches(columns=[columns.text]):
+        lengths = pyarrow.compute.binary_length(batch.column(0))
+        sizes.extend(length or 0 for length in lengths.to_pylist())
+    return sizes
+
+
+def _count_json(address: str) -> int:
+    """The documents of a JSON file; one that cannot be read is one, and fails when it is its turn."""
+    try:
+        with _open(address) as file:
+            data = json_text.loads(file.read().decode("utf-8", "replace"))
+    except ValueError:
+        return 1
+    return len(data) if isinstance(data, list) else 1
+
+
+@contextmanager
+def _open(address: str) -> Iterator[IO[bytes]]:
+    """A file, unpacked, whose errors are ours."""
+    files, path = _file_system(address)
+    try:
+        with files.open(path, "rb") as file:
+            yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if address.lower().endswith(".gz") else file
+    except GenrstError:
+        raise
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", address) from error
+    except OSError as error:
+        raise CorpusNotFoundError(f"{address}: {error.strerror or error}") from error
+
+
+def _open_table(address: str, columns: Columns) -> "Dataset":
+    try:
+        from pyarrow import ArrowException, dataset
+    except ImportError as error:
+        raise MissingDependencyError("Parquet and Arrow files need pyarrow: pip install 'genrst[bulk]'") from error
+    files, path = _file_system(address)
+    try:
+        table: Dataset = dataset.dataset(path, format=TABLES[suffix_of(address)], filesystem=files)
+    except (ArrowException, OSError, ValueError) as error:
+        raise CorpusFormatError(f"the file must be a table, was: {str(error).splitlines()[0]}", address) from error
+    if columns.text not in table.schema.names:
+        known = ", ".join(table.schema.names)
+        raise CorpusFormatError(f"the text must be in one of the columns {known}, was: {columns.text!r}", address)
+    kind = str(table.schema.field(columns.text).type)
+    if kind not in ("string", "large_string", "string_view"):
+        raise CorpusFormatError(f"the column {columns.text!r} must hold strings, was: {kind}", address)
+    return table
+
+
+# Reading documents.
+
+
+def name_of(record: Record) -> str:
+    """What a document is called that cannot be read."""
+    return _name(record.address, None)
+
+
+def read_records(records: Iterable[Record], columns: Columns) -> Iterator[Read]:
+    """The documents of records. One that cannot be read is a failure; a file that has changed is an error."""
+    for address, group in groupby(records, key=attrgetter("address")):
+        own = list(group)
+        suffix = suffix_of(address)
+        read = _read_table if suffix in TABLES else _read_lines if suffix in LINES else _read_file
+        try:
+            found = list(read(address, [(one.start, one.size) for one in own], columns))
+        except CorpusNotFoundError:
+            raise
+        except GenrstError as error:
+            found = [Failure(_name(address, None), error)] * len(own)
+        if _stamp(address) != own[0].stamp:
+            raise CorpusNotFoundError(f"{address}: a file must not change during a run, was: changed")
+        yield from found
+
+
+def _name(address: str, number: int | None) -> str:
+    stem = Path(address).name.removesuffix(suffix_of(address))
+    return stem if number is None else f"{stem}-{number + 1}"
+
+
+def _read_table(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> Iterator[Read]:
+    table = _open_table(address, columns)
+    has_ids = columns.id in table.schema.names
+    names = [columns.text, *([columns.id] if has_ids else [])]
+    rows = table.take([start for start, _ in places], columns=names).to_pylist()
+    for row, (start, _) in zip(rows, places, strict=True):
+        yield _read_text(row, columns, _name(address, start))
+
+
+def _read_text(row: dict[str, Any], columns: Columns, name: str) -> Read:
+    text, id = row[columns.text], row.get(columns.id)
+    name = name if id is None else str(id)
+    if not isinstance(text, str):
+        return Failure(name, CorpusFormatError(f"{name}: a text must be a string, was: {type(text).__name__}"))
+    return Text(name, text)
+
+
+def _read_lines(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> Iterator[Read]:
+    with _open(address) as file:
+        for start, size in places:
+            file.seek(start)
+            yield _read_line(file.read(size), address, start, columns)
+
+
+def _read_line(line: bytes, address: str, start: int, columns: Columns) -> Read:
+    """A text, or a document of ours, which has EDUs."""
+    name = f"{_name(address, None)}-{start}"
+    try:
+        data = json_text.loads(line.decode("utf-8"))
+        if isinstance(data, dict) and columns.text in data and "edus" not in data:
+            return _read_text(data, columns, name)
+        return document_from_dict(data, with_tree=False, default_id=name)
+    except GenrstError as error:
+        return Failure(name, error)
+    except ValueError as error:
+        rule = f"{address}: byte {start}: a line must be JSON"
+        return Failure(name, CorpusFormatError(f"{rule}, was: {str(error).splitlines()[0]}"))
+
+
+def _read_file(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> Iterator[Read]:
+    del columns
+    path, suffix = Path(address), suffix_of(address)
+    with _open(address) as file:
+        content = file.read()
+    if suffix not in FORMATS or suffix == ".txt":
+        yield Text(_name(address, None), decode(content, path))
+        return
+    documents = read_content(content, path, ReadOptions(with_tree=False))
+    for start, _ in places:
+        yield attach_text_beside(documents[start], path) if suffix == ".dis" else documents[start]

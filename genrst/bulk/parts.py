@@ -1,0 +1,225 @@
+"""The results of a bulk run: a folder of numbered parts, and a manifest of what made them.
+
+    OUT/manifest.json  OUT/inputs.jsonl  OUT/documents/00000.parquet  OUT/nodes/00000.parquet  OUT/errors/00000.parquet
+
+The files are all that a run remembers: a part is finished when its documents are there, which are written last. Who
+comes later, another run or another shard, does what is missing, if the manifest is its own.
+"""
+
+import importlib.metadata
+import io
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from genrst.bulk.inputs import Choice, Source
+from genrst.bulk.work import TABLES, Rows, Settings
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.io import decode, read_bytes, write_atomically, write_atomically_with
+from genrst.outputs.tables import write_rows
+from genrst.parser.packages import find_model, find_segmenter, read_models, read_parser_config
+from genrst.text.pipeline import pipeline_version
+from genrst.version import VERSION
+
+PartFormat: TypeAlias = Literal["parquet", "jsonl"]
+MANIFEST = "manifest.json"
+INPUTS = "inputs.jsonl"
+LIBRARIES = ("numpy", "spacy", "tokenizers", "torch", "transformers")
+"""Those that results may depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The files of a part, by the names of their tables, and what is counted."""
+
+    number: int
+    files: Mapping[str, bytes]
+    n_documents: int
+    n_edus: int
+    n_words: int
+    errors: tuple[tuple[str, str], ...]
+    """The kind of each, and the rule that was broken."""
+
+
+def make_part(number: int, rows: Rows, format: PartFormat) -> Part:
+    """The part of some rows."""
+    files = {}
+    for name, types in TABLES.items():
+        file = io.BytesIO()
+        write_rows(getattr(rows, name), file, "json" if format == "jsonl" else "parquet", types)
+        files[name] = file.getvalue()
+    return Part(
+        number,
+        files,
+        len(rows.documents),
+        sum(row["n_edus"] for row in rows.documents),
+        sum(row["n_words"] for row in rows.documents),
+        tuple((row["kind"], _rule(row)) for row in rows.errors),
+    )
+
+
+def _rule(row: Mapping[str, str]) -> str:
+    """What is wrong, and not with which document."""
+    reason = row["reason"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['id']}: ")
+    return reason.partition(", was: ")[0]
+
+
+class Folder:
+    """The folder of a run."""
+
+    def __init__(self, path: Path, format: PartFormat) -> None:
+        self.path = path
+        self.format = format
+
+    def finished(self) -> set[int]:
+        """The numbers of the parts that are there."""
+        found = (self.path / "documents").glob(f"*.{self.format}")
+        return {int(path.stem) for path in found if path.stem.isdecimal()}
+
+    def write(self, part: Part) -> None:
+        """Write a part; it counts when the last of its files is there."""
+        for name in ("nodes", "errors", "documents"):
+            write_atomically_with(self._file(name, part.number), partial(_write, part.files[name]))
+
+    def tidy(self, numbers: set[int]) -> None:
+        """Remove what runs that were killed have left of parts."""
+        for name in TABLES:
+            for path in (self.path / name).glob(".*"):
+                found = re.match(r"\.(\d+)\.", path.name)
+                if found and int(found[1]) in numbers:
+                    path.unlink(missing_ok=True)
+
+    def _file(self, table: str, number: int) -> Path:
+        return self.path / table / f"{number:05}.{self.format}"
+
+    def claim(self, manifest: Mapping[str, Any], sources: Sequence[Source]) -> None:
+        """Write the manifest of a new run, or check that it is that of the runs before."""
+        path = self.path / MANIFEST
+        if path.exists():
+            self._check_inputs(sources)
+            _check_same(read_manifest(path), json.loads(json.dumps(manifest)), path)
+            return
+        if self.path.exists() and any(self.path.iterdir()) and not (self.path / INPUTS).exists():
+            raise UsageError(f"{self.path}: the folder must be new, empty or that of a bulk run, was: something else")
+        write_atomically(self.path / INPUTS, "".join(_input_lines(sources)))
+        write_atomically(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+    def _check_inputs(self, sources: Sequence[Source]) -> None:
+        path = self.path / INPUTS
+        before = dict(_read_input(line, path) for line in decode(read_bytes(path), path).splitlines())
+        now = {source.address: _facts(source) for source in sources}
+        for problem, found in (
+            ("added", now.keys() - before.keys()),
+            ("missing", before.keys() - now.keys()),
+            ("changed", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
+        ):
+            if found:
+                more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+                rule = f"{min(found)}{more}: inputs must be as in the first run into {self.path}"
+                raise UsageError(f"{rule}, was: {problem}; use another folder")
+        if list(now) != list(before):
+            raise UsageError(f"{path}: inputs must be in the order of the first run, was: another; use another folder")
+
+
+def _write(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
+    # On the disk before it has its name: after a power failure, too, a part is all there or not at all.
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _facts(source: Source) -> list[object]:
+    return [len(source.starts), source.sha256]
+
+
+def _input_lines(sources: Sequence[Source]) -> Iterator[str]:
+    for source in sources:
+        yield json.dumps([source.address, *_facts(source)]) + "\n"
+
+
+def _read_input(line: str, path: Path) -> tuple[str, list[object]]:
+    try:
+        address, *facts = json.loads(line)
+    except ValueError as error:
+        raise CorpusFormatError(f"a line must be a list about an input, was: {line[:50]!r}", path) from error
+    return address, facts
+
+
+def make_manifest(settings: Settings, choice: Choice, format: PartFormat, sources: Sequence[Source]) -> dict[str, Any]:
+    """What results depend on, and where they come from."""
+    digest = sha256("".join(_input_lines(sources)).encode())
+    folder = find_model(settings.model)
+    own = {name: value for name, value in asdict(settings).items() if name != "model"}
+    own |= {"pipeline": pipeline_version(settings.pipeline or read_parser_config(folder).pipeline)}
+    n_documents = sum(len(source.starts) for source in sources)
+    return {
+        "model": {"name": read_parser_config(folder).name, "sha256": _model_hash(folder)},
+        "settings": own | asdict(choice) | {"format": format},
+        "inputs": {"files": len(sources), "documents": n_documents, "sha256": digest.hexdigest()},
+        "versions": {"genrst": VERSION, "python": platform.python_version()} | _versions(),
+    }
+
+
+def _versions() -> dict[str, str | None]:
+    def version(name: str) -> str | None:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    return {name: version(name) for name in LIBRARIES}
+
+
+def _model_hash(folder: Path) -> str:
+    """Of the names and contents of all files of a model, those of an ensemble and of its segmenter."""
+    digest = sha256()
+    segmenter = find_segmenter(folder)
+    places = [folder, *(place for place, _ in read_models(folder)), *([segmenter] if segmenter else [])]
+    for place in dict.fromkeys(places):
+        for path in sorted(path for path in place.rglob("*") if path.is_file()):
+            digest.update(f"{path.relative_to(place)}\0{path.stat().st_size}\0".encode())
+            digest.update(read_bytes(path))
+    return digest.hexdigest()
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a run."""
+    try:
+        found = json.loads(decode(read_bytes(path), path))
+    except ValueError as error:
+        raise CorpusFormatError(f"a manifest must be JSON, was: {error}", path) from error
+    if not isinstance(found, dict):
+        raise CorpusFormatError("a manifest must be an object, was: something else", path)
+    return found
+
+
+def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
+    old, new = (dict(_leaves(manifest)) for manifest in (before, now))
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            rule = f"{path}: {name} must be as in the first run ({old.get(name)!r})"
+            raise UsageError(f"{rule}, was: {new.get(name)!r}; use another folder")
+
+
+def _leaves(data: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{place}{key}.")
+        else:
+            yield f"{place}{key}", value
+
+
+def check_apart(out: Path, inputs: Sequence[str]) -> None:
+    """Raise an error if a run would read what it writes."""
+    for address in inputs:
+        if "://" not in address and out.resolve().is_relative_to(Path(address).resolve()):
+            raise UsageError(f"{out}: the results must not be among the inputs, was: in {address}")
+    if out.exists() and not out.is_dir():
+        raise CorpusNotFoundError(f"{out}: must be a folder, was: a file")

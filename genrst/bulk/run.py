@@ -1,0 +1,126 @@
+"""A bulk run from its inputs to its parts, as a stream of reports on how far it is.
+
+A run does what is missing. What it has done is in its folder and nowhere else, so that it may be killed at any moment.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from genrst.bulk.engines import Missed, Plan, run_units
+from genrst.bulk.inputs import Choice, Unit, find_addresses, make_units, scan
+from genrst.bulk.parts import Folder, Part, PartFormat, check_apart, make_manifest
+from genrst.bulk.work import Settings
+from genrst.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The share of a run that is done here, for those who start several: of every n parts the i-th, from 1."""
+
+    i: int = 1
+    n: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """The shard of a text such as `3/8`."""
+        i, _, n = text.partition("/")
+        if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+            raise UsageError(f"--shard must be I/N with I from 1 to N, was: {text}")
+        return cls(int(i), int(n))
+
+
+@dataclass(slots=True)
+class Report:
+    """How far a run is. Documents count if they have a tree or an error."""
+
+    n_parts: int = 0
+    """To be done by this run."""
+    n_skipped: int = 0
+    """Parts that were there before."""
+    n_total: int = 0
+    """Documents to be done by this run."""
+    n_parts_done: int = 0
+    n_documents: int = 0
+    n_edus: int = 0
+    n_words: int = 0
+    n_errors: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    missed: list[Missed] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def add(self, part: Part) -> None:
+        """Count a part."""
+        self.n_parts_done += 1
+        self.n_documents += part.n_documents + len(part.errors)
+        self.n_edus += part.n_edus
+        self.n_words += part.n_words
+        self.n_errors += len(part.errors)
+        self.kinds.update(kind for kind, _ in part.errors)
+        self.reasons.update(f"{kind}: {rule}" for kind, rule in part.errors)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, with speeds."""
+        seconds = max(time.monotonic() - self.started, 1e-6)
+        left = self.n_total - self.n_documents
+        return {
+            "parts": self.n_parts_done,
+            "of_parts": self.n_parts,
+            "skipped_parts": self.n_skipped,
+            "documents": self.n_documents,
+            "of_documents": self.n_total,
+            "errors": self.n_errors,
+            "edus": self.n_edus,
+            "words": self.n_words,
+            "seconds": round(seconds, 1),
+            "documents_per_second": round(self.n_documents / seconds, 2),
+            "edus_per_second": round(self.n_edus / seconds, 1),
+            "words_per_second": round(self.n_words / seconds, 1),
+            "seconds_left": round(seconds * left / self.n_documents) if self.n_documents else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is asked for."""
+
+    inputs: Sequence[str]
+    out: Path
+    settings: Settings = field(default_factory=Settings)
+    choice: Choice = field(default_factory=Choice)
+    format: PartFormat = "parquet"
+    plan: Plan = field(default_factory=Plan)
+    shard: Shard = field(default_factory=Shard)
+
+
+def run(job: Job) -> Iterator[Report]:
+    """Do what is missing; a report before the first part and after each, always the same object."""
+    check_apart(job.out, job.inputs)
+    sources = [scan(address, job.settings.columns) for address in find_addresses(job.inputs)]
+    manifest = make_manifest(job.settings, job.choice, job.format, sources)
+    folder = Folder(job.out, job.format)
+    folder.claim(manifest, sources)
+    own = list(islice(make_units(sources, job.choice), job.shard.i - 1, None, job.shard.n))
+    finished = folder.finished()
+    todo = [unit for unit in own if unit.number not in finished]
+    folder.tidy({unit.number for unit in todo})
+    report = Report(len(todo), len(own) - len(todo), sum(len(unit.records) for unit in todo))
+    yield report
+    yield from _run(todo, folder, job, report)
+
+
+def _run(todo: Sequence[Unit], folder: Folder, job: Job, report: Report) -> Iterator[Report]:
+    if not todo:
+        return
+    for found in run_units(todo, job.settings, job.format, job.plan):
+        if isinstance(found, Missed):
+            report.missed.append(found)
+            continue
+        folder.write(found)
+        report.add(found)
+        yield report

@@ -1,0 +1,201 @@
+"""The unit of work: the documents of a part, read, parsed in batches of similar length, and turned into rows.
+
+All engines do this and nothing else, so that results do not depend on them: batches are formed within a unit, and a
+worker computes with one thread. Who calls it, and what happens to documents that kill it, is `genrst.bulk.workers`.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from genrst.bulk.inputs import Columns, Record, name_of, read_records
+from genrst.document import Document
+from genrst.formats import json_text
+from genrst.formats.json_format import tree_to_dict
+from genrst.outputs.tables import units_table
+from genrst.parser.packages import Search, Whole
+from genrst.parser.stages import Failure, Text
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from genrst.parser.parser import Parser
+
+BATCH_DOCUMENTS = 64
+BATCH_BYTES = 48_000
+"""Documents that are parsed together, unless one has more: about 8,000 words."""
+
+MOST_BYTES = 100
+"""How many bytes a document may have in its file for each character that it may have; more are not read at all."""
+
+Row: TypeAlias = dict[str, Any]
+
+TABLES: dict[str, dict[str, str]] = {
+    "documents": {
+        **{"document": "int64", "id": "string", "source": "string", "sha256": "string"},
+        **{"n_words": "int64", "n_edus": "int64", "log_probability": "float64", "model": "string"},
+        **{"seconds": "float64", "tree": "string", "text": "string"},
+    },
+    "nodes": {
+        **{"document": "int64", "id": "int64", "parent": "int64", "depth": "int64", "role": "string"},
+        **{"relation": "string", "is_edu": "bool", "first_edu": "int64", "last_edu": "int64"},
+        **{"start": "int64", "end": "int64", "importance": "int64", "probability": "float64"},
+    },
+    "errors": {**dict.fromkeys(("document",), "int64"), **dict.fromkeys(("id", "source", "kind", "reason"), "string")},
+}
+"""The tables of a part, and the types of their columns. A document is in one row of `documents` or of `errors`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How documents are read and parsed: all that results depend on, but for the documents and the versions."""
+
+    model: str | None = None
+    device: str = "cpu"
+    pipeline: str | None = None
+    search: Search | None = None
+    beam: int | None = None
+    word_weight: float | None = None
+    whole: Whole | None = None
+    columns: Columns = field(default_factory=Columns)
+    max_characters: int = 100_000
+    """Longer texts are errors."""
+    timeout: float = 600.0
+    """The most seconds of a processor that a document, or a batch, may take."""
+    with_text: bool = True
+
+
+@dataclass(slots=True)
+class Rows:
+    """What documents have become."""
+
+    documents: list[Row] = field(default_factory=list)
+    nodes: list[Row] = field(default_factory=list)
+    errors: list[Row] = field(default_factory=list)
+
+    def add(self, other: "Rows") -> None:
+        """Take over the rows of others."""
+        self.documents += other.documents
+        self.nodes += other.nodes
+        self.errors += other.errors
+
+    def add_document(self, record: Record, document: Document, seconds: float = 0.0, with_text: bool = True) -> None:
+        """The rows of a document with a tree."""
+        self.documents.append(_document_row(record, document, seconds, with_text))
+        self.nodes += _node_rows(record, document)
+
+    def sort(self) -> None:
+        """Put rows into the order of the inputs."""
+        for rows in (self.documents, self.nodes, self.errors):
+            rows.sort(key=lambda row: row["document"])
+
+
+def make_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Documents of similar length that are parsed together, the longest first."""
+    batch: list[Record] = []
+    size = 0
+    for record in sorted(records, key=lambda one: (-one.size, one.document)):
+        if batch and (len(batch) == BATCH_DOCUMENTS or size + record.size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
+        size += record.size
+    if batch:
+        yield batch
+
+
+def load_worker(settings: Settings) -> "Parser":
+    """The parser of a worker: with one thread, and with those of spaCy's components that matter to trees."""
+    import torch
+
+    torch.set_num_threads(1)
+    from genrst.parser.parser import load
+
+    parser = load(
+        settings.model,
+        device=settings.device,
+        pipeline=settings.pipeline,
+        search=settings.search,
+        beam=settings.beam,
+        word_weight=settings.word_weight,
+        whole=settings.whole,
+    )
+    pipeline = _pipeline(parser)
+    if pipeline is not None and "lemmatizer" in pipeline.pipe_names:
+        pipeline.disable_pipe("lemmatizer")
+    # What libraries put off until they are used is done now, and not in every process that is forked.
+    parser("It rained, so we stayed in.")
+    return parser
+
+
+def _pipeline(parser: "Parser") -> "Language | None":
+    """The spaCy pipeline of a parser that needs one."""
+    from genrst.text.pipeline import load_pipeline
+
+    return None if parser.search.reads_texts else load_pipeline(parser.config.pipeline)
+
+
+def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Rows:
+    """Read and parse a batch of documents."""
+    started = time.perf_counter()
+    rows, items, owners = Rows(), list[Text | Document](), list[Record]()
+    most_bytes = MOST_BYTES * settings.max_characters
+    rule = f"a document must have at most {settings.max_characters} characters"
+    readable = []
+    for record in records:
+        if record.size <= most_bytes:
+            readable.append(record)
+        else:
+            rows.errors.append(error_row(record, name_of(record), "length", f"{rule}, was: {record.size} bytes"))
+    for record, item in zip(readable, read_records(readable, settings.columns), strict=True):
+        if isinstance(item, Failure):
+            rows.errors.append(error_row(record, item.id, "input", str(item.error)))
+        elif (n_characters := len(item.text or "")) > settings.max_characters:
+            rows.errors.append(error_row(record, item.id, "length", f"{rule}, was: {n_characters}"))
+        else:
+            items.append(item)
+            owners.append(record)
+    # Words that are met for the first time are forgotten at the end: else spaCy's vocabulary would fill the memory.
+    pipeline = _pipeline(parser)
+    with nullcontext() if pipeline is None else pipeline.memory_zone():
+        outcomes = list(parser.pipe(items, batch_size=max(len(items), 1)))
+    seconds = time.perf_counter() - started
+    n_edus = sum(len(outcome.edus) for outcome in outcomes if isinstance(outcome, Document))
+    for record, outcome in zip(owners, outcomes, strict=True):
+        if isinstance(outcome, Failure):
+            rows.errors.append(error_row(record, outcome.id, "parse", str(outcome.error)))
+        else:
+            rows.add_document(record, outcome, seconds * len(outcome.edus) / n_edus, settings.with_text)
+    return rows
+
+
+def error_row(record: Record, id: str | None, kind: str, reason: str) -> Row:
+    """Why a document has no tree."""
+    return {"document": record.document, "id": id, "source": record.address, "kind": kind, "reason": reason}
+
+
+def _document_row(record: Record, document: Document, seconds: float, with_text: bool) -> Row:
+    text = document.text or ""
+    return {
+        "document": record.document,
+        "id": document.id,
+        "source": record.address,
+        "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "n_words": len(text.split()),
+        "n_edus": len(document.edus),
+        "log_probability": document.log_probability,
+        "model": document.model,
+        "seconds": round(seconds, 4),
+        "tree": None if document.tree is None else json_text.dumps(tree_to_dict(document.tree)),
+        "text": text if with_text else None,
+    }
+
+
+def _node_rows(record: Record, document: Document) -> list[Row]:
+    return [
+        {name: record.document if name == "document" else cell for name, cell in row.items() if name != "text"}
+        for row in units_table(document)
+    ]

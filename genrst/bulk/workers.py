@@ -1,0 +1,300 @@
+"""Worker processes: they parse batches, may die or hang, and are replaced; the document that did it is found.
+
+On Linux a template process loads the model once, and workers are forked from it: they share its memory, and a new one
+is there at once. On a GPU, which cannot be shared so, and on other systems every worker loads its own. Either is a
+program of its own (`python -m genrst.bulk.workers`), so that nothing of the process that starts it is copied.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
+from typing import TYPE_CHECKING, Any, Protocol
+
+from genrst.bulk.inputs import Record, Unit, name_of
+from genrst.bulk.work import Rows, Settings, error_row, load_worker, make_batches, work
+from genrst.characters import one_line
+from genrst.errors import CorpusNotFoundError, GenrstError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from genrst.parser.parser import Parser
+
+PATIENCE = 10
+"""How many times the seconds that it may compute a worker may take by the clock: other programs may need the cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """What happened to a batch that was not finished."""
+
+    kind: str
+    reason: str
+
+
+class Process(Protocol):
+    """A worker process."""
+
+    @property
+    def link(self) -> Connection:
+        """To and from it."""
+
+    def end(self) -> int:
+        """Kill it, unless it is dead; its exit status, negative for a signal."""
+
+
+# In the process of a worker.
+
+
+def serve(link: Connection, parser: "Parser", settings: Settings) -> None:
+    """Do what is asked for until nobody asks any more."""
+    while True:
+        try:
+            records, seconds = link.recv()
+        except EOFError:
+            return
+        # Either signal ends the process, whatever it does: one counts what it computes, the other what the clock says,
+        # so that an orphan does not hang for ever.
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, 2 * PATIENCE * seconds)
+        answer = _attempt(parser, records, settings)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        link.send(answer)
+
+
+def _attempt(parser: "Parser", records: Sequence[Record], settings: Settings) -> tuple[str, Any]:
+    try:
+        return "rows", work(parser, records, settings)
+    except CorpusNotFoundError as error:
+        return "input", str(error)
+    except MissingDependencyError as error:
+        return "fatal", str(error)
+    except Exception as error:
+        return "failed", one_line(f"{type(error).__name__}: {error}")[:500]
+
+
+def _fork_workers(link: Connection, parser: "Parser", settings: Settings) -> None:
+    """The loop of a template: it is asked for a worker on some core, or how a worker has ended."""
+    alive = set[int]()
+    while True:
+        try:
+            asked, number = link.recv()
+        except EOFError:
+            for worker in alive:
+                os.kill(worker, signal.SIGKILL)
+            return
+        if asked == "end":
+            link.send(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]))
+            alive.discard(number)
+            continue
+        theirs, own = socket.socketpair()
+        worker = os.fork()
+        if worker == 0:
+            link.close()
+            theirs.close()
+            _pin(number)
+            serve(Connection(own.detach()), parser, settings)
+            os._exit(0)
+        own.close()
+        alive.add(worker)
+        link.send(worker)
+        send_handle(link, theirs.fileno(), os.getppid())
+        theirs.close()
+
+
+def _pin(core: int | None) -> None:
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+
+
+def main() -> None:
+    """Load the model, then serve or fork those who do."""
+    link = Connection(int(sys.argv[1]))
+    settings, core, is_template = link.recv()
+    _pin(core)
+    warnings.simplefilter("ignore")
+    try:
+        parser = load_worker(settings)
+    except Exception as error:
+        reason = str(error) if isinstance(error, GenrstError) else f"{type(error).__name__}: {error}"
+        link.send(one_line(reason))
+        return
+    link.send(None)
+    if is_template:
+        _fork_workers(link, parser, settings)
+    else:
+        serve(link, parser, settings)
+
+
+# In the process that watches over it.
+
+
+class Program:
+    """A process that has loaded the model: a worker, or the template of workers."""
+
+    def __init__(self, settings: Settings, core: int | None = None, is_template: bool = False) -> None:
+        own, theirs = socket.socketpair()
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        command = [sys.executable, "-m", "genrst.bulk.workers", str(theirs.fileno())]
+        self.process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        theirs.close()
+        self.link = Connection(own.detach())
+        self.link.send((settings, core, is_template))
+
+    def wait(self) -> None:
+        """Wait until the model is loaded."""
+        try:
+            problem = self.link.recv()
+        except EOFError:
+            raise GenrstError(f"a worker must load the model, was: ended with status {self.end()}") from None
+        if problem is not None:
+            self.end()
+            raise GenrstError(problem)
+
+    def end(self) -> int:
+        """Kill it, unless it is dead; its exit status."""
+        self.link.close()
+        self.process.kill()
+        return self.process.wait()
+
+
+class Template:
+    """The template of the workers on a machine; threads may ask it for workers side by side."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.lock = threading.Lock()
+        self.program = Program(settings, is_template=True)
+        self.program.wait()
+
+    def fork(self, core: int | None = None) -> "Forked":
+        """A new worker."""
+        with self.lock:
+            self.program.link.send(("fork", core))
+            number = self.program.link.recv()
+            return Forked(Connection(recv_handle(self.program.link)), number, self)
+
+    def close(self) -> None:
+        """End it, and with it all of its workers."""
+        with self.lock:
+            self.program.link.close()
+        self.program.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A worker that a template has forked."""
+
+    link: Connection
+    number: int
+    template: Template
+
+    def end(self) -> int:
+        """Kill it, unless it is dead; its exit status."""
+        self.link.close()
+        with suppress(ProcessLookupError):
+            os.kill(self.number, signal.SIGKILL)
+        with self.template.lock:
+            link = self.template.program.link
+            if link.closed:
+                return -signal.SIGKILL
+            link.send(("end", self.number))
+            status: int = link.recv()
+        return status
+
+
+class Worker:
+    """Does units of work by a process that may die, and finds out which documents it dies of."""
+
+    def __init__(self, start: "Start", timeout: float) -> None:
+        self._start = start
+        self._timeout = timeout
+        self._process: Process | None = None
+
+    def do(self, unit: Unit) -> Rows:
+        """All rows of a unit; an error if an input is not what it was, or nothing can be parsed at all."""
+        rows = Rows()
+        for batch in make_batches(unit.records):
+            rows.add(self._do_batch(batch))
+        rows.sort()
+        return rows
+
+    def _do_batch(self, batch: Sequence[Record]) -> Rows:
+        found = self._try(batch, self._timeout)
+        if isinstance(found, Rows):
+            return found
+        # Each by itself; those that are alive are then parsed together, as they would be without the others.
+        alone = [self._do_alone(record) for record in batch]
+        healthy = [record for record, one in zip(batch, alone, strict=True) if isinstance(one, Rows)]
+        rows = Rows()
+        for record, one in zip(batch, alone, strict=True):
+            if isinstance(one, Death):
+                rows.errors.append(error_row(record, name_of(record), one.kind, one.reason))
+        together = self._try(healthy, self._timeout * len(healthy)) if healthy else Rows()
+        for own in [together] if isinstance(together, Rows) else [one for one in alone if isinstance(one, Rows)]:
+            rows.add(own)
+        return rows
+
+    def _do_alone(self, record: Record) -> Rows | Death:
+        found = self._try([record], self._timeout)
+        # A process may also die of something else, but hardly twice.
+        is_crash = isinstance(found, Death) and found.kind == "crash"
+        return self._try([record], self._timeout) if is_crash else found
+
+    def _try(self, records: Sequence[Record], seconds: float) -> Rows | Death:
+        process = self._process = self._process or self._start()
+        late = Death("time", f"a document must take at most {self._timeout:g} seconds, was: longer")
+        try:
+            process.link.send((records, seconds))
+            if not process.link.poll(PATIENCE * seconds):
+                self.close()
+                return late
+            kind, result = process.link.recv()
+        except (EOFError, OSError):
+            status = self.close()
+            if status == -signal.SIGPROF:
+                return late
+            return Death("crash", f"a document must leave the process alive, was: ended with status {status}")
+        if kind == "input":
+            raise CorpusNotFoundError(result)
+        if kind == "fatal":
+            raise MissingDependencyError(result)
+        rows: Rows | Death = Death(kind, result) if kind == "failed" else result
+        return rows
+
+    def close(self) -> int | None:
+        """End the process."""
+        process, self._process = self._process, None
+        return None if process is None else process.end()
+
+
+class Start(Protocol):
+    """What starts the process of a worker."""
+
+    def __call__(self) -> Process:
+        """A new one, which has loaded the model."""
+
+
+def start_program(settings: Settings, core: int | None = None) -> Program:
+    """A worker with a model of its own."""
+    program = Program(settings, core)
+    program.wait()
+    return program
+
+
+def can_fork(settings: Settings) -> bool:
+    """Whether workers can be forked from a template."""
+    return sys.platform == "linux" and settings.device == "cpu"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Parse a whole collection, disk to disk: many documents, several processes or machines, and nothing is lost.
+
+  genrst bulk texts/ trees/
+  genrst bulk 'corpus/*.jsonl.gz' more.parquet trees/ --text-column body
+  genrst bulk texts/ trees/ --engine ray --address auto
+  genrst bulk texts/ trees/ --shard 3/8
+  genrst bulk texts/ trees/ --sample 100
+
+IN is files, folders, patterns or other addresses (s3://…) of texts, of .jsonl, .jsonl.gz, Parquet or Arrow with a
+column of texts, or of any format that genrst reads. OUT is a folder: of tables with a row per document (documents), per
+unit and EDU (nodes) and per document without a tree (errors), in numbered parts.
+
+A finished part is a file that stays. The same command again does what is missing, after a crash, too, and refuses OUT
+if the inputs, the model or the settings have changed. A document that cannot be read or parsed, is too long, takes too
+long, or kills its process is an error in the table and does not stop the others.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from genrst.cli.console import show, show_json
+from genrst.errors import UsageError
+from genrst.io import tell
+from genrst.parser.packages import Search, Whole
+
+if TYPE_CHECKING:
+    from genrst.bulk.run import Job, Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst bulk`."""
+    parser.add_argument("inputs", metavar="IN", nargs="+", help="files, folders, patterns or addresses")
+    parser.add_argument("out", metavar="OUT", type=Path, help="a folder, new or that of an earlier run")
+    parser.add_argument("--format", choices=("parquet", "jsonl"), default="parquet", help="default: parquet")
+    parser.add_argument("--json", action="store_true", help="report progress and the summary as JSON lines")
+    _add_model_arguments(parser)
+    documents = parser.add_argument_group("documents")
+    documents.add_argument("--text-column", default="text", metavar="NAME", help="of JSON lines and tables")
+    documents.add_argument("--id-column", default="id", metavar="NAME", help="of JSON lines and tables")
+    documents.add_argument("--limit", type=int, metavar="N", help="only the first N documents")
+    documents.add_argument("--sample", type=int, metavar="N", help="only N documents, drawn evenly, always the same")
+    documents.add_argument("--max-characters", type=int, default=100_000, metavar="N", help="longer ones are errors")
+    documents.add_argument(
+        "--timeout", type=float, default=600, metavar="S", help="seconds that a document may compute"
+    )
+    documents.add_argument("--no-text", action="store_true", help="leave the texts out of the results")
+    work = parser.add_argument_group("who does it")
+    work.add_argument("--engine", choices=("local", "ray"), default="local", help="processes here (default), or Ray")
+    work.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
+    work.add_argument("--address", metavar="HOST", help="of a Ray cluster, or auto (default: start Ray here)")
+    work.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of every N parts")
+    work.add_argument("--part-documents", type=int, default=100, metavar="N", help="the most documents of a part")
+    work.add_argument("--part-bytes", type=int, default=500_000, metavar="N", help="the most bytes of a part")
+
+
+def _add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    model = parser.add_argument_group("model")
+    model.add_argument("--model", metavar="NAME|DIR", help="an installed model or a folder (default: en)")
+    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    model.add_argument("--search", choices=get_args(Search))
+    model.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
+    model.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons")
+    model.add_argument("--whole", choices=get_args(Whole), help="what a chart does not cut")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is missing; 1 if something still is. Documents without a tree are in the table, and no failure."""
+    from genrst.bulk.run import Report
+    from genrst.bulk.run import run as run_job
+
+    report = Report()
+    line = _Line(arguments.json)
+    for report in run_job(make_job(arguments)):
+        line.show(report)
+    line.end()
+    for missed in report.missed[:10]:
+        tell(f"part {missed.number} is missing: {missed.reason}")
+    _summarise(report, arguments.json)
+    if report.missed:
+        tell(f"{len(report.missed)} of {report.n_parts} parts are missing; the same command again does them")
+    return 1 if report.missed else 0
+
+
+def make_job(arguments: argparse.Namespace) -> "Job":
+    """What the options ask for."""
+    from genrst.bulk.engines import Plan
+    from genrst.bulk.inputs import Choice, Columns
+    from genrst.bulk.run import Job, Shard
+    from genrst.bulk.work import Settings
+
+    if not (arguments.timeout > 0 and arguments.max_characters > 0):
+        given = f"{arguments.timeout}, {arguments.max_characters}"
+        raise UsageError(f"--timeout and --max-characters must be more than 0, was: {given}")
+    settings = Settings(
+        model=arguments.model,
+        device=_choose_device(arguments),
+        pipeline=arguments.pipeline,
+        search=arguments.search,
+        beam=arguments.beam,
+        word_weight=arguments.word_weight,
+        whole=arguments.whole,
+        columns=Columns(arguments.text_column, arguments.id_column),
+        max_characters=arguments.max_characters,
+        timeout=arguments.timeout,
+        with_text=not arguments.no_text,
+    )
+    return Job(
+        arguments.inputs,
+        arguments.out,
+        settings,
+        Choice(arguments.limit, arguments.sample, arguments.part_documents, arguments.part_bytes),
+        arguments.format,
+        Plan(arguments.engine, arguments.workers, arguments.address),
+        Shard.parse(arguments.shard),
+    )
+
+
+def _choose_device(arguments: argparse.Namespace) -> str:
+    """The kind of device, which results depend on: a GPU if there is one here."""
+    if arguments.device != "auto":
+        return str(arguments.device)
+    from genrst.model.device import choose_device  # loads PyTorch
+
+    return choose_device("auto").type
+
+
+class _Line:
+    """Progress: a line on a terminal that is written again and again, JSON lines, or nothing."""
+
+    def __init__(self, is_json: bool) -> None:
+        self._is_json = is_json
+        self._has_terminal = not is_json and sys.stderr is not None and sys.stderr.isatty()
+        self._width = 0
+
+    def show(self, report: "Report") -> None:
+        """Say how far the run is."""
+        if self._is_json:
+            show_json({"event": "progress", **report.as_dict()})
+        elif self._has_terminal:
+            text = describe(report)
+            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            self._width = len(text)
+
+    def end(self) -> None:
+        """Go to the next line."""
+        if self._has_terminal:
+            print(file=sys.stderr)
+
+
+def describe(report: "Report") -> str:
+    """A line on how far a run is."""
+    facts = report.as_dict()
+    left = facts["seconds_left"]
+    rest = "" if left is None else f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
+    return (
+        f"{facts['documents']:,} of {facts['of_documents']:,} documents, {facts['documents_per_second']:g}/s, "
+        f"{facts['edus_per_second']:g} EDU/s, {facts['words_per_second']:g} words/s, {facts['errors']:,} errors{rest}"
+    )
+
+
+def _summarise(report: "Report", is_json: bool) -> None:
+    facts, frequent = report.as_dict(), report.reasons.most_common(10)
+    if is_json:
+        show_json({"event": "summary", **facts, "kinds": dict(report.kinds), "frequent_errors": dict(frequent)})
+        return
+    skipped = f"; {report.n_skipped} parts were there" if report.n_skipped else ""
+    show(
+        f"{facts['documents']:,} documents in {report.n_parts_done} parts, {facts['edus']:,} EDUs, "
+        f"{facts['words']:,} words in {facts['seconds']:g} s ({facts['edus_per_second']:g} EDU/s), "
+        f"{facts['errors']:,} errors{skipped}"
+    )
+    for reason, count in frequent:
+        show(f"{count:8,}  {reason}")

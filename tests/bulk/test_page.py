@@ -1,0 +1,81 @@
+"""The page about bulk runs: its commands run, and its queries give what the trees say."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from genrst.bulk.inputs import Record
+from genrst.bulk.parts import Folder, make_part
+from genrst.bulk.work import Rows, error_row
+from genrst.document import Document
+from genrst.parser.parser import Parser
+from genrst.trees.node import Leaf, Unit
+from tests.bulk.samples import run_here, sentence, write_lines
+from tests.cli.program import call
+
+PAGE = (Path(__file__).parents[2] / "docs" / "bulk.md").read_text(encoding="utf-8")
+QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+EDUS = [
+    *["The ferry stopped,", "because the harbour is shallow,", "as storms filled it with sand,"],
+    *["the mayor said.", "Or ask,", "or wait."],
+]
+
+
+def ferry(id: str) -> Document:
+    causes = Unit("causal", "NS", (Leaf(0), Unit("causal", "NS", (Leaf(1), Leaf(2)))))
+    said = Unit("attribution", "NS", (causes, Leaf(3)))
+    return Document.from_edus(id, EDUS, Unit("joint", "NN", (said, Unit("joint", "NN", (Leaf(4), Leaf(5))))))
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[tuple[Any, ...]]]:
+    """What the queries find in two documents and an error, in two parts."""
+    duckdb = pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    folder = Folder(tmp_path / "trees", "parquet")
+    for number, name in enumerate(("a", "b")):
+        rows, record = Rows(), Record(number, f"texts/{name}.txt", "", 0, 1)
+        rows.add_document(record, ferry(name))
+        if number:
+            rows.errors.append(error_row(Record(2, "texts/c.txt", "", 0, 1), "c", "input", "no text"))
+        folder.write(make_part(number, rows, "parquet"))
+    with duckdb.connect() as connection:
+        return [connection.execute(query).fetchall() for query in QUERIES]
+
+
+def test_queries(answers: list[list[tuple[Any, ...]]]):
+    _, errors, relations, chains, speakers, profiles = answers
+    assert errors == [("input", 1, "no text")]
+    assert relations == [
+        (file, *row) for file in ("a.txt", "b.txt") for row in (("causal", 2), ("joint", 2), ("attribution", 1))
+    ]
+    assert chains[0][:2] == (2, "a")
+    assert chains[0][2] == " ".join(EDUS[:3])
+    assert [row[0] for row in chains] == [2, 2, 1, 1]
+    assert speakers == [("the mayor", 2)]
+    assert profiles == [(file, *row) for file in ("a.txt", "b.txt") for row in (("NS", 0.6), ("NN", 0.4))]
+
+
+def test_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny: Path, parser: Parser
+):
+    pyarrow_parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "corpus" / "a.jsonl", 3)
+    pyarrow_parquet.write_table(pyarrow.table({"text": [sentence(1)]}), tmp_path / "more.parquet")
+    (tmp_path / "texts").mkdir()
+    for number in range(3):
+        (tmp_path / "texts" / f"{number}.txt").write_text(sentence(number))
+    (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    for line, n_documents in zip(block.splitlines(), (3, 4, 2), strict=True):
+        command = shlex.split(line.removeprefix("$ genrst "))
+        outcome = call(capsys, *command, "--device", "cpu", "--model", tiny)
+        assert (outcome.status, outcome.messages) == (0, []), line
+        assert outcome.output.startswith(f"{n_documents} documents")

@@ -1,0 +1,46 @@
+"""Training without a genre, and scoring it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.new_genres import run
+from genrst.training.data import save_prepared
+from tests.training.samples import prepare_samples
+
+
+def test_a_genre_is_only_scored():
+    prepared = prepare_samples()
+    ids = ["GUM_news_a", "GUM_vlog_b", "GUM_news_c"]
+    train = [replace(one, id=id) for one, id in zip(prepared.train, ids, strict=True)]
+    dev = [replace(prepared.dev[0], id="GUM_vlog_d")]
+    parts = run.without_genre(replace(prepared, train=train, dev=dev, silver=train), "vlog")
+    assert [one.id for one in parts.train] == ["GUM_news_a", "GUM_news_c"]
+    assert [one.id for one in parts.dev] == ["GUM_vlog_b", "GUM_vlog_d"]
+    assert [one.id for one in parts.silver] == ["GUM_news_a", "GUM_news_c"]
+    assert run.genre_of("rain") == ""
+
+
+@pytest.mark.slow
+def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    prepared = prepare_samples()
+    ids = ["GUM_news_a", "GUM_vlog_b", "GUM_news_c"]
+    train = [replace(one, id=id) for one, id in zip(prepared.train, ids, strict=True)]
+    save_prepared(replace(prepared, train=train), tmp_path / "samples.npz")
+    (tmp_path / "tiny.toml").write_text(
+        '[model]\nkind = "chart"\nword_size = 8\nedu_size = 8\nspan_size = 16\nsplit_size = 8\nlabel_size = 8\n'
+        "[training]\nmax_epochs = 2\n"
+    )
+    words = [str(tmp_path / "tiny.toml"), "--prepared", str(tmp_path / "samples.npz"), "--device", "cpu"]
+    for _ in range(2):
+        run.main([*words, "--output", str(tmp_path / "runs")])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["genre"] for line in lines] == ["news", "vlog", "mean"] * 2
+    assert lines[:3] == lines[3:]
+    assert lines[2]["F"] == pytest.approx((lines[0]["F"] + lines[1]["F"]) / 2, abs=0.01)
+    assert lines[0]["documents"] == 2
+    with pytest.raises(SystemExit):
+        run.main([*words, "--output", str(tmp_path / "runs"), "--genres", "poetry"])
+    assert "must be one of news, vlog, was: poetry" in capsys.readouterr().err

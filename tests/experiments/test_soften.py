@@ -1,0 +1,46 @@
+"""Soft silver trees: in one process or in shards, and for students to learn from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.silver_trees import join, soften
+from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+from genrst.training.chart_lessons import find_losses
+from genrst.training.data import load_prepared, save_prepared
+from tests.model.tiny_encoders import make_pretrained, make_tokenizer
+from tests.parser.samples import SMALL_CHART
+from tests.training.samples import prepare_samples
+
+
+@pytest.mark.slow
+def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    tokenizer = make_tokenizer()
+    prepared = prepare_samples(tokenizer)
+    prepared = replace(prepared, silver=prepared.train)
+    save_prepared(prepared, tmp_path / "hard.npz")
+    torch.manual_seed(1)
+    config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
+    network = make_chart_network(config, prepared.symbols, make_pretrained(config)).eval()
+    save_chart(ChartModel(network, prepared.symbols, tokenizer), tmp_path / "teacher")
+    words = ["--teacher", str(tmp_path / "teacher"), "--prepared", str(tmp_path / "hard.npz"), "--device", "cpu"]
+    soften.main([*words, "--output", str(tmp_path / "whole.npz")])
+    parts = [str(tmp_path / f"part{number}.npz") for number in (1, 2)]
+    for number, part in enumerate(parts, start=1):
+        soften.main([*words, "--shard", f"{number}/2", "--output", part])
+    join.main([*parts, "--output", str(tmp_path / "joined.npz")])
+    assert '"documents": "dev"' in capsys.readouterr().out
+    whole, joined = (load_prepared(tmp_path / name).silver for name in ("whole.npz", "joined.npz"))
+    assert sorted(one.id for one in whole) == sorted(one.id for one in prepared.train)
+    assert [one.id for one in joined] == [one.id for one in whole]
+    for one, other in zip(whole, joined, strict=True):
+        assert one.soft is not None
+        assert other.soft is not None
+        assert not one.actions
+        np.testing.assert_allclose(one.soft.p, other.soft.p, atol=2e-3)
+        # A tree of n EDUs has n − 1 units; what is very unlikely is left out.
+        assert 0.9 * (one.n_edus - 1) <= one.soft.p.sum() <= one.n_edus - 1 + 0.01
+    assert torch.isfinite(find_losses(network, whole).trees).all()
