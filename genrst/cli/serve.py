@@ -15,6 +15,7 @@ JSON for each request, without texts.
 import argparse
 import logging
 import os
+import socket
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from genrst.io import decode, read_bytes, tell
 from genrst.parser.packages import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from genrst.parser.parser import Parser
     from genrst.serve.worker import Limits
 
 KEY_VARIABLE = "GENRST_API_KEY"
@@ -70,30 +72,54 @@ def run(arguments: argparse.Namespace) -> int:
     from genrst.serve.metrics import JsonFormatter
     from genrst.serve.security import Access
 
-    # Texts that are not English and such: clients are told, the log is not.
-    warnings.simplefilter("ignore", ParserWarning)
+    with _bind(arguments.host, arguments.port) as listener:
+        # Texts that are not English and such: clients are told, the log is not.
+        warnings.simplefilter("ignore", ParserWarning)
+        parsers = _load(arguments)
+        app = make_app(parsers, _limits(arguments), Access(tuple(arguments.allow_host), key))
+        handler = logging.StreamHandler()
+        handler.setFormatter(JsonFormatter())
+        logging.basicConfig(level=logging.INFO, handlers=[handler])
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=60,
+        )
+        listener.listen(config.backlog)
+        host, port = listener.getsockname()[:2]
+        names = ", ".join(str(parser.config.name) for parser in parsers)
+        tell(f"serving {names} on http://{f'[{host}]' if ':' in host else host}:{port}")
+        uvicorn.Server(config).run([listener])
+    return 0
+
+
+def _load(arguments: argparse.Namespace) -> "list[Parser]":
     parsers = []
     for name in arguments.model or [DEFAULT_MODEL]:
         parser = load_parser(argparse.Namespace(**{**vars(arguments), "model": name}))
         parser("It works.")  # what is missing is missed now, and the first client does not wait for it
         parsers.append(parser)
-    app = make_app(parsers, _limits(arguments), Access(tuple(arguments.allow_host), key))
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter())
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    tell(f"serving {', '.join(str(parser.config.name) for parser in parsers)}")
-    uvicorn.run(
-        app,
-        host=arguments.host,
-        port=arguments.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        timeout_graceful_shutdown=60,
-    )
-    return 0
+    return parsers
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """The place to listen at; taken before models are loaded, since others may have it."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise UsageError(f"{host}:{port}: a service cannot listen there: {error.strerror or error}") from error
+    return listener
 
 
 def _limits(arguments: argparse.Namespace) -> "Limits":

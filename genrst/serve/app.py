@@ -55,6 +55,8 @@ LIMITS = Limits()
 OPEN = Access()
 _UNKEPT = 16
 """How many times as long as allowed a body may be to be read to its end."""
+_BODIES = 4
+"""How many bodies may be on their way for each place in the queue: each takes memory."""
 _NO_TELEMETRY: Any = {"auto_configure": False, "tracing": False, "metrics": False, "logs": False}
 """Nothing is sent anywhere, whatever variables of the environment say."""
 
@@ -87,6 +89,7 @@ class _Service:
 
     def __init__(self, models: Models, limits: Limits) -> None:
         self.models, self.limits = models, limits
+        self._n_bodies = 0
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
         self.parsing = Worker(limits, models.answer, self.metrics.notice_batch)
         # Warnings are those of the thread that hears them, so one thread reads and writes all documents.
@@ -125,7 +128,7 @@ class _Service:
 
     async def list_models(self) -> Response:
         """The models that can be named, with their labels."""
-        return _json(self.models.describe())
+        return _json(self.models.description)
 
     async def tell_health(self) -> Response:
         """Whether the service works, and how many requests wait for its models."""
@@ -148,7 +151,17 @@ class _Service:
         return await self.desk.ask(request, partial(work, body, self.limits.edus))
 
     async def _read_body(self, request: Request) -> bytes:
-        """The body, unless it is too long, too slow, or ends early."""
+        """The body, unless it is too long, too slow, ends early, or is one of too many that are being sent."""
+        if self._n_bodies >= _BODIES * self.limits.queue:
+            refusal = f"at most {_BODIES * self.limits.queue} bodies must be on their way, was: one more"
+            raise HTTPException(429, refusal, {"Retry-After": "1"})
+        self._n_bodies += 1
+        try:
+            return await self._read_stream(request)
+        finally:
+            self._n_bodies -= 1
+
+    async def _read_stream(self, request: Request) -> bytes:
         most = self.limits.bytes
         declared = request.headers.get("content-length", "")
         n_bytes = int(declared[:20]) if declared.isdecimal() else 0

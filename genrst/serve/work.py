@@ -91,6 +91,8 @@ class Models:
         self.max_edus = max_edus
         for parser in parsers:
             parser.max_edus = max_edus
+        self.description = {"models": [self._describe(name, parser) for name, parser in self.parsers.items()]}
+        """Ready for JSON; where models lie on this machine is nobody's business."""
 
     def read_parse(self, body: bytes) -> Question:
         """The question of a request to parse."""
@@ -140,10 +142,6 @@ class Models:
         else:
             found = ([one] if isinstance(one, Document) else one for one in parser.pipe(items, len(items)))
         return list(map(_answer, questions, found))
-
-    def describe(self) -> JsonObject:
-        """The models, ready for JSON; where they lie on this machine is nobody's business."""
-        return {"models": [self._describe(name, parser) for name, parser in self.parsers.items()]}
 
     def _describe(self, name: str, parser: Parser) -> JsonObject:
         labels = parser.search.models[0].model.symbols.actions.labels

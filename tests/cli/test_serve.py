@@ -6,9 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import pytest
 
@@ -25,7 +24,7 @@ from tests.cli.program import call
         ("--port 70000", "--port must be 0 to 65535, was: 70000"),
         ("--host 0.0.0.0 --api-key-file short", "a key must have 16 or more letters"),
         ("--api-key-file missing", "missing: No such file or directory"),
-        ("--model missing", "a model must be installed"),
+        ("--port 0 --model missing", "a model must be installed"),
     ],
 )
 def test_what_is_refused(
@@ -44,33 +43,25 @@ def test_what_is_refused(
     assert "secret" not in outcome.errors[0]
 
 
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        outcome = call(capsys, "serve", "--port", str(port))
+    message = f"genrst: 127.0.0.1:{port}: a service cannot listen there: Address already in use"
+    assert (outcome.status, outcome.messages) == (2, [message])
+
+
 @pytest.mark.slow
 def test_from_start_to_shutdown(tiny: Path):
     """A request that is being answered when the service is told to stop gets its answer."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "genrst.cli.main",
-        "serve",
-        "--model",
-        str(tiny),
-        "--device",
-        "cpu",
-        "--port",
-        str(port),
-    ]
+    program = [sys.executable, "-m", "genrst.cli.main", "serve"]
+    command = [*program, "--model", str(tiny), "--device", "cpu", "--port", "0"]
     key = "0123456789abcdef"
     environment = {**os.environ, "GENRST_API_KEY": key, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as service:
         assert service.stderr is not None
-        lines = []
-        for line in service.stderr:
-            lines.append(line)
-            if "running" in line:
-                break
+        lines = [service.stderr.readline()]
+        port = int(lines[0].rpartition(":")[2])
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
         body = json.dumps({"edus": ["It rained,", "the ferry stopped."] * 30}).encode()
         raw = f"POST /v1/parse HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
@@ -82,9 +73,9 @@ def test_from_start_to_shutdown(tiny: Path):
             gone.sendall(raw.encode() + body[:20])
             gone.close()
             client.sendall(raw.encode() + body)
-            url = f"http://127.0.0.1:{port}/health"
-            while json.load(urlopen(Request(url)))["status"] != "ok":
-                time.sleep(0.01)
+            # What was sent before has been read when this is answered.
+            with urlopen(f"http://127.0.0.1:{port}/health") as health:
+                assert json.load(health)["status"] == "ok"
             service.send_signal(signal.SIGTERM)
             answer = b""
             while part := client.recv(65536):
