@@ -8,7 +8,7 @@ DEMO := runs/demo
 # Each process takes one half of the files, so that what a file prepares is prepared once; who is done first helps.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: demo check test suite lint lock bench fuzz pictures clean
+.PHONY: demo check test suite lint lock bench fuzz pictures docs clean
 
 # All packages must have the hashes of their list but PyTorch: which build fits, and what it brings, depends on the machine.
 define install
@@ -62,9 +62,15 @@ fuzz: $(VENV)/.dev
 	mkdir -p runs
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.run $(FUZZ) > runs/fuzz.json; status=$$?; cat runs/fuzz.json; exit $$status
 
-# The pictures of the README and the docs.
+# The pictures of the README and the docs, and what the tutorial prints.
 pictures: $(VENV)/.dev
 	$(BIN)/python -m docs.make_pictures
+	$(BIN)/python -m docs.notebook
+
+# The site of the docs, into runs/site. A link that leads nowhere is an error.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Open runs/site/index.html in a browser; for its search, $(BIN)/python -m http.server --directory runs/site"
 
 # The lists of hashes again, for all systems, after a change of constraints.txt or pyproject.toml; needs uv.
 CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton

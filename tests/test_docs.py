@@ -9,6 +9,7 @@ import pytest
 
 from docs.charts import RESULTS
 from docs.make_pictures import draw_charts, draw_parsed, draw_trees
+from genrst.trees.relations import load_inventory
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -124,6 +125,16 @@ def test_charts_are_drawn(tmp_path: Path):
 def test_the_chart_has_the_results():
     rows = [line.split(" | ") for line in read(ROOT / "docs" / "results.md").splitlines() if line.startswith("|")]
     assert list(RESULTS.values()) == [float(row[5]) for row in rows[2:7]]
+
+
+def test_the_glossary_has_every_relation():
+    rows = [line.split(" | ") for line in read(ROOT / "docs" / "relations.md").splitlines() if line.startswith("| ")]
+    coarse = ""
+    found = {}
+    for first, fine, *_ in rows[1:]:
+        coarse = first.strip("|* ") or coarse
+        found[fine] = coarse
+    assert found == {name: one.coarse for name, one in load_inventory("gum").relations.items()}
 
 
 def test_the_changelog_has_the_version():

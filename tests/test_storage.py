@@ -28,7 +28,8 @@ PREPARED = prepare_samples()
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Model:
     """A model that has learned three documents by heart."""
-    config = RunConfig(model=SMALL, training=TrainingConfig(learning_rate=1e-2, max_epochs=60, patience=60))
+    training = TrainingConfig(learning_rate=1e-2, max_epochs=60, patience=60, evaluate_search="greedy")
+    config = RunConfig(model=SMALL, training=training)
     run = Run(config, 1, tmp_path_factory.mktemp("run"), torch.device("cpu"))
     for record in run.records(PREPARED):
         if record.dev_scores["F"] == 100:

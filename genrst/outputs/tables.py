@@ -26,7 +26,7 @@ class UnitRow(TypedDict):
     `id` counts the rows of a document from 0; `start` and `end` are characters of the text, EDUs count from 0.
     `relation` is the label that RST files give a node: a satellite's relation to its nucleus, the shared relation of
     several nuclei, or `span` for the one nucleus among satellites. `importance` is that of the most important EDU
-    inside; `probability` is known for units that a parser made.
+    inside; `probability` is known for units that a chart made.
     """
 
     document: str

@@ -1,12 +1,14 @@
-"""Word-level beam search with candidate fast-tracking (Fried et al. 2017; Stern et al. 2017; Algorithm 1 of the paper).
+"""Word-level beam search with candidate fast-tracking (Fried et al. 2017; Stern et al. 2017; section 4 of the paper).
 
 A document has a beam for its current EDU and one for the next. At each step all successors of the current beam
 compete: the k_s best that generate the next EDU go straight to the next beam; of the rest the k best are kept, those
 that generate in the next beam, those that reduce in the current one. When the next beam has k_w hypotheses, or nothing
 is left to reduce, it is cut to k_w and becomes the current one.
 
-Read literally, the paper's Algorithm 1 with k_w = k fills the next beam before anything is reduced; this published form
-is what gives its figures.
+This is not the paper's Algorithm 1 as it is printed, where successors do not compete: all that generate enter the next
+beam, and the k best reductions the current one. A beam of k hypotheses then fills the next one before anything is
+reduced, so trees branch to the right, while the paper's figures branch to the left, as ours do. `is_printed` asks for
+the printed one.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ from genrst.search.constrained import Constrained
 from genrst.search.hypotheses import Beams, Forest, join_slots, start, where
 from genrst.search.results import Completed, SearchResult
 from genrst.search.scorer import Scorer, sync_is_free
-from genrst.search.successors import Chosen, Sources, build, choose, chosen_from, expand
+from genrst.search.successors import Chosen, Sources, Successors, build, choose, chosen_from, expand
 from genrst.transitions.actions import GENERATE
 from genrst.trees.demands import Demands
 
@@ -39,6 +41,8 @@ class WordOptions:
     fast_beam: int | None = None
     """k_s, fast-tracked; a tenth of `beam`, at least 1, if None."""
     word_weight: float = 1.0
+    is_printed: bool = False
+    """Whether to prune as Algorithm 1 is printed, which has no fast-tracking: `fast_beam` is not used."""
 
     def __post_init__(self) -> None:
         beam, word_beam, fast_beam = self.sizes
@@ -107,25 +111,35 @@ class _Search:
             self.forest.collect(stacks, min(self._step, max(self.forest.scorer.n_edus)))
 
     def _expand(self) -> tuple[Beams, Tensor]:
-        """The successors of the current beams that are kept, and which of them generate.
-
-        The fast-tracked ones come first, then the best of the others.
-        """
-        beam, _, fast_beam = self._options.sizes
+        """The successors of the current beams that are kept, and which of them generate."""
         beams = self._current
         successors = expand(self.forest, beams, self._options.word_weight)
+        # Each document's beam goes on from itself.
+        rows = torch.arange(len(beams.documents), device=beams.documents.device)
+        sources = Sources(beams.documents, rows, rows)
+        kept = self._pruned_as_printed(successors) if self._options.is_printed else self._pruned(successors)
+        chosen = _side_by_side([chosen_from(offered, columns, sources, successors) for offered, columns in kept])
+        return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == GENERATE
+
+    def _pruned(self, successors: Successors) -> list[tuple[Tensor, Tensor]]:
+        """Scores, and which of them are kept: the fast-tracked ones, then the best of the others."""
+        beam, _, fast_beam = self._options.sizes
         scores = torch.cat([successors.generate_scores, successors.reduce_scores.flatten(1)], dim=1)
         fast = choose(successors.generate_scores, fast_beam, self._generator)[:, :fast_beam]
         without_fast = scores.scatter(1, fast, -torch.inf)
-        others = choose(without_fast, beam, self._generator)
-        # Each document's beam goes on from itself.
-        rows = torch.arange(len(scores), device=scores.device)
-        sources = Sources(beams.documents, rows, rows)
-        chosen = _side_by_side(
-            chosen_from(successors.generate_scores, fast, sources, successors),
-            chosen_from(without_fast, others, sources, successors),
-        )
-        return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == GENERATE
+        return [(successors.generate_scores, fast), (without_fast, choose(without_fast, beam, self._generator))]
+
+    def _pruned_as_printed(self, successors: Successors) -> list[tuple[Tensor, Tensor]]:
+        """The same for Algorithm 1: all that generate, the best that complete a tree, the best other reductions."""
+        beam, beams = self._options.beam, self._current
+        generate, reduce = successors.generate_scores, successors.reduce_scores
+        completes = (beams.sizes == 2) & (beams.n_generated == self.forest.n_edus[beams.documents][:, None])
+        kept = [(generate, choose(generate, generate.shape[1], self._generator))]
+        for is_wanted in (completes, ~completes):
+            wanted = reduce.masked_fill(~is_wanted[:, :, None], -torch.inf).flatten(1)
+            offered = torch.cat([torch.full_like(generate, -torch.inf), wanted], dim=1)
+            kept.append((offered, choose(offered, beam, self._generator)))
+        return kept
 
     def _swap(self, reduced: Beams, generated: Beams) -> None:
         """Documents whose next beam is full, or that have nothing left to reduce, go on to the next EDU."""
@@ -138,6 +152,5 @@ class _Search:
         self._next = waiting.only(~goes_on)
 
 
-def _side_by_side(left: Chosen, right: Chosen) -> Chosen:
-    pairs = ((getattr(left, field.name), getattr(right, field.name)) for field in fields(Chosen))
-    return Chosen(*(torch.cat(pair, dim=1) for pair in pairs))
+def _side_by_side(parts: Sequence[Chosen]) -> Chosen:
+    return Chosen(*(torch.cat([getattr(part, field.name) for part in parts], dim=1) for field in fields(Chosen)))

@@ -147,8 +147,8 @@ WRONG = [
     (["--uncertain", "0"], "--uncertain must be 1 or more and go with tree, was: 0, tree"),
     (["--uncertain", "3", "--json"], "--uncertain must be 1 or more and go with tree, was: 3, json"),
     (["--uncertain", "3", "--summary", "2"], "--uncertain must be 1 or more and go with tree, was: 3, summary"),
-    (["--colours", "certainty", "--json"], "--colours must go with tree, svg or html, was: json"),
-    (["--colours", "relation", "--summary", "2"], "--colours must go with tree, svg or html, was: summary"),
+    (["--colours", "certainty", "--json"], "--colours must go with tree, svg, html, png or pdf, was: json"),
+    (["--colours", "relation", "--summary", "2"], "--colours must go with tree, svg, html, png or pdf, was: summary"),
     (["--colours", "mood"], "argument --colours: invalid choice: 'mood'"),
     (["--whole", "pages"], "argument --whole: invalid choice: 'pages'"),
 ]

@@ -140,7 +140,7 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
             "must be a number over 0 and at most 1, was: '2'",
         ),
         (["--prepared", "A", "--students", "paper", "paper"], "--students: each must be given once, was: paper paper"),
-        (["--prepared", "A", "--students", "nothing"], "nothing.toml: No such file or directory"),
+        (["--prepared", "A", "--students", "nothing"], "nothing: a configuration must be a file or one of "),
         (["--prepared", "A", "--set", "model.nothing=1"], "nothing"),
         (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be finite and 0 or more, was: -1.0"),
         (["--prepared", "A", "--device", "tpu"], "a device must be auto, cpu, or a GPU"),

@@ -174,7 +174,9 @@ def test_a_model_with_an_encoder_comes_back_bit_for_bit(kind: str, tmp_path: Pat
     assert loaded.tokenizer.json == make_tokenizer(kind).json
     examples = prepare_samples(loaded.tokenizer).train
     with torch.inference_mode():
-        assert torch.equal(loaded.network.encode_edus(examples), model.network.encode_edus(examples))
+        # Our own MPNet rounds otherwise than that of transformers.
+        found, expected = loaded.network.encode_edus(examples), model.network.encode_edus(examples)
+        torch.testing.assert_close(found, expected, atol=0 if kind == "bert" else 1e-5, rtol=0)
 
 
 def test_files_of_a_model_with_an_encoder(encoded: Path):
@@ -214,6 +216,9 @@ def test_an_encoder_of_another_size(encoded: Path):
 
 @pytest.mark.parametrize("library", ["transformers", "tokenizers"])
 def test_without_the_libraries(encoded: Path, library: str, monkeypatch: pytest.MonkeyPatch):
+    """An encoder of a kind that we have none of our own of needs both."""
+    path = encoded / ENCODER / "config.json"
+    path.write_text(path.read_text().replace('"gelu"', '"relu"'))
     normal = builtins.__import__
 
     def without(name: str, *parts: object, **others: object) -> object:

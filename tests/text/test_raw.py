@@ -35,7 +35,7 @@ def test_any_text_is_one_edu_or_one_error(text: str):
         assert len(str(caught.value).splitlines()) == 1
     else:
         expected = (Span(start, start + len(text.strip())),)
-        assert unsegmented("a", text) == Document("a", text, expected, paragraphs=paragraphs(text))
+        assert unsegmented("a", text) == Document("a", text, expected, paragraphs=paragraphs(text), is_segmented=False)
 
 
 def test_an_example():

@@ -1,0 +1,92 @@
+"""What the site adds to the pages of docs/: a hook of MkDocs (`make docs`).
+
+Pages are plain Markdown that a code host shows as it is. For the site,
+
+* the tutorial, a notebook, becomes a page;
+* files outside docs/ that pages link to become part of the site, under repository/: Markdown as pages, others as they
+  are; so every link leads somewhere, and the site needs no host for the code;
+* `<!-- ::: genrst.load -->` becomes the documentation of that name, from its docstrings.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+from docs.notebook import TUTORIAL, as_markdown, read_cells
+
+ROOT = Path(__file__).parent.parent
+LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
+NAME = re.compile(r"<!-- (::: [\w.]+) -->")
+OUTSIDE = "repository"
+NOTEBOOK = f"docs/{TUTORIAL.name}"
+PAGE = "tutorial.md"
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the tutorial, and the files outside docs/ that pages link to, and those that these link to."""
+    files.append(File.generated(config, PAGE, content=as_markdown(read_cells(TUTORIAL))))
+    pending = [place_in_repository(file.src_uri) for file in files.documentation_pages()]
+    while pending:
+        for target in targets(pending.pop()):
+            uri = place_on_site(target)
+            if uri in files.src_uris or not uri.startswith(OUTSIDE):
+                continue
+            level = InclusionLevel.NOT_IN_NAV
+            files.append(File.generated(config, uri, abs_src_path=str(ROOT / target), inclusion=level))
+            if target.endswith(".md"):
+                pending.append(target)
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links as the site has them, and the documentation of names."""
+    del config, files
+    here = place_in_repository(page.file.src_uri)
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def moved(link: re.Match[str]) -> str:
+        target = resolve(here, link[2])
+        return link[0] if target is None else link[1] + posixpath.relpath(place_on_site(target), folder) + link[3]
+
+    return NAME.sub(r"\1", LINK.sub(moved, markdown))
+
+
+def targets(place: str) -> Iterator[str]:
+    """The files of the repository that a page links to."""
+    path = ROOT / place
+    text = as_markdown(read_cells(path)) if place == NOTEBOOK else path.read_text(encoding="utf-8")
+    for link in LINK.finditer(text):
+        target = resolve(place, link[2])
+        if target is not None:
+            yield target
+
+
+def resolve(place: str, link: str) -> str | None:
+    """The file of the repository that a link on a page means; None if it leads elsewhere, or to none."""
+    if "://" in link:
+        return None
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(place), link))
+    return target if (ROOT / target).is_file() else None
+
+
+def place_on_site(place: str) -> str:
+    """Where a file of the repository is on the site.
+
+    >>> place_on_site("docs/model.md"), place_on_site("benchmarks/README.md"), place_on_site("docs/tutorial.ipynb")
+    ('model.md', 'repository/benchmarks/README.md', 'tutorial.md')
+    """
+    if place == NOTEBOOK:
+        return PAGE
+    return place.removeprefix("docs/") if place.startswith("docs/") else f"{OUTSIDE}/{place}"
+
+
+def place_in_repository(uri: str) -> str:
+    """The inverse of `place_on_site`."""
+    if uri == PAGE:
+        return NOTEBOOK
+    return uri.removeprefix(f"{OUTSIDE}/") if uri.startswith(f"{OUTSIDE}/") else f"docs/{uri}"
