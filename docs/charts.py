@@ -48,7 +48,8 @@ LAYERS: dict[str, Box] = {
     "segmenter": (0, 5, "segmenter"),
     "parser": (1.6, 6, "parser"),
     "bulk": (1.6, 7, "bulk"),
-    "cli": (3.2, 8, "cli, integrations"),
+    "serve": (3.4, 7, "serve"),
+    "cli": (2.4, 8, "cli, integrations"),
 }
 LAYER_ARROWS = (
     ("trees", "formats"), ("trees", "transitions"), ("trees", "evaluation"), ("formats", "corpora"),
@@ -56,7 +57,22 @@ LAYER_ARROWS = (
     ("evaluation", "rendering"), ("evaluation", "training"), ("text", "training"), ("model", "training"),
     ("search", "training"), ("text", "segmenter"), ("training", "segmenter"), ("segmenter", "parser"),
     ("model", "parser"), ("search", "parser"), ("parser", "bulk"), ("rendering", "bulk"), ("bulk", "cli"),
-    ("training", "cli"),
+    ("parser", "serve"), ("rendering", "serve"), ("serve", "cli"), ("training", "cli"),
+)  # fmt: skip
+SERVICE: dict[str, Box] = {
+    "first": (0, 0, "a client"),
+    "second": (1.6, 0, "another"),
+    "third": (3.2, 0, "a third"),
+    "guard": (1.6, 1, "host, origin, key,\nsize of the body"),
+    "documents": (1.6, 2, "JSON to documents"),
+    "tools": (3.2, 3, "draw, convert,\nscore"),
+    "queue": (0.8, 3, "a queue, bounded in\nnumber and time"),
+    "search": (0.8, 4, "one search over\nseveral texts"),
+    "answers": (1.6, 5, "JSON, a picture,\na file"),
+}
+SERVICE_ARROWS = (
+    ("first", "guard"), ("second", "guard"), ("third", "guard"), ("guard", "documents"), ("documents", "queue"),
+    ("documents", "tools"), ("queue", "search"), ("search", "answers"), ("tools", "answers"),
 )  # fmt: skip
 
 RESULTS = {

@@ -9,6 +9,8 @@ from docs.charts import (
     LAYERS,
     MODEL,
     MODEL_ARROWS,
+    SERVICE,
+    SERVICE_ARROWS,
     draw_cells,
     draw_diagram,
     draw_importance,
@@ -93,6 +95,7 @@ def draw_charts(folder: Path) -> None:
     predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
     draw_diagram(MODEL, MODEL_ARROWS, folder / "model.svg")
     draw_diagram(LAYERS, LAYER_ARROWS, folder / "layers.svg")
+    draw_diagram(SERVICE, SERVICE_ARROWS, folder / "service.svg")
     draw_cells(folder / "cells.svg")
     draw_importance(document, folder / "importance.svg")
     draw_relations([document], folder / "relations.svg")

@@ -117,7 +117,7 @@ def test_charts_are_drawn(tmp_path: Path):
     """How matplotlib writes them depends on its version, so they are only drawn."""
     draw_charts(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    kinds = ("cells", "importance", "layers", "model", "relations", "results", "scores")
+    kinds = ("cells", "importance", "layers", "model", "relations", "results", "scores", "service")
     assert names == {f"{name}.svg" for name in kinds}
     assert names < {path.name for path in (ROOT / "docs" / "images").iterdir()}
 

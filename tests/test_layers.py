@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str]] = {
     "segmenter": _DATA | {"text", "model", "evaluation", "training"},
     "parser": _PARSER,
     "bulk": _PARSER | {"outputs"},
-    "cli": _PARSER | {"training", "rendering", "outputs", "bulk"},
+    "serve": _PARSER | {"rendering"},
+    "cli": _PARSER | {"training", "rendering", "outputs", "bulk", "serve"},
     "integrations": _PARSER,
 }
 """Which rooms each may use, besides itself and the root."""

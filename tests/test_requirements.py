@@ -11,7 +11,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ENTRY = re.compile(
     r"(?P<name>[\w.-]+)==(?P<version>[\w.]+)(?: ; [^\\]+)?(?P<hashes>(?: \\\n +--hash=sha256:[0-9a-f]{64})+)\n"
 )
-EXTRAS = {"demo": ("model", "text"), "test": ("model", "text", "plot", "parquet", "bulk", "docs", "dev")}
+EXTRAS = {"demo": ("model", "text"), "test": ("model", "text", "plot", "parquet", "bulk", "serve", "docs", "dev")}
 
 
 def plain(name: str) -> str:

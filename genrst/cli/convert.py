@@ -12,15 +12,13 @@ refused. Files of IN are never overwritten, and others only if this command wrot
 """
 
 import argparse
-import warnings
 from dataclasses import replace
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import Format, Result, add_target_arguments, for_people, make_guard, open_target, target_suffix
 from genrst.document import Document
-from genrst.errors import CorpusWarning
-from genrst.formats.files import FORMATS, format_documents
+from genrst.formats.files import FORMATS, format_documents, warn_of_loss
 from genrst.trees.binarise import binarise, flatten
 from genrst.trees.node import relabel, units
 from genrst.trees.relations import detect_inventory
@@ -56,10 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _make(document: Document, suffix: str, arguments: argparse.Namespace) -> str:
     """The content of a file; warns of what its format cannot hold."""
     content = format_documents([_change(document, suffix, arguments)], suffix)
-    n_lost = len(document.signals) + len(document.secondary_edges)
-    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
-        message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
-        warnings.warn(CorpusWarning(message), stacklevel=2)
+    warn_of_loss(document, suffix)
     return content
 
 

@@ -26,11 +26,15 @@ VERBS = {
     "sample": "draw trees of a text from their distribution",
     "score": "probabilities of texts and trees, and the surprisal of every word",
     "segment": "split a text into EDUs",
+    "serve": "answer over HTTP: parse, segment, draw, convert, score",
     "train": "train a parser or a segmenter",
 }
 """All verbs, and what they do in a line."""
 
-EXTRAS = {"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"}
+EXTRAS = {
+    **{"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"},
+    **dict.fromkeys(("fastapi", "uvicorn", "prometheus_client", "starlette", "pydantic"), "serve"),
+}
 """Which extra of the package installs an optional library."""
 
 

@@ -4,12 +4,13 @@ Each format has a module of its own; named corpora with splits are in `genrst.co
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, TreeError, UsageError
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError, UsageError
 from genrst.formats.dis import read_dis, write_dis
 from genrst.formats.json_format import read_json, read_jsonl, write_json, write_jsonl
 from genrst.formats.plain import attach_text_beside, read_edus, write_edus
@@ -144,6 +145,14 @@ def format_documents(documents: Iterable[Document], suffix: str) -> str:
         rule = f"a document must have characters of Unicode text to be written as {suffix}"
         raise UsageError(f"{documents[0].id}: {rule}, was: U+{ord(found[0]):04X}; .json can hold it")
     return text
+
+
+def warn_of_loss(document: Document, suffix: str) -> None:
+    """Warn of what belongs to a document's tree and the format of this suffix leaves out."""
+    n_lost = len(document.signals) + len(document.secondary_edges)
+    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
+        message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
+        warnings.warn(CorpusWarning(message), stacklevel=3)
 
 
 def _format(suffix: str, name: str | None = None) -> Format:

@@ -57,12 +57,7 @@ class ChartSearch:
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
         check_process(self.device)
-        documents = list(documents)
-        is_best = n > 1 or self.config.search == "best"
-        return [
-            [self._with_tree(one.document, *pair) for pair in (one.best(n) if is_best else [one.minimum_risk()])]
-            for one in self.distributions(documents)
-        ]
+        return [one.documents(n) for one in self.distributions(list(documents))]
 
     def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
         """A document with trees drawn from their distribution, which is exact and needs no particles."""
@@ -72,7 +67,7 @@ class ChartSearch:
         trees = distribution.sample(n, seed)
         distinct = list(dict.fromkeys(trees))
         logp = dict(zip(distinct, distribution.log_probabilities(distinct), strict=True))
-        return [self._with_tree(distribution.document, tree, logp[tree]) for tree in trees]
+        return [self.with_tree(distribution.document, tree, logp[tree]) for tree in trees]
 
     def distributions(self, documents: Sequence[Document]) -> Iterator["Distribution"]:
         """The distribution over the trees of each document."""
@@ -113,7 +108,8 @@ class ChartSearch:
         relation = constraint.relation
         return constraint if relation not in self.fine else replace(constraint, relation=self.fine[relation])
 
-    def _with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
+    def with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
+        """A document with a tree that was found here, and its log-probability."""
         return replace(
             document, log_probability=logp, tree=tree, model=self.config.name, signals=(), secondary_edges=()
         )
@@ -134,6 +130,12 @@ class Distribution:
         """The distribution given other constraints than before: quick, for the text is not read again."""
         document = replace(self.document, constraints=tuple(constraints))
         return Distribution(document, self._posterior.given(self._search.demands(document)), self._search)
+
+    def documents(self, n: int = 1) -> list[Document]:
+        """The document with its n best trees, the best first; one tree is found as the parser's settings say."""
+        is_best = n > 1 or self._search.config.search == "best"
+        found = self.best(n) if is_best else [self.minimum_risk()]
+        return [self._search.with_tree(self.document, *pair) for pair in found]
 
     def minimum_risk(self) -> tuple[Tree, float | None]:
         """The tree whose units are expected to be right most often, and its log-probability.

@@ -159,6 +159,8 @@ class Parser:
     """Without one, rules find EDUs."""
     folder: Path | None = None
     """Where it was loaded from."""
+    max_edus: int | None = None
+    """Documents with more EDUs are refused, for a service; charts that read texts themselves do not know before."""
     _warned: set[str] = field(default_factory=set, init=False)
 
     def __repr__(self) -> str:
@@ -190,12 +192,16 @@ class Parser:
 
     def distribution(self, item: Item) -> "Distribution":
         """All trees of a text, a list of EDUs or a document with their probabilities; only a chart has them."""
+        return only(self.distributions([item])[0])
+
+    def distributions(self, items: Sequence[Item]) -> "list[Distribution | Failure]":
+        """Those of several texts, lists of EDUs or documents, which are read together."""
         from genrst.parser.chart_search import ChartSearch
 
-        if not isinstance(self.search, ChartSearch):
+        search = self.search
+        if not isinstance(search, ChartSearch):
             raise UsageError(f"a distribution must be that of a chart's model, was: {self.config.name!r}")
-        (outcome,) = self._read([(item, "text")])
-        return next(self.search.distributions([only(outcome)]))
+        return through(self._read([(item, "text") for item in items]), lambda found: list(search.distributions(found)))
 
     def annotate(self, item: Item) -> Document:
         """The document of a text, a list of EDUs or a document, with all that search needs; it keeps EDUs and tree."""
@@ -308,7 +314,16 @@ class Parser:
         for document in outcomes:
             if isinstance(document, Document) and not looks_english(document.text or ""):
                 self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
-        return outcomes if self.search.reads_texts else through(through(outcomes, self._annotate), self._segment)
+        if not self.search.reads_texts:
+            outcomes = through(through(outcomes, self._annotate), self._segment)
+        return outcomes if self.max_edus is None else through(outcomes, self._check_sizes)
+
+    def _check_sizes(self, documents: list[Document]) -> list[Document]:
+        for document in documents:
+            if document.is_segmented and self.max_edus is not None and len(document.edus) > self.max_edus:
+                rule = f"{document.id}: a document must have at most {self.max_edus} EDUs"
+                raise UsageError(f"{rule}, was: {len(document.edus)}")
+        return documents
 
     def _annotate(self, documents: list[Document]) -> list[Document]:
         return annotate_texts(documents, self.config.pipeline)

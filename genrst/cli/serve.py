@@ -1,0 +1,150 @@
+"""Serve parsers over HTTP: one process that has loaded its models, and answers in JSON.
+
+  genrst serve
+  genrst serve --model en --model CHART --port 8080
+  GENRST_API_KEY=… genrst serve --host 0.0.0.0 --allow-host rst.example.org
+  curl -H 'Content-Type: application/json' -d '{"text": "It rained, so we stayed in."}' http://127.0.0.1:8000/v1/parse
+
+Points: POST /v1/parse, /v1/segment, /v1/evaluate, /v1/render, /v1/convert; GET /v1/models, /health, /metrics, and /docs
+with examples. Texts of several clients go through one search. Nothing is kept, and no file is read or written for a
+client. Only this machine can ask, unless --host says otherwise; then clients need a key, which is in the file of
+--api-key-file or in the variable GENRST_API_KEY: Authorization: Bearer KEY. The log, on standard error, is a line of
+JSON for each request, without texts.
+"""
+
+import argparse
+import logging
+import os
+import socket
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from genrst.cli.models import load_parser
+from genrst.errors import ParserWarning, UsageError
+from genrst.io import decode, read_bytes, tell
+from genrst.parser.packages import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from genrst.parser.parser import Parser
+    from genrst.serve.worker import Limits
+
+KEY_VARIABLE = "GENRST_API_KEY"
+SHORTEST_KEY = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `genrst serve`."""
+    parser.add_argument("--host", default="127.0.0.1", help="an address of this machine (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default: 8000)")
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a name of this machine; can be repeated"
+    )
+    parser.add_argument("--api-key-file", metavar="FILE", help=f"the key of clients (default: {KEY_VARIABLE})")
+    models = parser.add_argument_group("models")
+    models.add_argument(
+        "--model",
+        action="append",
+        metavar="NAME|DIR",
+        help=f"an installed model or a folder; can be repeated, then the first is the default ({DEFAULT_MODEL})",
+    )
+    models.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
+    models.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--max-bytes", type=int, default=2_000_000, metavar="N", help="of a request (default: 2000000)")
+    limits.add_argument("--max-edus", type=int, default=2000, metavar="N", help="of a document (default: 2000)")
+    limits.add_argument("--max-queue", type=int, default=64, metavar="N", help="requests that wait (default: 64)")
+    limits.add_argument(
+        "--max-wait", type=float, default=30, metavar="S", help="seconds until a request is worked on (default: 30)"
+    )
+    limits.add_argument(
+        "--batch", type=int, default=16, metavar="N", help="requests that are parsed together (default: 16)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    key = _read_key(arguments)
+    _check(arguments, key)
+    import uvicorn
+
+    from genrst.serve.app import make_app
+    from genrst.serve.metrics import JsonFormatter
+    from genrst.serve.security import Access
+
+    with _bind(arguments.host, arguments.port) as listener:
+        # Texts that are not English and such: clients are told, the log is not.
+        warnings.simplefilter("ignore", ParserWarning)
+        parsers = _load(arguments)
+        app = make_app(parsers, _limits(arguments), Access(tuple(arguments.allow_host), key))
+        handler = logging.StreamHandler()
+        handler.setFormatter(JsonFormatter())
+        logging.basicConfig(level=logging.INFO, handlers=[handler])
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=60,
+        )
+        listener.listen(config.backlog)
+        host, port = listener.getsockname()[:2]
+        names = ", ".join(str(parser.config.name) for parser in parsers)
+        tell(f"serving {names} on http://{f'[{host}]' if ':' in host else host}:{port}")
+        uvicorn.Server(config).run([listener])
+    return 0
+
+
+def _load(arguments: argparse.Namespace) -> "list[Parser]":
+    parsers = []
+    for name in arguments.model or [DEFAULT_MODEL]:
+        parser = load_parser(argparse.Namespace(**{**vars(arguments), "model": name}))
+        parser("It works.")  # what is missing is missed now, and the first client does not wait for it
+        parsers.append(parser)
+    return parsers
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """The place to listen at; taken before models are loaded, since others may have it."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise UsageError(f"{host}:{port}: a service cannot listen there: {error.strerror or error}") from error
+    return listener
+
+
+def _limits(arguments: argparse.Namespace) -> "Limits":
+    from genrst.serve.worker import Limits
+
+    return Limits(arguments.max_bytes, arguments.max_edus, arguments.max_queue, arguments.max_wait, arguments.batch)
+
+
+def _read_key(arguments: argparse.Namespace) -> str | None:
+    if arguments.api_key_file is None:
+        return os.environ.get(KEY_VARIABLE) or None
+    path = Path(arguments.api_key_file)
+    return decode(read_bytes(path), path).strip()
+
+
+def _check(arguments: argparse.Namespace, key: str | None) -> None:
+    from genrst.serve.security import is_loopback
+
+    if key is None and not is_loopback(arguments.host):
+        rule = f"--host must be an address of this machine only, unless there is a key ({KEY_VARIABLE}, --api-key-file)"
+        raise UsageError(f"{rule}, was: {arguments.host}")
+    if key is not None and (len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key):
+        raise UsageError(f"a key must have {SHORTEST_KEY} or more letters, digits or signs of ASCII, was: another")
+    for option in ("max_bytes", "max_edus", "max_queue", "max_wait", "batch"):
+        if not getattr(arguments, option) > 0:
+            raise UsageError(f"--{option.replace('_', '-')} must be more than 0, was: {getattr(arguments, option)}")
+    if not 0 <= arguments.port < 65536:
+        raise UsageError(f"--port must be 0 to 65535, was: {arguments.port}")

@@ -1,0 +1,1 @@
+"""The HTTP service: requests in, documents out, several clients' texts in one search."""

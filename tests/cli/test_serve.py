@@ -1,0 +1,89 @@
+"""The verb `serve`: what it refuses before it loads a model, and the whole of it, from start to shutdown."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.cli.program import call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--host 0.0.0.0", "--host must be an address of this machine only, unless there is a key"),
+        ("--host example.org", "was: example.org"),
+        ("--max-edus 0", "--max-edus must be more than 0, was: 0"),
+        ("--max-wait -1", "--max-wait must be more than 0, was: -1.0"),
+        ("--port 70000", "--port must be 0 to 65535, was: 70000"),
+        ("--host 0.0.0.0 --api-key-file short", "a key must have 16 or more letters"),
+        ("--api-key-file missing", "missing: No such file or directory"),
+        ("--port 0 --model missing", "a model must be installed"),
+    ],
+)
+def test_what_is_refused(
+    arguments: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GENRST_API_KEY", raising=False)
+    (tmp_path / "short").write_text("secret\n")
+    outcome = call(capsys, "serve", *arguments.split())
+    assert outcome.status in (1, 2)
+    assert message in outcome.errors[0]
+    assert "secret" not in outcome.errors[0]
+
+
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        outcome = call(capsys, "serve", "--port", str(port))
+    message = f"genrst: 127.0.0.1:{port}: a service cannot listen there: Address already in use"
+    assert (outcome.status, outcome.messages) == (2, [message])
+
+
+@pytest.mark.slow
+def test_from_start_to_shutdown(tiny: Path):
+    """A request that is being answered when the service is told to stop gets its answer."""
+    program = [sys.executable, "-m", "genrst.cli.main", "serve"]
+    command = [*program, "--model", str(tiny), "--device", "cpu", "--port", "0"]
+    key = "0123456789abcdef"
+    environment = {**os.environ, "GENRST_API_KEY": key, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as service:
+        assert service.stderr is not None
+        lines = [service.stderr.readline()]
+        port = int(lines[0].rpartition(":")[2])
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+        body = json.dumps({"edus": ["It rained,", "the ferry stopped."] * 30}).encode()
+        raw = f"POST /v1/parse HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+        raw += "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+        with (
+            socket.create_connection(("127.0.0.1", port)) as client,
+            socket.create_connection(("127.0.0.1", port)) as gone,
+        ):
+            gone.sendall(raw.encode() + body[:20])
+            gone.close()
+            client.sendall(raw.encode() + body)
+            # What was sent before has been read when this is answered.
+            with urlopen(f"http://127.0.0.1:{port}/health") as health:
+                assert json.load(health)["status"] == "ok"
+            service.send_signal(signal.SIGTERM)
+            answer = b""
+            while part := client.recv(65536):
+                answer += part
+        lines += service.stderr.readlines()
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b'"tree": {"relation"' in answer
+    assert service.returncode in (0, -signal.SIGTERM)
+    logged = [json.loads(line) for line in lines if line.startswith("{")]
+    assert ("/v1/parse", 200) in {(line.get("path"), line.get("status")) for line in logged}
+    assert not any("ferry" in line or key in line or "Traceback" in line for line in lines)
