@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from genrst.cli.console import show, show_json
+from genrst.cli.console import show, show_json, show_progress
 from genrst.errors import UsageError
 from genrst.io import tell
 from genrst.parser.packages import Search, Whole
@@ -141,13 +141,13 @@ class _Line:
             show_json({"event": "progress", **report.as_dict()})
         elif self._has_terminal:
             text = describe(report)
-            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            show_progress(f"\r{text:<{self._width}}")
             self._width = len(text)
 
     def end(self) -> None:
         """Go to the next line."""
         if self._has_terminal:
-            print(file=sys.stderr)
+            show_progress("\n")
 
 
 def describe(report: "Report") -> str:

@@ -74,3 +74,8 @@ class Failures:
     def status(self) -> int:
         """The exit status of the program."""
         return 1 if self.count else 0
+
+
+def show_progress(text: str) -> None:
+    """Write on the terminal of standard error without ending the line; the text is ours, not that of a document."""
+    print(text, end="", file=sys.stderr, flush=True)

@@ -19,7 +19,7 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_texts_are_parsed(text: str, tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
     document = parser(TEXT, id="ferry")
-    assert call(capsys, "render", text, "ferry.svg", "--model", tiny).messages == []
+    assert call(capsys, "render", text, "ferry.svg", "--model", tiny, "--binary").messages == []
     assert Path("ferry.svg").read_text(encoding="utf-8") == render_svg(document)
     assert call(capsys, "parse", text, "--model", tiny, "--output", "ferry.json").status == 0
     exported = [call(capsys, "export", name, "--what", "units", "--model", tiny) for name in (text, "ferry.json")]

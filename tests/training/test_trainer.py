@@ -224,7 +224,7 @@ def test_an_epoch_is_chosen_by_what_the_model_is_for(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr("genrst.training.lessons.evaluate_bags", parsed("bag"))
         monkeypatch.setattr("genrst.training.lessons.evaluate_greedily", parsed("greedy"))
         monkeypatch.setattr(
-            "genrst.training.trainer.parseval_f1", lambda found: {"F": scores[found][trainer.progress.epoch - 1]}
+            "genrst.training.lessons.parseval_f1", lambda found: {"F": scores[found][trainer.progress.epoch - 1]}
         )
         monkeypatch.setattr(
             trainer.lessons, "likelihood", lambda _: Likelihood(losses[trainer.progress.epoch - 1], n_edus=1)
