@@ -114,7 +114,14 @@ def plot(rows: list[Row], path: Path) -> None:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run the experiment and write its results."""
-    parser = start_parser(__doc__)
+    run_with_trees(__doc__, run, words)
+
+
+def run_with_trees(
+    description: str | None, run: Callable[[argparse.Namespace], object], words: Sequence[str] | None
+) -> None:
+    """Run a command of this folder: it searches some trees, and writes files."""
+    parser = start_parser(description)
     parser.add_argument("--trees", type=count, default=100)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent)
     run_command(parser, run, words)

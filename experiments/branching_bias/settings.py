@@ -16,9 +16,8 @@ from statistics import median, quantiles
 
 from matplotlib.figure import Figure
 
-from experiments.branching_bias.run import Search, sample
+from experiments.branching_bias.run import Search, run_with_trees, sample
 from experiments.branching_bias.uninformed import GENERATION_LOGP
-from experiments.command import count, run_command, start_parser
 from genrst.io import write_atomically
 from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.word import WordOptions, search_words
@@ -123,10 +122,7 @@ def plot(found: dict[Setting, Found], path: Path) -> None:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run the experiment and write its results."""
-    parser = start_parser(__doc__)
-    parser.add_argument("--trees", type=count, default=100)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent)
-    run_command(parser, run, words)
+    run_with_trees(__doc__, run, words)
 
 
 def run(arguments: argparse.Namespace) -> None:
