@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from genrst.cli.console import show, show_json, show_progress
+from genrst.cli.console import counted, show, show_json, show_progress
 from genrst.errors import UsageError
 from genrst.io import tell
 from genrst.parser.packages import Search, Whole
@@ -166,11 +166,11 @@ def _summarise(report: "Report", is_json: bool) -> None:
     if is_json:
         show_json({"event": "summary", **facts, "kinds": dict(report.kinds), "frequent_errors": dict(frequent)})
         return
-    skipped = f"; {report.n_skipped} parts were there" if report.n_skipped else ""
+    skipped = f"; finished before: {counted(report.n_skipped, 'part')}" if report.n_skipped else ""
     show(
-        f"{facts['documents']:,} documents in {report.n_parts_done} parts, {facts['edus']:,} EDUs, "
-        f"{facts['words']:,} words in {facts['seconds']:g} s ({facts['edus_per_second']:g} EDU/s), "
-        f"{facts['errors']:,} errors{skipped}"
+        f"{counted(facts['documents'], 'document')} in {counted(report.n_parts_done, 'part')}, "
+        f"{counted(facts['edus'], 'EDU')}, {counted(facts['words'], 'word')} in {facts['seconds']:g} s "
+        f"({facts['edus_per_second']:g} EDU/s), {counted(facts['errors'], 'error')}{skipped}"
     )
     for reason, count in frequent:
         show(f"{count:8,}  {reason}")

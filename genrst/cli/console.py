@@ -79,3 +79,8 @@ class Failures:
 def show_progress(text: str) -> None:
     """Write on the terminal of standard error without ending the line; the text is ours, not that of a document."""
     print(text, end="", file=sys.stderr, flush=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """So many things: `1 document`, `2,000 documents`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

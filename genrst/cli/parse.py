@@ -26,7 +26,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Literal, get_args
 
 from genrst.characters import inert
-from genrst.cli.console import Failures
+from genrst.cli.console import Failures, counted
 from genrst.cli.inputs import (
     Source,
     TextOrDocument,
@@ -156,8 +156,8 @@ class _Closing:
     def __str__(self) -> str:
         failed = f", {self._failures.count} failed" if self._failures.count else ""
         seconds = perf_counter() - self._start
-        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
-        return f"{documents} parsed, {self.n_edus} EDUs{failed}, {seconds:.1f} s"
+        edus = counted(self.n_edus, "EDU")
+        return f"{counted(self.n_documents, 'document')} parsed, {edus}{failed}, {seconds:.1f} s"
 
 
 def _check_chart(arguments: argparse.Namespace) -> None:

@@ -48,8 +48,8 @@ def test_a_run_its_rerun_and_shards(
     (tmp_path / "out" / "documents" / "00001.parquet").unlink()
     again = bulk("out")
     assert again.status == 0
-    assert again.output.startswith("4 documents in 1 parts")
-    assert "2 parts were there" in again.output
+    assert again.output.startswith("4 documents in 1 part,")
+    assert "finished before: 2 parts" in again.output
     assert content(tmp_path / "out") == before
     for shard in ("2/2", "1/2"):
         assert bulk("shards", "--shard", shard).status == 0
