@@ -12,6 +12,7 @@ from genrst.errors import CorpusFormatError
 from genrst.formats.rs3_xml import COMMENT, Element, Repairs
 
 SEGMENT = "segment"
+GROUP = "group"
 SPAN_GROUP = "span"
 MULTINUC_GROUP = "multinuc"
 
@@ -52,7 +53,7 @@ def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> 
 def read_groups(elements: Sequence[Element], path: Path, repairs: Repairs) -> list[Node]:
     """The groups in the order of the file."""
     groups = []
-    for element, _ in _distinct([element for element in elements if element.name == "group"], path, repairs):
+    for element, _ in _distinct([element for element in elements if element.name == GROUP], path, repairs):
         kind = element.attributes.get("type")
         if kind not in (SPAN_GROUP, MULTINUC_GROUP):
             raise CorpusFormatError(f"the type of a group must be span or multinuc, was: {kind}", path, element.line)

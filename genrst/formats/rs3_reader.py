@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusFormatError
-from genrst.formats.rs3_kept import Kept, describe, foreign_elements, unknown
-from genrst.formats.rs3_nodes import MULTINUC_GROUP, SEGMENT, Node, link, read_groups, read_segments
+from genrst.formats.rs3_kept import Attributes, Kept, describe, foreign_elements, unknown
+from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SEGMENT, Node, link, read_groups, read_segments
 from genrst.formats.rs3_writer import Numbering, signal_types
 from genrst.formats.rs3_xml import Element, Repairs, parse_xml
 from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit
@@ -57,30 +57,39 @@ def _keep(document: Document, elements: Sequence[Element], ranges: dict[str, _Ra
     """What the file has beside the document, as far as a file of ours would not have it anyway."""
     plain = Numbering(document, Kept())
     kept = Kept(elements=foreign_elements(elements))
-    edus = {ranges.get(element.attributes.get("id", "")): element for element in elements if element.name == SEGMENT}
-    segments = [edus.get((edu, edu + 1)) for edu in range(len(document.edus))]
-    if all(segments):
-        kept.segments = [(element.attributes["id"], unknown(element)) for element in segments if element]
-        if kept.segments == [(str(number), {}) for number in range(1, len(segments) + 1)]:
-            kept.segments = []
-    numbers = {plain.name(number): number for number in plain.groups}
-    inner = numbers.keys() - {plain.name(number) for number in plain.ids.values()}  # groups that stand between two
-    kept.groups = [
-        (*ranges[name], name, unknown(element))
-        for element in elements
-        if element.name == "group" and (name := element.attributes["id"]) in ranges
-        if unknown(element) or (name not in inner and plain.ids.get(ranges[name]) != numbers.get(name, -1))
-    ]
+    kept.segments, kept.groups = _names(elements, ranges, plain)
+    # Where the file has no id of its own, what a written file will have: so that it reads the same.
+    ours = Numbering(document, kept)
+    known = {(start, stop) for start, stop, _, _ in kept.groups}
+    kept.segments = ours.segments()
+    kept.groups += [one for one in ours.unit_groups() if one[:2] not in known]
+    if (kept.segments, kept.groups) == (plain.segments(), plain.unit_groups()):
+        kept.segments, kept.groups = [], []
     relations = [element for element in elements if element.name == "rel"]
     declared = [(one.attributes.get("name", ""), one.attributes.get("type", ""), unknown(one)) for one in relations]
     beside = {(edge.relation, "rst") for edge in document.secondary_edges}
     if {(name, kind) for name, kind, _ in declared} - beside != plain.declared - beside or any(map(unknown, relations)):
         kept.relations = declared
     types = [(one["type"], one.get("subtypes", "")) for one in _attributes(elements, "sig") if "type" in one]
+    types = signal_types(document.signals, types)
     kept.signal_types = types if types != signal_types(document.signals, []) else []
     layers = [element for element in elements if element.name in ("secedge", "signal") and unknown(element)]
     kept.attributes = [(describe(one.name, one.attributes), unknown(one)) for one in layers]
     return kept
+
+
+def _names(
+    elements: Sequence[Element], ranges: dict[str, _Range], plain: Numbering
+) -> tuple[list[tuple[str, Attributes]], list[tuple[int, int, str, Attributes]]]:
+    """The segments, and the groups around units; of several around the same unit the first."""
+    segments = [(one.attributes.get("id", ""), unknown(one)) for one in elements if one.name == SEGMENT]
+    groups: dict[_Range, tuple[str, Attributes]] = {}
+    for element in elements:
+        name = element.attributes.get("id", "")
+        start, stop = ranges.get(name, (0, 0))
+        if element.name == GROUP and stop > start + 1 and (start, stop) in plain.ids:
+            groups.setdefault((start, stop), (name, unknown(element)))
+    return segments, [(*place, *named) for place, named in groups.items()]
 
 
 def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Node]) -> set[str]:

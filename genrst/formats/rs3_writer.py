@@ -15,8 +15,8 @@ from reprlib import repr as shorten
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning, UsageError
 from genrst.formats.lines import edu_lines
-from genrst.formats.rs3_kept import Kept, describe, node_names
-from genrst.formats.rs3_nodes import MULTINUC_GROUP, SPAN_GROUP
+from genrst.formats.rs3_kept import Attributes, Kept, describe, node_names
+from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SPAN_GROUP
 from genrst.formats.rs3_xml import FORBIDDEN
 from genrst.trees.binarise import attach_inner_satellites
 from genrst.trees.node import SPAN, Tree, Unit, fold, units
@@ -96,20 +96,20 @@ def _foreign(kept: Kept, section: str) -> list[str]:
 
 
 def _nodes(document: Document, numbering: "Numbering", suffix: str) -> list[str]:
-    def place(number: int) -> dict[str, object]:
-        if number not in numbering.parents:
-            return {}
-        parent, relation = numbering.parents[number]
-        return {"parent": numbering.name(parent), "relname": relation}
+    """The segments, then the groups in the order of the file that was read."""
 
-    edus = enumerate(edu_lines(document, suffix), 1)
+    def attributes(number: int, kind: dict[str, object]) -> dict[str, object]:
+        parent, relation = numbering.parents.get(number, (None, ""))
+        place = {} if parent is None else {"parent": numbering.name(parent), "relname": relation}
+        return {"id": numbering.name(number), **kind, **place, **numbering.others(number)}
+
     segments = [
-        _element("segment", {"id": numbering.name(number), **place(number), **numbering.others(number)}, text)
-        for number, text in edus
+        _element("segment", attributes(number, {}), text) for number, text in enumerate(edu_lines(document, suffix), 1)
     ]
+    order = {name: place for place, (_, _, name, _) in enumerate(numbering.kept.groups)}
     groups = [
-        _element("group", {"id": numbering.name(number), "type": kind, **place(number), **numbering.others(number)})
-        for number, kind in numbering.groups.items()
+        _element(GROUP, attributes(number, {"type": numbering.groups[number]}))
+        for number in sorted(numbering.groups, key=lambda number: order.get(numbering.name(number), len(order)))
     ]
     return segments + groups
 
@@ -189,6 +189,14 @@ class Numbering:
     def others(self, number: int) -> dict[str, str]:
         """What else a node has in the file."""
         return self.names[number][1]
+
+    def segments(self) -> list[tuple[str, Attributes]]:
+        """The ids of EDUs and what else they have in the file."""
+        return [self.names[number] for (start, stop), number in self.ids.items() if stop == start + 1]
+
+    def unit_groups(self) -> list[tuple[int, int, str, Attributes]]:
+        """The EDUs (start, stop) of the groups around units, their ids and what else they have in the file."""
+        return [(*place, *self.names[number]) for place, number in self.ids.items() if number in self.groups]
 
     def layer(self, element: str, attributes: dict[str, str]) -> str:
         """A secondary edge or a signal, with what else it has in the file."""

@@ -56,6 +56,34 @@ def test_a_file_comes_back_with_all_that_we_do_not_understand():
     assert write_rs4(through_json) == FILE
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        # Groups in another order, as rstWeb writes them after edits.
+        (
+            '<group id="9" type="span"/>\n\t\t<group id="40" type="multinuc" parent="9" relname="span" checked="yes"/>',
+            '<group id="40" type="multinuc" parent="9" relname="span"/>\n\t\t<group id="9" type="span"/>',
+        ),
+        # Two groups around the same EDUs.
+        (
+            '<group id="9" type="span"/>',
+            '<group id="9" type="span" parent="8" relname="span"/><group id="8" type="span"/>',
+        ),
+        # A unit inside a node: no group stands for it.
+        ('<segment id="17" parent="40"', '<segment id="17" parent="s2"'),
+        # Ids that our own numbers would take.
+        ("17", "2"),
+        # A subtype that the menu lacks.
+        ('subtype="dm" tokens', 'subtype="new" tokens'),
+    ],
+)
+def test_what_is_written_reads_the_same(old: str, new: str):
+    assert old in FILE
+    document = read_rs3((FILE.replace(old, new) if old else FILE).encode(), PATH)
+    assert read_rs3(write_rs4(document).encode(), PATH) == document
+
+
 def test_another_tree_keeps_the_ids_of_what_it_has_in_common():
     document = read_rs3(FILE.encode(), PATH)
     tree = Unit("why", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
