@@ -62,8 +62,7 @@ def summary(
         raise UsageError(f"a summary must have 1 EDU or more, was: {n_edus}")
     if share is not None and not 0 < share <= 1:
         raise UsageError(f"a summary's share of the words must be above 0 and at most 1, was: {share}")
-    scores = importance(require_tree(document))
-    ranking = sorted(range(len(scores)), key=lambda edu: -scores[edu])
+    ranking = importance_ranking(document)
     if n_edus is None:
         sizes = [size_of(document, edu, edu + 1, count) for edu in ranking]
         n_edus = _affordable(sizes, DEFAULT_SHARE if share is None else share)
@@ -75,6 +74,12 @@ def _affordable(sizes: list[int], share: float) -> int:
     total = sum(sizes) or 1
     # Dividing is exact where multiplying is not: 0.29 × 100 is less than 29.
     return max(1, len(list(takewhile(lambda size: size / total <= share, accumulate(sizes)))))
+
+
+def importance_ranking(document: Document) -> list[int]:
+    """All EDUs by number, the most important first; earlier ones come first where they are equally important."""
+    scores = importance(require_tree(document))
+    return sorted(range(len(scores)), key=lambda edu: -scores[edu])
 
 
 def summary_text(

@@ -36,14 +36,12 @@ CLASS_COLOURS = {name: one.colour for name, one in CLASSES.items() if one.colour
 
 
 def probabilities(document: Document) -> dict[Range, float]:
-    """The probability of each unit; raises an error if one has none."""
-    found: dict[Range, float] = {}
-    for unit in units(require_tree(document)):
-        if unit.probability is None:
-            fact = f"units must have probabilities, was: none for EDUs {range_label(unit)}"
-            raise GenrstError(f"{document.id}: {fact}; a chart's model gives them")
-        found[range_of(unit)] = unit.probability
-    return found
+    """The probability of each unit that has one, as those that somebody corrected do not; raises an error if none has."""
+    found = list(units(require_tree(document)))
+    known = {range_of(unit): unit.probability for unit in found if unit.probability is not None}
+    if found and not known:
+        raise GenrstError(f"{document.id}: units must have probabilities, was: none; a chart's model gives them")
+    return known
 
 
 def certainties(document: Document) -> dict[Range, str]:
@@ -72,7 +70,8 @@ def _bounds(name: str) -> str:
 def least_certain(document: Document, n: int) -> list[Unit]:
     """The n least probable units, the least first."""
     known = probabilities(document)
-    return sorted(units(require_tree(document)), key=lambda unit: known[range_of(unit)])[:n]
+    found = [unit for unit in units(require_tree(document)) if range_of(unit) in known]
+    return sorted(found, key=lambda unit: known[range_of(unit)])[:n]
 
 
 def render_least_certain(document: Document, n: int, width: int = 80) -> str:

@@ -188,18 +188,21 @@ def render_difference_html(
     first: Document, second: Document, labels: Granularity = "coarse", names: Names = ("first", "second")
 ) -> str:
     """Draw two analyses of one text as a self-contained HTML file; both trees are binarised."""
+    return fill_page(difference_page(first, second, labels, names))
+
+
+def difference_page(first: Document, second: Document, labels: Granularity, names: Names) -> Page:
+    """A page of two analyses, side by side."""
     difference = compare(first, second, labels)
     trees = _compared_trees((first, second), difference, names)
     foldings = [folding_layout(tree.document, "compact", _PAGE_TEXT_WIDTH) for tree in trees]
     scheme = _scheme(difference, names)
-    return fill_page(
-        Page(
-            title=first.id,
-            kind="difference",
-            facts=f"<span>{_scores(difference)}</span>{html_legend(scheme)}",
-            trees="\n".join(map(partial(_figure, scheme), trees, foldings, names)),
-            data=list(map(_data, trees, foldings)),
-        )
+    return Page(
+        title=first.id,
+        kind="difference",
+        facts=f"<span>{_scores(difference)}</span>{html_legend(scheme)}",
+        trees="\n".join(map(partial(_figure, scheme), trees, foldings, names)),
+        data=list(map(_data, trees, foldings)),
     )
 
 

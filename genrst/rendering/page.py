@@ -33,6 +33,25 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u20
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is special about a page; `facts`, `trees` and `text` are HTML, `data` is a value per tree.
+
+    A page to work in has more: `tools` and `panels` are HTML, `style` and `scripts` are added to those of all pages.
+    """
+
+    title: str
+    kind: str
+    facts: str
+    trees: str
+    data: Sequence[dict[str, Any]]
+    text: str | None = None
+    tools: str = ""
+    panels: str = ""
+    style: str = ""
+    scripts: Sequence[str] = ()
+
+
 def render_html(document: Document, style: Style = "compact", colours: Colours = "relation") -> str:
     """Draw the tree of a document as one self-contained HTML file, first in the style `compact` or `classic`.
 
@@ -41,24 +60,27 @@ def render_html(document: Document, style: Style = "compact", colours: Colours =
     """
     other: Style = "compact" if style == "classic" else "classic"
     has_other = style == "classic" or len(document.edus) <= _MOST_CLASSIC
+    return fill_page(tree_page(document, (style, other) if has_other else (style,), colours))
+
+
+def tree_page(document: Document, styles: Sequence[Style], colours: Colours = "relation") -> Page:
+    """A page of the tree of a document in some styles, of which the first is shown."""
     tooltips = titles(document)
     views: list[str] = []
     data: list[dict[str, Any]] = []
-    for one in (style, other) if has_other else (style,):
+    for one in styles:
         folding = folding_layout(document, one, _TEXT_WIDTH)
         picture, scheme = coloured(folding.picture, document, colours)
         svg = draw_svg(picture, document.id, {}, scheme)
         views.append(f'<div class="view" data-style="{one}"{" hidden" if views else ""}>{svg}</div>')
         data.append(tree_data(document, folding, tooltips))
-    return fill_page(
-        Page(
-            title=document.id,
-            kind=style,
-            facts=f"<span>{_facts(document)}</span>{html_legend(scheme)}",
-            trees="\n".join(views),
-            data=data,
-            text=f'<div id="text" role="region" aria-label="Text">{_running_text(document)}</div>',
-        )
+    return Page(
+        title=document.id,
+        kind=styles[0],
+        facts=f"<span>{_facts(document)}</span>{html_legend(scheme)}",
+        trees="\n".join(views),
+        data=data,
+        text=_running_text(document),
     )
 
 
@@ -132,37 +154,40 @@ def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Ran
     return {"axis": folding.axis, "size": folding.size, "mirrored": folding.is_mirrored, "nodes": records}
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What is special about a page; `facts`, `trees` and `text` are HTML, `data` is a value per tree."""
-
-    title: str
-    kind: str
-    facts: str
-    trees: str
-    data: Sequence[dict[str, Any]]
-    text: str = ""
-
-
 def fill_page(page: Page) -> str:
     """The whole file."""
-    script = "\n" + "\n".join(["(() => {", '"use strict";', *map(_template, _SCRIPTS), "})();"]) + "\n"
-    digest = b64encode(sha256(script.encode()).digest()).decode()
+    script = _script(page)
+    text = "" if page.text is None else f'<div id="text" role="region" aria-label="Text">{page.text}</div>'
     values = {
-        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'",
+        "policy": page_policy(page),
         "title": html_text(page.title),
         "colours": f":root{{{_variables(LIGHT)}}}\n@media (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}",
-        "style": _template("page.css"),
+        "style": _template("page.css") + page.style,
         "kind": page.kind,
         "facts": page.facts,
+        "tools": page.tools,
         "trees": page.trees,
-        "text": page.text,
+        "text": text,
+        "panels": page.panels,
         "data": inert_json(page.data),
         "script": script,
     }
     # One pass: what a text brings along is never taken for a placeholder.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _template("page.html"))
+
+
+def page_policy(page: Page) -> str:
+    """The content security policy: nothing runs but our script; only a page to work in asks, and only its own site."""
+    digest = b64encode(sha256(_script(page).encode()).digest()).decode()
+    asking = "connect-src 'self'; " if page.scripts else ""
+    return (
+        f"default-src 'none'; {asking}style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _script(page: Page) -> str:
+    return "\n" + "\n".join(["(() => {", '"use strict";', *map(_template, _SCRIPTS), *page.scripts, "})();"]) + "\n"
 
 
 def html_legend(scheme: Scheme) -> str:

@@ -28,6 +28,7 @@ from genrst.errors import GenrstError, MissingDependencyError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
 from genrst.serve.metrics import Metrics, Observer
+from genrst.serve.page import workbench
 from genrst.serve.requests import (
     ConvertRequest,
     EvaluateRequest,
@@ -227,7 +228,8 @@ def _add_points(app: FastAPI, service: _Service) -> None:
         return HTMLResponse(_docs_page(app.openapi()))
 
     async def home() -> Response:
-        return HTMLResponse(_HOME)
+        html, policy = workbench()
+        return HTMLResponse(html, headers={"Content-Security-Policy": policy})
 
     for path, page in (("/openapi.json", openapi), ("/docs", docs), ("/", home)):
         app.add_api_route(path, page, include_in_schema=False, response_model=None)
@@ -289,10 +291,6 @@ def _describe(app: FastAPI, access: Access) -> dict[str, Any]:
 
 
 _HEAD = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-_HOME = f"""{_HEAD}<title>genrst</title><h1>genrst {VERSION}</h1>
-<p>This service parses texts into trees of rhetorical structure. There is no page to work with here yet, only points for
-programs: <a href="/docs">what they are</a>, and <a href="/openapi.json">the same as OpenAPI</a>.</p>
-"""
 
 
 def _docs_page(description: dict[str, Any]) -> str:

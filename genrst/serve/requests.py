@@ -116,7 +116,9 @@ class RenderRequest(_Request):
 
     document: JsonDocument
     against: JsonDocument | None = Field(None, description="Draw the difference to this one (svg, html).")
-    format: Literal["svg", "html", "txt", "png", "pdf"] = "svg"
+    format: Literal["svg", "html", "txt", "png", "pdf", "parts"] = Field(
+        "svg", description="`parts` are those of an HTML page, as JSON: for a page that shows one tree after the other."
+    )
     style: Literal["classic", "compact"] | None = None
     colours: Literal["relation", "certainty"] = "relation"
     width: int = Field(80, ge=20, le=400, description="Columns of txt.")

@@ -18,16 +18,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 OPEN_PATHS = ("/", "/docs", "/health", "/openapi.json")
 """What needs no key: nothing of any client's is there."""
 
+POLICY = "Content-Security-Policy"
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    POLICY: "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Of every answer: nothing in it may be run, framed, kept or guessed at."""
+"""Of every answer: nothing in it may be run, framed, kept or guessed at. A page to work in brings a policy of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class Guard:
 
         async def send_carefully(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update({**HEADERS, **{name: headers[name] for name in (POLICY,) if name in headers}})
             await send(message)
 
         if refusal := self._check(scope["method"], scope["path"], Headers(scope=scope)):

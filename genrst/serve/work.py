@@ -12,13 +12,15 @@ from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.formats.files import ReadOptions, format_documents, read_content, warn_of_loss
 from genrst.formats.json_format import document_to_dict
+from genrst.formats.json_text import dumps
+from genrst.outputs.summary import importance_ranking
 from genrst.parser.chart_search import ChartSearch, Distribution
 from genrst.parser.packages import describe_model
 from genrst.parser.parser import Parser
 from genrst.parser.stages import Failure, Item, Text
-from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+from genrst.rendering.difference_picture import difference_page, render_difference_html, render_difference_svg
 from genrst.rendering.image import render_image
-from genrst.rendering.page import render_html
+from genrst.rendering.page import Page, render_html, tree_page
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
 from genrst.serve.requests import (
@@ -39,7 +41,7 @@ from genrst.trees.relations import load_inventory
 
 MEDIA_TYPES = {
     **{"svg": "image/svg+xml", "html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8"},
-    **{"png": "image/png", "pdf": "application/pdf"},
+    **{"png": "image/png", "pdf": "application/pdf", "parts": "application/json"},
 }
 
 JsonObject = dict[str, Any]
@@ -144,13 +146,15 @@ class Models:
         return list(map(_answer, questions, found))
 
     def _describe(self, name: str, parser: Parser) -> JsonObject:
-        labels = parser.search.models[0].model.symbols.actions.labels
+        symbols = parser.search.models[0].model.symbols
+        labels = symbols.actions.labels
         return {
             "name": name,
             "is_chart": self._is_chart(name),
             "search": parser.config.search,
             "n_parameters": describe_model(parser.folder)["n_parameters"] if parser.folder else None,
             "labels": [{"relation": label.relation, "nuclearity": label.nuclearity} for label in labels],
+            "fine": dict(symbols.fine),
         }
 
 
@@ -226,6 +230,8 @@ def render_document(body: bytes, max_edus: int) -> tuple[bytes, str]:
 def _draw(document: Document, request: RenderRequest) -> str | bytes:
     if request.format == "txt":
         return render_text(document, width=request.width, colours=request.colours)
+    if request.format == "parts":
+        return _parts(tree_page(document, [request.style or "compact"], request.colours), _ranking(document))
     if request.format == "html":
         return render_html(document, request.style or "compact", request.colours)
     if request.format == "svg":
@@ -234,9 +240,22 @@ def _draw(document: Document, request: RenderRequest) -> str | bytes:
 
 
 def _draw_difference(document: Document, other: Document, request: RenderRequest) -> str:
-    if request.format not in ("svg", "html") or request.style == "classic" or request.colours != "relation":
-        raise UsageError(f"against must go with svg or html, compact, coloured by relation, was: {request.format}")
+    if request.format not in ("svg", "html", "parts") or request.style == "classic" or request.colours != "relation":
+        known = "svg, html or parts, compact, coloured by relation"
+        raise UsageError(f"against must go with {known}, was: {request.format}")
+    if request.format == "parts":
+        return _parts(difference_page(document, other, "coarse", ("this tree", "the other")), [])
     return (render_difference_html if request.format == "html" else render_difference_svg)(document, other)
+
+
+def _ranking(document: Document) -> list[int]:
+    return importance_ranking(document) if document.tree is not None else []
+
+
+def _parts(page: Page, ranking: Sequence[int]) -> str:
+    """What a page shows of a document, and its EDUs by importance, as JSON."""
+    parts = {"kind": page.kind, "facts": page.facts, "trees": page.trees, "text": page.text, "data": page.data}
+    return dumps({**parts, "ranking": ranking})
 
 
 def convert_documents(body: bytes, max_edus: int) -> JsonObject:

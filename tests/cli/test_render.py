@@ -172,7 +172,7 @@ BREAKAGES = [
     ("render bees.json out.txt --width wide", 2, "argument --width: invalid int value: 'wide'"),
     ("render bees.json out.svg --labels fine", 2, "--labels must go with --against"),
     ("render bees.json out.svg --colours mood", 2, "argument --colours: invalid choice: 'mood'"),
-    ("render bees.json out.svg --colours certainty", 1, "bees: units must have probabilities, was: none for EDUs 1–4"),
+    ("render bees.json out.svg --colours certainty", 1, "bees: units must have probabilities, was: none; a chart's"),
     ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --colours relation --against other.json", 2, "--colours must not go with --against"),
     ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),

@@ -1,14 +1,11 @@
 // What the reader of a page does: point, walk, fold, zoom; and how trees and text follow each other.
 
 const find = (id) => document.getElementById(id);
-const data = JSON.parse(find("data").textContent);
 const pane = find("trees");
 const prose = find("text");
 const tip = find("tip");
-const views = [...pane.querySelectorAll(".view")]; // the styles of one tree, of which one is shown; or none, and two trees
-const drawn = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => () => new Picture(svg, data[number]));
-let pictures = (views.length ? drawn.slice(0, 1) : drawn).map((draw) => draw());
-const edus = prose ? [...prose.querySelectorAll(".edu")] : [];
+const levels = find("levels");
+let [views, drawn, pictures, edus] = [[], [], [], []]; // of what the page shows now; see `show`
 
 function nodeOf(element) {
   const rect = element.closest?.(".areas rect");
@@ -17,6 +14,17 @@ function nodeOf(element) {
 }
 
 let zoom = 1;
+
+// Take up the trees and the text that are in the page, given what is known of them.
+function show(data) {
+  views = [...pane.querySelectorAll(".view")]; // the styles of one tree, of which one is shown; or none, and two trees
+  drawn = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => () => new Picture(svg, data[number]));
+  pictures = (views.length ? drawn.slice(0, 1) : drawn).map((draw) => draw());
+  edus = prose ? [...prose.querySelectorAll(".edu")] : [];
+  styled = new Map([[views[0], pictures[0]]]);
+  offerLevels();
+  nameStyle();
+}
 
 // Highlighting: the node, the same span in other trees, and the text.
 
@@ -182,6 +190,8 @@ function setFolded(node, isFolded) {
   pane.scrollBy(now[0] - before[0], now[1] - before[1]);
 }
 
+let clicksFold = true;
+
 function toggle(node) {
   if (node.children.length) setFolded(node, !node.picture.folded.has(node));
 }
@@ -190,7 +200,7 @@ document.addEventListener("click", (event) => {
   const node = nodeOf(event.target);
   if (node) {
     goTo(node);
-    toggle(node);
+    if (clicksFold) toggle(node);
     highlight(node);
   }
   const leaf = leafOf(event.target);
@@ -198,18 +208,21 @@ document.addEventListener("click", (event) => {
   if (!event.target.closest("details")) document.querySelector("details").open = false;
 });
 
-const levels = find("levels");
-const nodes = pictures.flatMap((picture) => picture.nodes);
-const deepest = nodes.reduce((most, node) => Math.max(most, node.level - 1), 0);
-for (let level = 1; level < Math.min(deepest, 13); level++) levels.add(new Option(level, level));
-levels.add(new Option("all", Infinity, true, true));
+function offerLevels() {
+  const nodes = pictures.flatMap((picture) => picture.nodes);
+  const deepest = nodes.reduce((most, node) => Math.max(most, node.level - 1), 0);
+  levels.replaceChildren();
+  for (let level = 1; level < Math.min(deepest, 13); level++) levels.add(new Option(level, level));
+  levels.add(new Option("all", Infinity, true, true));
+}
+
 levels.addEventListener("change", () => {
   for (const picture of pictures) picture.foldBelow(Number(levels.value));
 });
 
 // The other style: drawn when it is first asked for. It shows the same node, and folds on its own.
 
-const styled = new Map([[views[0], pictures[0]]]);
+let styled;
 
 function switchStyle() {
   if (views.length < 2) return;
@@ -233,7 +246,6 @@ function nameStyle() {
   find("style").hidden = !other;
   find("style").textContent = other === "classic" ? "Classic" : "Compact";
 }
-nameStyle();
 
 // Saving what is seen, folded as it is.
 
@@ -324,8 +336,6 @@ for (const [id, key] of Object.entries({ larger: "+", smaller: "-", actual: 0, f
 }
 find("prose").hidden = !prose;
 
-settle();
-
 pane.addEventListener(
   "wheel",
   (event) => {
@@ -339,7 +349,7 @@ pane.addEventListener(
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("select, input")) return;
+  if (event.target.closest("select, input, textarea")) return;
   if (event.key === "Escape") hideTip();
   const [node, span] = [nodeOf(event.target), event.target.closest(".edu")];
   const isWalk = event.key in DOWN || event.key === "Home" || event.key === "End";
@@ -352,3 +362,9 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+
+const data = JSON.parse(find("data").textContent);
+if (data.length) {
+  show(data);
+  settle();
+}

@@ -1,0 +1,216 @@
+// The bench: the document that is being worked on, its past, and how it is drawn. It is kept in this browser, so that
+// a reload loses nothing; the service keeps nothing.
+
+const STORE = "genrst-bench";
+const MOST_STEPS = 200; // that can be undone
+const MOST_KEPT = 20; // of them that survive a reload
+
+const bench = {
+  doc: null,
+  past: [],
+  future: [],
+  selected: null, // the EDUs of the node that is being edited
+  changed: [], // the units that are new since the parser was asked again
+  first: null, // the document as it came, to compare with
+  models: [],
+  model: null,
+  style: "compact",
+  colours: "relation",
+  other: null, // the document that this one is compared with
+  ranking: [],
+  file: null, // the number of the local file that is open, if this is a desk
+};
+
+// Saying what happened, also to those who do not see it.
+
+function say(message, isError = false) {
+  const line = find("said");
+  line.textContent = message;
+  line.classList.toggle("error", isError);
+}
+
+// Do something that may fail; a failure is said, and everything stays as it was.
+async function attempt(work) {
+  try {
+    return await work();
+  } catch (error) {
+    say(error.message, true);
+    return undefined;
+  }
+}
+
+// The service.
+
+async function ask(path, body, method = body ? "POST" : "GET") {
+  const headers = { "Content-Type": "application/json" };
+  const key = sessionStorage.getItem("genrst-key");
+  if (key) headers.Authorization = `Bearer ${key}`;
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  } catch {
+    throw new Error("the service does not answer; your work is kept in this browser");
+  }
+  if (response.status === 401) find("key").hidden = false;
+  if (response.ok) return response;
+  const { error } = await response.json().catch(() => ({ error: `the service failed: ${response.status}` }));
+  throw Object.assign(new Error(error), { status: response.status });
+}
+
+async function askJson(path, body, method) {
+  return (await ask(path, body, method)).json();
+}
+
+function modelInUse() {
+  return bench.models.find((one) => one.name === bench.model);
+}
+
+async function parse(request) {
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    return await askJson("/v1/parse", { ...request, model: bench.model ?? undefined });
+  } finally {
+    document.body.removeAttribute("aria-busy");
+  }
+}
+
+// History.
+
+function open(doc, { file = null, past = [], future = [], first = doc } = {}) {
+  Object.assign(bench, { doc, past, future, first, file, selected: null, changed: [], other: null });
+  find("start").hidden = true;
+  remember();
+  return draw({ isNew: true });
+}
+
+// Take a step: the document becomes another one, and can become the old one again.
+function step(doc, { select = bench.selected, changed = [] } = {}) {
+  bench.past = [...bench.past, bench.doc].slice(-MOST_STEPS);
+  Object.assign(bench, { doc, future: [], selected: select, changed });
+  remember();
+  return draw();
+}
+
+function undo() {
+  if (!bench.past.length) return say("there is nothing to undo");
+  bench.future = [...bench.future, bench.doc];
+  Object.assign(bench, { doc: bench.past.at(-1), past: bench.past.slice(0, -1), changed: [] });
+  remember();
+  say("undone");
+  return draw();
+}
+
+function redo() {
+  if (!bench.future.length) return say("there is nothing to redo");
+  bench.past = [...bench.past, bench.doc];
+  Object.assign(bench, { doc: bench.future.at(-1), future: bench.future.slice(0, -1), changed: [] });
+  remember();
+  say("done again");
+  return draw();
+}
+
+// Long documents may not fit with their past: then less of it is kept.
+function remember() {
+  const { doc, first, model, style, colours, file } = bench;
+  for (let steps = MOST_KEPT; ; steps = Math.floor(steps / 2)) {
+    const kept = { doc, first, model, style, colours, file, past: steps ? bench.past.slice(-steps) : [] };
+    try {
+      localStorage.setItem(STORE, JSON.stringify(kept));
+      return;
+    } catch {
+      if (!steps) return say("this browser has no room to keep the document: save it before you leave", true);
+    }
+  }
+}
+
+function recall() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE));
+  } catch {
+    return null;
+  }
+}
+
+// Drawing: the service lays the tree out, so that it looks as everywhere else; the page puts it in its place.
+
+let drawing = 0;
+
+async function draw({ isNew = false } = {}) {
+  const turn = ++drawing;
+  const { doc, other, style, colours } = bench;
+  const request = { document: seen(doc), format: "parts" };
+  const hasProbabilities = places(doc.tree).some((one) => one.node.probability !== undefined);
+  if (other) Object.assign(request, { against: seen(other) });
+  else Object.assign(request, { style, colours: hasProbabilities ? colours : "relation" });
+  const parts = await askJson("/v1/render", request);
+  if (turn !== drawing) return;
+  const folded = pictures.flatMap((picture) => [...picture.folded].map((node) => `${node.start}-${node.stop}`));
+  const place = [pane.scrollLeft, pane.scrollTop];
+  const hadFocus = pane.contains(document.activeElement) || document.activeElement === document.body;
+  pane.innerHTML = parts.trees;
+  prose.innerHTML = parts.text ?? "";
+  prose.hidden = parts.text === null || find("prose").getAttribute("aria-pressed") === "false";
+  document.querySelector(".facts").innerHTML = parts.facts;
+  document.querySelector("h1").textContent = document.title = doc.id;
+  document.body.className = `${parts.kind} bench`;
+  bench.ranking = parts.ranking;
+  show(parts.data);
+  find("style").hidden = Boolean(other);
+  find("style").textContent = style === "compact" ? "Classic" : "Compact";
+  find("uncertain").disabled = find("colours").disabled = !hasProbabilities;
+  if (isNew) settle();
+  else settleAgain(folded, place);
+  mark();
+  summarise();
+  showPanel();
+  if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
+}
+
+// What a picture needs of a document.
+function seen(doc) {
+  const { id, text, edus, tree, paragraphs, sentences } = doc;
+  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }) };
+}
+
+function settleAgain(folded, place) {
+  for (const picture of pictures) {
+    picture.folded = new Set(picture.nodes.filter((node) => node.children.length && folded.includes(`${node.start}-${node.stop}`)));
+    picture.refresh();
+    picture.setZoom(zoom);
+  }
+  pane.scrollTo(...place);
+}
+
+function nodeAt(range) {
+  const node = pictures[0]?.byRange.get(range.join("-"));
+  return node && pictures[0].visible(node);
+}
+
+// Frozen units, and those that have changed.
+function mark() {
+  if (bench.other) return;
+  const changed = new Set(bench.changed.map((range) => range.join("-")));
+  for (const node of pictures[0].nodes) {
+    const isFixed = isFrozen(bench.doc, [node.start, node.stop]);
+    const isNew = changed.has(`${node.start}-${node.stop}`);
+    for (const element of [node.group, node.rect]) {
+      element?.classList.toggle("fixed", isFixed);
+      element?.classList.toggle("changed", isNew);
+    }
+    const facts = [node.title, isFixed && "frozen", isNew && "changed"].filter(Boolean);
+    node.rect.setAttribute("aria-label", facts.join(", "));
+  }
+}
+
+// The summary: the most important EDUs stand out, the others fade.
+function summarise() {
+  const share = Number(find("share").value);
+  const n = Math.max(1, Math.round((bench.ranking.length * share) / 100));
+  const told = new Set(bench.ranking.slice(0, n));
+  find("told").textContent = share < 100 ? `${n} of ${bench.ranking.length} EDUs` : "all";
+  for (const span of edus) span.classList.toggle("untold", share < 100 && !told.has(Number(span.dataset.edu)));
+  if (bench.other) return;
+  for (const node of pictures[0].nodes) {
+    if (!node.children.length) node.group?.classList.toggle("untold", share < 100 && !told.has(node.start));
+  }
+}

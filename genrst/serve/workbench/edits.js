@@ -1,0 +1,358 @@
+// What an annotator does to a document: functions from a document to another one, which throw an Error with a line for
+// people where that is not possible. Documents are our JSON; nothing in them is changed in place.
+
+// Every node of a tree with its EDUs, its parent and its place among its siblings, each before its children.
+function places(tree) {
+  const found = [];
+  const visit = (node, parent, index) => {
+    const place = { node, parent, index, start: node.edu, stop: node.edu + 1 };
+    found.push(place);
+    if (node.children) {
+      const parts = node.children.map((child, number) => visit(child, place, number));
+      [place.start, place.stop] = [parts[0].start, parts.at(-1).stop];
+    }
+    return place;
+  };
+  if (tree) visit(tree, null, 0);
+  return found;
+}
+
+function isUnit(place) {
+  return Boolean(place.node.children);
+}
+
+function isAt(place, [start, stop]) {
+  return place.start === start && place.stop === stop;
+}
+
+function placeAt(tree, range) {
+  const place = places(tree).find((one) => isAt(one, range));
+  if (!place) throw new Error(`there is no unit of the EDUs ${rangeName(range)}`);
+  return place;
+}
+
+function rangeName([start, stop]) {
+  return stop - start === 1 ? String(start + 1) : `${start + 1}–${stop}`;
+}
+
+// The tree with another node in a place.
+function replaced(place, node) {
+  let tree = node;
+  for (let at = place; at.parent; at = at.parent) {
+    tree = { ...at.parent.node, children: at.parent.node.children.with(at.index, tree) };
+  }
+  return tree;
+}
+
+// The tree without a node. A unit that has one child left is that child.
+function removed(place) {
+  const { node } = place.parent;
+  if (node.children.length === 2) return replaced(place.parent, node.children[1 - place.index]);
+  const without = (row) => row.filter((_, index) => index !== place.index);
+  return replaced(place.parent, makeUnit(without(node.children), without([...node.nuclearity]), without(labelsOf(node))));
+}
+
+// Units. A label for each child: a satellite's relation, the one that nuclei share, or "span" for a lone nucleus.
+
+function labelsOf(unit) {
+  return unit.relations ?? followingLabels(unit.relation, [...unit.nuclearity]);
+}
+
+function followingLabels(relation, letters) {
+  const isAlone = letters.filter((letter) => letter === "N").length === 1;
+  return letters.map((letter) => (letter === "N" && isAlone ? "span" : relation));
+}
+
+// A unit of these children. What cannot be is mended: there is a nucleus, and only a lone one is labelled "span".
+function makeUnit(children, roles, names) {
+  const letters = roles.includes("N") ? roles : roles.with(0, "N");
+  const isAlone = letters.filter((letter) => letter === "N").length === 1;
+  const common = names.find((name) => name !== "span") ?? "joint";
+  const labels = letters.map((letter, index) => {
+    if (letter === "N" && isAlone) return "span";
+    return names[index] === "span" ? common : names[index];
+  });
+  const relation = labels[lastSatellite(letters) ?? 0];
+  const unit = { relation, nuclearity: letters.join(""), children };
+  const follows = followingLabels(relation, letters).every((label, index) => label === labels[index]);
+  return follows ? unit : { ...unit, relations: labels };
+}
+
+// Of the satellites outside the nuclei, the farthest; the right one at equal distance.
+function lastSatellite(letters) {
+  const [before, after] = [letters.indexOf("N"), letters.length - 1 - letters.lastIndexOf("N")];
+  if (!before && !after) return undefined;
+  return after >= before ? letters.length - 1 : 0;
+}
+
+// Labels.
+
+// Give a unit a relation, that of one child if its number is given, and nuclearity; what is not given stays.
+function relabelled(doc, range, { relation, nuclearity, child }) {
+  const place = placeAt(doc.tree, range);
+  const { node } = place;
+  const letters = [...(nuclearity ?? node.nuclearity)];
+  if (letters.length !== node.children.length || !letters.includes("N")) throw new Error("a unit must have a nucleus");
+  let labels = labelsOf(node);
+  if (relation !== undefined) labels = labels.map((label, index) => ((child ?? index) === index ? relation : label));
+  return kept({ ...doc, tree: replaced(place, makeUnit(node.children, letters, labels)) }, [range]);
+}
+
+// Structure.
+
+// Attach a unit to a neighbour, which may be of any size; it keeps its role and its relation.
+function attached(doc, range, target) {
+  const place = placeAt(doc.tree, range);
+  if (!place.parent) throw new Error("the whole document cannot be attached to anything");
+  if (target[1] !== range[0] && target[0] !== range[1]) throw new Error("a unit must be attached to a neighbour");
+  const { node } = place.parent;
+  if (node.children.length === 2 && isAt(placeAt(doc.tree, target), rangeOf(sibling(place)))) {
+    throw new Error("these are attached to each other already");
+  }
+  const [role, label] = [node.nuclearity[place.index], labelsOf(node)[place.index]];
+  const relation = label === "span" ? node.relation : label;
+  const other = role === "N" && node.nuclearity.includes("S") ? "S" : "N";
+  const rest = removed(place);
+  const goal = placeAt(rest, target);
+  const isAfter = target[1] === range[0];
+  const pair = isAfter ? [goal.node, place.node] : [place.node, goal.node];
+  const unit = makeUnit(pair, isAfter ? [other, role] : [role, other], [relation, relation]);
+  const span = [Math.min(range[0], target[0]), Math.max(range[1], target[1])];
+  return kept({ ...doc, tree: replaced(goal, unit) }, [span]);
+}
+
+function sibling(place) {
+  return places(place.parent.node).find((one) => one.node === place.parent.node.children[1 - place.index]);
+}
+
+function rangeOf(place) {
+  return [place.start, place.stop];
+}
+
+// The units to which a unit can be attached.
+function targets(tree, range) {
+  const near = places(tree).filter((one) => one.stop === range[0] || one.start === range[1]);
+  const place = placeAt(tree, range);
+  const isSibling = (one) => place.parent?.node.children.length === 2 && one.parent?.node === place.parent.node;
+  return place.parent ? near.filter((one) => !isSibling(one)).map(rangeOf) : [];
+}
+
+// Join a unit with the one after it: siblings of several become a unit of their own, others are attached.
+function joined(doc, range) {
+  const place = placeAt(doc.tree, range);
+  const siblings = place.parent?.node.children ?? [];
+  if (siblings.length > 2 && place.index < siblings.length - 1) return grouped(doc, place);
+  const isSibling = (one) => one.parent && one.parent.node === place.parent?.node;
+  const next = places(doc.tree).find((one) => one.start === range[1] && !isSibling(one));
+  if (!next) throw new Error("there is nothing after it to join it with");
+  return attached(doc, range, rangeOf(next));
+}
+
+function grouped(doc, place) {
+  const { node } = place.parent;
+  const pair = (row) => row.slice(place.index, place.index + 2);
+  const merged = (row, one) => [...row.slice(0, place.index), one, ...row.slice(place.index + 2)];
+  const [letters, labels] = [[...node.nuclearity], labelsOf(node)];
+  const inner = makeUnit(pair(node.children), pair(letters), pair(labels));
+  const role = pair(letters).includes("N") ? "N" : "S";
+  const outer = makeUnit(merged(node.children, inner), merged(letters, role), merged(labels, pair(labels)[0]));
+  const tree = replaced(place.parent, outer);
+  return kept({ ...doc, tree }, [rangeOf(places(tree).find((one) => one.node === inner))]);
+}
+
+// Split a unit: its children become those of its parent.
+function dissolved(doc, range) {
+  const place = placeAt(doc.tree, range);
+  if (!isUnit(place)) throw new Error("an EDU has no parts: split its text instead");
+  if (!place.parent) throw new Error("the whole document must stay a unit");
+  const [outer, inner] = [place.parent.node, place.node];
+  const [role, label] = [outer.nuclearity[place.index], labelsOf(outer)[place.index]];
+  const letters = role === "N" ? [...inner.nuclearity] : inner.children.map(() => "S");
+  const labels = labelsOf(inner).map((name) => (name === "span" ? label : name));
+  const spliced = (row, parts) => [...row.slice(0, place.index), ...parts, ...row.slice(place.index + 1)];
+  const unit = makeUnit(
+    spliced(outer.children, inner.children),
+    spliced([...outer.nuclearity], letters),
+    spliced(labelsOf(outer), labels),
+  );
+  const others = (doc.constraints ?? []).filter((one) => !isAt({ start: one.edus[0], stop: one.edus[1] }, range));
+  return pruned({
+    ...doc,
+    tree: replaced(place.parent, unit),
+    constraints: [...others, { edus: range, is_unit: false }],
+  });
+}
+
+// EDUs.
+
+function eduText(doc, edu) {
+  const { start, end } = doc.edus[edu];
+  return doc.text === null ? "" : characters(doc).slice(start, end).join("");
+}
+
+// Offsets count characters, as Python does; JavaScript counts the halves of some.
+function characters(doc) {
+  if (characters.text !== doc.text) [characters.text, characters.found] = [doc.text, [...doc.text]];
+  return characters.found;
+}
+
+// The words of an EDU: where they start and end in the text of the document.
+function words(doc, edu) {
+  if (doc.text === null) return [];
+  const found = [];
+  const { start, end } = doc.edus[edu];
+  characters(doc)
+    .slice(start, end)
+    .forEach((character, index) => {
+      if (/\s/.test(character)) return;
+      const at = start + index;
+      if (found.at(-1)?.end === at) found.at(-1).end = at + 1;
+      else found.push({ start: at, end: at + 1 });
+    });
+  return found;
+}
+
+// Split an EDU before one of its words.
+function splitEdu(doc, edu, word) {
+  const parts = words(doc, edu);
+  if (!(word > 0 && word < parts.length)) throw new Error("an EDU must be split before one of its words but the first");
+  const { end } = doc.edus[edu];
+  const halves = [
+    { ...doc.edus[edu], end: parts[word - 1].end },
+    { ...doc.edus[edu], start: parts[word].start, end },
+  ];
+  const unit = { relation: "elaboration", nuclearity: "NS", children: [{ edu }, { edu: edu + 1 }] };
+  const later = (number) => (number > edu ? number + 1 : number);
+  const tree = mapped(doc.tree, (leaf) => (leaf === edu ? unit : { edu: later(leaf) }));
+  const edus = [...doc.edus.slice(0, edu), ...halves, ...doc.edus.slice(edu + 1)];
+  return renumbered({ ...doc, edus, tree }, ([start, stop]) => [later(start), later(stop)]);
+}
+
+// Join an EDU with the one after it.
+function joinEdus(doc, edu) {
+  if (edu + 1 >= doc.edus.length) throw new Error("there is no EDU after it");
+  if (doc.edus.length === 2) throw new Error("a document must keep two EDUs to have a tree");
+  const whole = { ...doc.edus[edu], end: doc.edus[edu + 1].end };
+  const earlier = (number) => (number > edu ? number - 1 : number);
+  const rest = removed(placeAt(doc.tree, [edu + 1, edu + 2]));
+  const tree = mapped(rest, (leaf) => ({ edu: earlier(leaf) }));
+  const edus = [...doc.edus.slice(0, edu), whole, ...doc.edus.slice(edu + 2)];
+  return renumbered({ ...doc, edus, tree }, ([start, stop]) => [earlier(start), Math.max(earlier(start) + 1, earlier(stop))]);
+}
+
+// Move the start of an EDU, and the end of the one before it, by a word: 1 or -1.
+function moveStart(doc, edu, step) {
+  if (edu === 0) throw new Error("the first EDU starts where the text does");
+  const [before, own] = [words(doc, edu - 1), words(doc, edu)];
+  const [giver, name] = step > 0 ? [own, edu + 1] : [before, edu];
+  if (giver.length < 2) throw new Error(`EDU ${name} must keep a word`);
+  const [end, start] = step > 0 ? [own[0].end, own[1].start] : [before.at(-2).end, before.at(-1).start];
+  const edus = doc.edus.with(edu - 1, { ...doc.edus[edu - 1], end }).with(edu, { ...doc.edus[edu], start });
+  return { ...doc, edus };
+}
+
+function mapped(node, onLeaf) {
+  return node.children ? { ...node, children: node.children.map((one) => mapped(one, onLeaf)) } : onLeaf(node.edu);
+}
+
+function renumbered(doc, move) {
+  return pruned({
+    ...doc,
+    constraints: (doc.constraints ?? []).map((one) => ({ ...one, edus: move(one.edus) })),
+    signals: doc.signals?.map((one) => ({ ...one, unit: move(one.unit), ...(one.target && { target: move(one.target) }) })),
+    secondary_edges: doc.secondary_edges?.map((one) => ({ ...one, source: move(one.source), target: move(one.target) })),
+  });
+}
+
+// What is fixed. It is in the constraints of the document, so that files keep it and any parser obeys it.
+
+function isFrozen(doc, range) {
+  return (doc.constraints ?? []).some((one) => one.is_unit !== false && String(one.edus) === String(range));
+}
+
+function fixedUnit(place) {
+  const { relation, nuclearity } = place.node;
+  const edus = rangeOf(place);
+  return nuclearity.length === 2 ? { edus, relation, nuclearity } : { edus };
+}
+
+// Freeze a unit, or with all that is in it; or no longer.
+function frozen(doc, range, { deep = false, thaw = false } = {}) {
+  const place = placeAt(doc.tree, range);
+  const inside = places(place.node).filter(isUnit);
+  const affected = deep ? inside : inside.slice(0, 1);
+  if (!affected.length) throw new Error("an EDU needs no freezing: only units change when the parser is asked again");
+  const names = new Set(affected.map((one) => String(rangeOf(one))));
+  const others = (doc.constraints ?? []).filter((one) => !names.has(String(one.edus)));
+  return { ...doc, constraints: thaw ? others : [...others, ...affected.map(fixedUnit)] };
+}
+
+// A corrected document: what was corrected is frozen, and what no longer is in the tree is not.
+function kept(doc, ranges) {
+  return pruned(ranges.reduce((one, range) => frozen(one, range), pruned(doc)));
+}
+
+function pruned(doc) {
+  const nodes = places(doc.tree);
+  const ranges = new Set(nodes.map((one) => String(rangeOf(one))));
+  const isThere = (range) => ranges.has(String(range));
+  const holds = (one) => (one.edus[1] - one.edus[0] > 1 && (one.is_unit ?? true) === isThere(one.edus));
+  const result = { ...doc, constraints: (doc.constraints ?? []).filter(holds) };
+  if (doc.signals) result.signals = doc.signals.filter((one) => isThere(one.unit) && (!one.target || isThere(one.target)));
+  if (doc.secondary_edges) {
+    result.secondary_edges = doc.secondary_edges.filter((one) => isThere(one.source) && isThere(one.target));
+  }
+  return result;
+}
+
+// Asking again. A parser builds pairs and knows its own relations: what it is asked to keep is put in its terms, and
+// what it gives back gets the frozen units as they were.
+
+function demanded(doc, model) {
+  const units = new Map(places(doc.tree).filter(isUnit).map((one) => [String(rangeOf(one)), one]));
+  return (doc.constraints ?? []).flatMap((one) => {
+    const place = units.get(String(one.edus));
+    if (one.is_unit === false || !place) return [one];
+    if (place.node.children.length === 2) return [{ edus: one.edus, ...possibleLabel(one, model) }];
+    const parts = partsOf(place).filter(isUnit);
+    return [{ edus: one.edus }, ...parts.map((part) => ({ edus: rangeOf(part) }))];
+  });
+}
+
+// As much of a label as the model knows.
+function possibleLabel({ relation, nuclearity }, { labels, fine }) {
+  const name = fine[relation] ?? relation;
+  const fits = labels.filter((label) => nuclearity === undefined || label.nuclearity === nuclearity);
+  if (fits.some((label) => label.relation === name)) return { relation, nuclearity };
+  return fits.length ? { nuclearity } : {};
+}
+
+function restored(before, tree) {
+  const ours = new Map(places(before.tree).filter(isUnit).map((one) => [String(rangeOf(one)), one]));
+  const theirs = new Map(places(tree).map((one) => [String(rangeOf(one)), one]));
+  const build = (range) => {
+    const [own, place] = [ours.get(range), theirs.get(range)];
+    if (!isUnit(place)) return place.node;
+    const isKept = own && isFrozen(before, rangeOf(own));
+    const source = isKept && own.node.children.length > 2 ? own : place;
+    const children = partsOf(source).map((part) => build(String(rangeOf(part))));
+    if (!isKept) return { ...place.node, children };
+    const { relation, nuclearity, relations } = own.node;
+    const { probability } = place.node;
+    return { relation, nuclearity, children, ...(relations && { relations }), ...(probability !== undefined && { probability }) };
+  };
+  return build(String(rangeOf(places(tree)[0])));
+}
+
+function partsOf(place) {
+  return places(place.node).filter((one) => one.parent?.node === place.node);
+}
+
+// The units of a tree that another one does not have, with the same label.
+function changes(before, after) {
+  const name = (one) => `${rangeOf(one)} ${one.node.nuclearity} ${labelsOf(one.node)}`;
+  const known = new Set(places(before).filter(isUnit).map(name));
+  return places(after)
+    .filter((one) => isUnit(one) && !known.has(name(one)))
+    .map(rangeOf);
+}

@@ -1,0 +1,394 @@
+"""The workbench as an annotator uses it, in a browser."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from genrst.document import Document
+from genrst.formats.files import read_documents
+from genrst.formats.json_format import document_from_dict, document_to_dict
+from genrst.formats.rs3_writer import write_rs3
+from genrst.parser.parser import Parser
+from genrst.serve.app import make_app
+from genrst.serve.security import Access
+from genrst.trees.node import Leaf, Unit
+from tests.rendering.browser import open_browser
+from tests.serve.bench import Bench, bare, serving, units
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")]
+
+TEXT = """The ferry returns. The harbour ferry will carry passengers again from Monday, although only half of its old
+timetable is restored, the port authority said. The service stopped two years ago when a storm damaged the pier.
+
+Repairs took longer than planned because divers found cracks, and the bill rose. Shop owners welcomed the news."""
+
+
+@pytest.fixture(scope="module")
+def blank() -> "Iterator[Page]":
+    with open_browser() as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def address(chart: Parser) -> Iterator[str]:
+    with serving(make_app([chart])) as address:
+        yield address
+
+
+@pytest.fixture
+def bench(blank: "Page", address: str) -> Iterator[Bench]:
+    browser: Browser | None = blank.context.browser
+    assert browser is not None
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    bench = Bench(context.new_page(), address)
+    yield bench
+    bench.check()
+    context.close()
+
+
+def find(document: dict[str, Any], *, least: int = 2, is_inner: bool = True) -> tuple[int, int]:
+    """A unit of at least so many EDUs, not the whole document."""
+    n = len(document["edus"])
+    return next(
+        span for span, *_ in units(document["tree"]) if span[1] - span[0] >= least and not (is_inner and span == (0, n))
+    )
+
+
+def label(document: dict[str, Any], span: tuple[int, int]) -> tuple[str, str]:
+    return next((relation, nuclearity) for one, relation, nuclearity in units(document["tree"]) if one == span)
+
+
+def test_paste_relabel_freeze_and_ask_again(bench: Bench):
+    before = bench.parse(TEXT)
+    assert before["text"] == TEXT
+    span = find(before, least=3)
+    bench.select(span)
+    with bench.drawn():
+        bench.page.select_option("#relation-0", "joint")
+    bench.select(span)
+    bench.press("n")
+    corrected = bench.document
+    assert label(corrected, span)[0] == "joint"
+    assert label(corrected, span)[1] != label(before, span)[1]
+    assert {tuple(one["edus"]) for one in corrected["constraints"]} == {span}
+
+    frozen = find(corrected, least=2)
+    bench.select(frozen)
+    bench.press("Z")
+    kept = {unit for unit in units(bench.document["tree"]) if frozen[0] <= unit[0][0] and unit[0][1] <= frozen[1]}
+    bench.press("a")
+    after = bench.document
+    assert kept <= set(units(after["tree"]))
+    assert label(after, span) == label(corrected, span)
+    marked = bench.page.locator(".areas rect.changed").count()
+    assert marked == len(set(units(after["tree"])) - set(units(corrected["tree"])))
+    document_from_dict(after)
+
+
+def test_ask_again_equals_the_parser_under_the_same_constraints(bench: Bench, chart: Parser):
+    document = bench.parse(TEXT)
+    span = find(document, least=4)
+    bench.select(span)
+    bench.press("x")
+    assert bench.document["constraints"] == [{"edus": list(span), "is_unit": False}]
+    bench.press("a")
+    given = document_from_dict({**bench.document, "tree": None})
+    expected = document_to_dict(next(iter(chart.pipe([given]))))  # type: ignore[arg-type]
+    assert units(bench.document["tree"]) == units(expected["tree"])
+    assert span not in [one for one, *_ in units(bench.document["tree"])]
+
+
+def test_attach_by_mouse_and_keyboard(bench: Bench):
+    document = bench.parse(TEXT)
+    last = len(document["edus"]) - 1
+    bench.select((last, last + 1))
+    bench.page.click("#attach")
+    targets = bench.page.locator(".areas rect.target")
+    assert targets.count() >= 1
+    spans = [
+        (int(one.get_attribute("data-start") or 0), int(one.get_attribute("data-stop") or 0)) for one in targets.all()
+    ]
+    assert all(stop == last for _, stop in spans)
+    goal = min(spans, key=lambda span: span[1] - span[0])
+    bench.rect(goal).focus()
+    bench.press("Enter")
+    assert (goal[0], last + 1) in [span for span, *_ in units(bench.document["tree"])]
+    document_from_dict(bench.document)
+
+    bench.select((0, 1))
+    bench.page.keyboard.press("r")
+    assert "choose what EDUs 1 belong to" in bench.said
+    bench.page.keyboard.press("Escape")
+    assert bench.page.locator(".areas rect.target").count() == 0
+
+
+def test_edus_are_split_moved_and_joined(bench: Bench):
+    document = bench.parse(TEXT)
+    n = len(document["edus"])
+    texts = [document["text"][edu["start"] : edu["end"]] for edu in document["edus"]]
+    edu = next(number for number, text in enumerate(texts) if number and len(text.split()) > 3)
+    bench.select((edu, edu + 1))
+    bench.click("#panel .cut >> nth=1")
+    split = bench.document
+    assert len(split["edus"]) == n + 1
+    assert split["text"][split["edus"][edu]["start"] : split["edus"][edu]["end"]].split() == texts[edu].split()[:2]
+    document_from_dict(split)
+
+    bench.select((edu + 1, edu + 2))
+    bench.press("[")
+    moved = bench.document["edus"]
+    assert split["text"][moved[edu]["start"] : moved[edu]["end"]].split() == texts[edu].split()[:1]
+    bench.press("]")
+    assert bench.document["edus"] == split["edus"]
+
+    bench.select((edu, edu + 1))
+    bench.press("e")
+    assert bench.document["edus"] == document["edus"]
+    assert bare(bench.document["tree"]) == bare(document["tree"])
+
+
+def test_undo_ten_times_and_redo(bench: Bench):
+    document = bench.parse(TEXT)
+    bench.select(find(document))
+    states = [document]
+    for key in "nnznZnjxnZ"[:10]:
+        bench.page.keyboard.press(key)
+        bench.page.wait_for_timeout(150)
+        states.append(bench.document)
+        if not bench.page.is_visible("#panel"):
+            bench.select(find(bench.document))
+    distinct = [state for state, before in zip(states[1:], states, strict=False) if state != before]
+    for _ in distinct:
+        bench.press("Control+z")
+    assert bench.document == document
+    for _ in distinct:
+        bench.press("Control+y")
+    assert bench.document == states[-1]
+
+
+def test_least_certain_and_alternatives(bench: Bench):
+    document = bench.parse(TEXT)
+    probabilities: list[float] = []
+
+    def collect(node: dict[str, Any]) -> None:
+        if "edu" not in node:
+            probabilities.append(node["probability"])
+            for child in node["children"]:
+                collect(child)
+
+    collect(document["tree"])
+    bench.press("p")
+    assert bench.page.get_attribute("#colours", "aria-pressed") == "true"
+    bench.page.keyboard.press("u")
+    assert f"p {min(probabilities):.2f}" in bench.said
+    bench.page.keyboard.press("u")
+    assert f"p {sorted(probabilities)[1]:.2f}" in bench.said
+
+    span = find(document, least=3)
+    bench.select(span)
+    bench.page.click("#alternatives")
+    bench.page.wait_for_selector("#choices li button")
+    choice = bench.page.inner_text("#choices li >> nth=0")
+    bench.click("#choices li button >> nth=0")
+    assert choice.startswith(" ".join(label(bench.document, span)))
+    outside = [unit for unit in units(document["tree"]) if not (span[0] <= unit[0][0] and unit[0][1] <= span[1])]
+    assert [unit for unit in units(bench.document["tree"]) if unit in outside] == outside
+
+
+def test_compare_and_summary(bench: Bench, tmp_path: Path):
+    document = bench.parse(TEXT)
+    bench.select(find(document))
+    bench.press("n")
+    bench.page.click("#compare")
+    bench.click("#against-first")
+    assert bench.page.locator("#trees svg.genrst").count() == 2
+    assert "other nuclearity: 1" in bench.page.inner_text(".facts")
+    bench.click("#compare")
+    assert bench.page.locator("#trees svg.genrst").count() == 1
+
+    other = tmp_path / "other.rs3"
+    other.write_text(write_rs3(document_from_dict(document)), encoding="utf-8")
+    bench.page.click("#compare")
+    with bench.drawn():
+        bench.page.set_input_files("#against-file", other)
+    assert bench.page.locator("#trees svg.genrst").count() == 2
+    bench.click("#compare")
+
+    bench.page.fill("#share", "20")
+    shown = bench.page.locator("#text .edu:not(.untold)").count()
+    assert bench.page.inner_text("#told") == f"{shown} of {len(document['edus'])} EDUs"
+    assert shown == max(1, round(len(document["edus"]) * 0.2))
+
+
+def test_reload_keeps_the_work(bench: Bench):
+    document = bench.parse(TEXT)
+    bench.select(find(document))
+    bench.press("n")
+    before = bench.document
+    with bench.drawn():
+        bench.page.reload()
+    assert bench.document == before
+    bench.press("Control+z")
+    assert bench.document == document
+
+
+@pytest.mark.parametrize("format_name", ["json", "rs3", "rs4", "dis", "svg", "png"])
+def test_every_export_reads_back(bench: Bench, tmp_path: Path, format_name: str):
+    document = document_from_dict(bench.parse(TEXT))
+    path = bench.download(format_name, tmp_path)
+    if format_name == "svg":
+        assert path.read_text(encoding="utf-8").startswith("<svg")
+    elif format_name == "png":
+        assert path.read_bytes().startswith(b"\x89PNG")
+    else:
+        (again,) = read_documents(path)
+        assert again.tree == document.tree
+        assert [text.split() for text in again.edu_texts] == [text.split() for text in document.edu_texts]
+
+
+def test_a_dropped_file_opens(bench: Bench):
+    tree = Unit("why", "NS", (Unit("list", "NNN", (Leaf(0), Leaf(1), Leaf(2))), Leaf(3)))
+    content = write_rs3(
+        Document.from_edus("birds", ["Birds sing,", "bees hum,", "frogs croak,", "as it is May."], tree)
+    )
+    transfer = bench.page.evaluate_handle(
+        "(content) => { const one = new DataTransfer(); one.items.add(new File([content], 'birds.rs3')); return one; }",
+        content,
+    )
+    with bench.drawn():
+        bench.page.dispatch_event("body", "drop", {"dataTransfer": transfer})
+    assert bench.document["id"] == "birds"
+    assert document_from_dict(bench.document).tree == tree
+    # A unit of several parts, and relations that the model does not know, stay as they are when frozen.
+    bench.select((0, 4))
+    bench.press("Z", "a")
+    assert bare(bench.document["tree"]) == bare(document_to_dict(Document.from_edus("x", "abcd", tree))["tree"])
+    bench.press("Z", "a")
+    assert "list" not in json.dumps(bench.document["tree"])
+
+
+def test_keyboard_only_once_through(bench: Bench):
+    bench.page.wait_for_function("() => document.activeElement.id === 'paste'")
+    bench.page.keyboard.insert_text(TEXT)
+    bench.page.keyboard.press("Tab")
+    bench.press("Enter")
+    bench.page.wait_for_function("() => document.querySelector('#start').hidden")
+    document = bench.document
+    for _ in range(60):
+        bench.page.keyboard.press("Tab")
+        if bench.page.evaluate("() => document.activeElement.matches('.areas rect')"):
+            break
+    bench.page.keyboard.press("ArrowRight")
+    start, stop = bench.page.evaluate(
+        "() => [document.activeElement.dataset.start, document.activeElement.dataset.stop]"
+    )
+    if int(stop) - int(start) == 1:
+        bench.page.keyboard.press("ArrowDown")
+    bench.press("n", "z", "z", "a", "Control+z", "Control+z", "Control+z", "Control+z")
+    assert bench.document == document
+
+
+def test_phone_width_dark_and_right_to_left(bench: Bench):
+    bench.page.set_viewport_size({"width": 390, "height": 800})
+    bench.page.emulate_media(color_scheme="dark")
+    document = bench.parse("هطل المطر طوال اليوم، لذلك بقينا في المنزل. لم يمانع أحد في ذلك. كان اليوم جميلا مع ذلك.")
+    assert bench.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert bench.page.evaluate("() => getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert bench.page.locator("svg.genrst.mirrored").count() == 1
+    bench.select((0, len(document["edus"])))
+    assert bench.page.is_visible("#panel")
+
+
+def test_no_serious_finding_of_axe(bench: Bench):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = [axe.run(bench.page)]
+    document = bench.parse(TEXT)
+    bench.select(find(document))
+    found.append(axe.run(bench.page))
+    bench.select((1, 2))
+    found.append(axe.run(bench.page))
+    serious = [
+        (one["id"], [node["html"] for node in one["nodes"]][:3])
+        for result in found
+        for one in result.response["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+HOSTILE = """<img src=x onerror=alert(1)> says <script>alert(2)</script>, because "><svg onload=alert(3)> it can.
+It <b>really</b> can, and nobody minds."""
+
+
+def test_html_is_inert(bench: Bench):
+    bench.parse(HOSTILE)
+    document = bench.document
+    document["id"] = "<img src=x onerror=alert(4)>"
+    document["tree"]["relation"] = "<img src=x onerror=alert(5)>"
+    path = json.dumps(document)
+    bench.page.click("#new")
+    with bench.drawn():
+        bench.page.set_input_files("#file", {"name": "x.json", "mimeType": "text/plain", "buffer": path.encode()})
+    bench.select((0, len(document["edus"])))
+    bench.page.wait_for_timeout(100)
+    assert bench.page.locator("img").count() == 0
+    assert bench.page.evaluate("() => document.querySelectorAll('script').length") == 2
+    assert bench.page.input_value("#relation-0") == "<img src=x onerror=alert(5)>"
+
+
+def test_the_policy_blocks_an_injected_script(bench: Bench):
+    bench.page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.stolen = true";
+            document.body.append(script);
+            document.body.insertAdjacentHTML("beforeend", "<p onclick='window.stolen = true' id='bait'>x</p>");
+            document.querySelector("#bait").click();
+        }"""
+    )
+    assert bench.page.evaluate("() => window.stolen") is None
+    assert bench.page.evaluate("() => fetch('https://example.org/').then(() => 'sent', () => 'blocked')") == "blocked"
+    assert any("Content Security Policy" in line for line in bench.complaints)
+    bench.complaints.clear()
+    bench.requests.clear()
+
+
+def test_a_key_is_asked_for(blank: "Page", chart: Parser):
+    with serving(make_app([chart], access=Access(key="0123456789abcdef"))) as address:
+        browser: Browser | None = blank.context.browser
+        assert browser is not None
+        with browser.new_context() as context:
+            bench = Bench(context.new_page(), address)
+            bench.page.wait_for_selector("#key")
+            assert "key of the service" in bench.said
+            bench.page.fill("#key-value", "0123456789abcdef")
+            bench.page.press("#key-value", "Enter")
+            bench.page.wait_for_selector("#key", state="hidden")
+            bench.complaints.clear()
+            bench.parse(TEXT)
+            bench.check()
+
+
+def test_errors_are_said_and_lose_nothing(bench: Bench):
+    bench.page.click("#parse")
+    assert bench.said == "there is no text yet"
+    document = bench.parse(TEXT)
+    bench.page.click("#new")
+    bench.page.set_input_files("#file", {"name": "x.rs3", "mimeType": "text/plain", "buffer": b"<rst"})
+    bench.page.wait_for_function("() => document.querySelector('#said.error')")
+    assert re.match(r"document\.rs3:1: the XML must be well-formed", bench.said)
+    bench.page.click("#cancel")
+    assert bench.document == document
+    bench.page.route("**/v1/parse", lambda route: route.abort())
+    bench.page.keyboard.press("a")
+    bench.page.wait_for_function("() => document.querySelector('#said').textContent.includes('does not answer')")
+    assert bench.document == document
+    assert len(bench.complaints) == 2
+    bench.complaints.clear()
