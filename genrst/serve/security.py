@@ -18,6 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 OPEN_PATHS = ("/", "/docs", "/health", "/openapi.json")
 """What needs no key: nothing of any client's is there."""
 
+BODILESS = ("GET", "HEAD", "OPTIONS")
+"""Methods whose requests have no body."""
+
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -77,7 +80,8 @@ class Guard:
         if self._access.key is not None and path not in OPEN_PATHS and not self._has_key(headers):
             rule = "a request must have the key of the service: Authorization: Bearer KEY"
             return _Refusal(401, rule, ("WWW-Authenticate", "Bearer"))
-        if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method not in BODILESS and kind != "application/json":
             return _Refusal(415, "the Content-Type must be application/json")
         return None
 
