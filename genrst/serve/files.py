@@ -4,8 +4,8 @@ Clients name a file by its number and never by a path. A file with a tree is sav
 file of EDUs, which have no place for a tree, as NAME.json beside it; from then on that is what is opened. The first
 save of a file that was there before leaves a backup, NAME.rs3.bak, which nothing here ever replaces.
 
-Nothing is kept but on the disk: a file is read when it is asked for, and saved only if it still is what was read. Not
-here: parsing, and who waits for it (`genrst.serve.app`).
+Work is kept on the disk alone, and trees of the parser in memory until then: a file is read whenever it is asked for,
+and saved only if it still is what was read. Not here: parsing, and who waits for it (`genrst.serve.app`).
 """
 
 import hashlib
@@ -14,6 +14,7 @@ import stat
 import warnings
 from asyncio import Lock
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -194,21 +195,25 @@ class Files:
 
     def __init__(self) -> None:
         self._files: list[LocalFile] = []
+        self._opened: set[Path] = set()
+        self._targets: dict[Path, LocalFile] = {}
         self._root = ""
 
     def add(self, path: Path) -> None:
         """Add a file, unless it is there; raise an error if it cannot be read, or holds other than one document."""
         if path.suffix.lower() not in TEXT_SUFFIXES:
             raise UsageError(f"{path}: a file name must end in one of {', '.join(TEXT_SUFFIXES)}, was: {path.name}")
-        file = LocalFile(path.absolute())
+        file = LocalFile(path)
         file.look()
-        for other in self._files:
-            if other.path.samefile(file.path):
-                return
-            if other.target == file.target:
-                raise UsageError(f"{other.source} and {file.source}: both would be saved as {file.target.name}")
+        place, target, folder = file.path.resolve(), file.target.absolute(), path.absolute().parent
+        if place in self._opened:
+            return
+        if other := self._targets.get(target):
+            raise UsageError(f"{other.source} and {path}: both would be saved as {target.name}")
         self._files.append(file)
-        self._root = os.path.commonpath([one.source.parent for one in self._files])
+        self._opened.add(place)
+        self._targets[target] = file
+        self._root = os.path.commonpath([self._root or folder, folder])
 
     def __len__(self) -> int:
         return len(self._files)
@@ -229,12 +234,12 @@ class Files:
     def find(self, number: int) -> LocalFile:
         """The file of this number."""
         if not 0 <= number < len(self._files):
-            raise HTTPException(404, f"a file must have a number below {len(self._files)}, was: {number}")
+            raise HTTPException(404, one_line(f"a file must have a number below {len(self._files)}, was: {number}"))
         return self._files[number]
 
     def name(self, file: LocalFile) -> str:
         """How a file is called: where it lies in the folder that all are in."""
-        return one_line(str(file.path.relative_to(self._root)))
+        return one_line(str(file.path.absolute().relative_to(self._root)))
 
     def list(self) -> JsonObject:
         """The queue, ready for JSON."""
@@ -281,11 +286,10 @@ def _warn_of_lost_constraints(document: Document, suffix: str) -> None:
 
 def _write(path: Path, content: bytes, like: Path) -> None:
     """Write a file with the mode of another, onto the disk: an annotator's work must survive also a power cut."""
-    mode = stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR if like.exists() else None
 
     def write(file: BinaryIO) -> None:
-        if mode is not None:
-            Path(file.name).chmod(mode)
+        with suppress(OSError):  # it was deleted, or the disk knows no modes
+            Path(file.name).chmod(stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
