@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -12,6 +13,8 @@ from time import sleep
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from genrst.document import Document, Signal
@@ -24,6 +27,7 @@ from genrst.serve.files import Files
 from genrst.serve.worker import Limits
 from genrst.trees.constraint import Constraint
 from genrst.trees.node import Leaf, Unit, units
+from tests.serve.test_requests import ANYTHING, places
 
 pytestmark = pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 
@@ -384,6 +388,34 @@ def test_saving_is_guarded_and_limited(chart: Parser, tmp_path: Path):
             answer = client.put("/v1/files/0", content=content, headers=json_type)
             assert (answer.status_code, list(answer.json())) == (status, ["error"])
     assert path.read_bytes() == before
+
+
+@st.composite
+def changed(draw: st.DrawFn) -> Any:
+    """A document's JSON in which some places are changed."""
+    signals = (Signal((0, 1), "dm", "dm"),)
+    data = deepcopy(document_to_dict(replace(draw(st.sampled_from([HUMAN, BETTER])), signals=signals)))
+    for _ in range(draw(st.integers(0, 3))):
+        container, key = draw(st.sampled_from(list(places(data)) or [({"": 0}, "")]))
+        container[key] = draw(ANYTHING)
+    return data
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::genrst.errors.CorpusWarning")
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(changed(), st.sampled_from([".rs3", ".rs4", ".dis", ".json"]))
+def test_whatever_is_saved_can_be_read_again(tmp_path: Path, data: Any, suffix: str):
+    path = tmp_path / f"rain{suffix}"
+    write(HUMAN, path)
+    before = path.read_bytes()
+    file = opened(path).find(0)
+    try:
+        file.save(json.dumps({"document": data, "force": True}).encode(), 100)
+    except GenrstError:
+        assert path.read_bytes() == before
+    else:
+        assert read(path).tree == document_from_dict(data).tree
 
 
 def test_points_are_there_only_with_files(client: TestClient, chart: Parser, tmp_path: Path):
