@@ -18,7 +18,16 @@ from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
 from genrst.corpora.layouts import VERSION
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
-from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, document_files, read_content, read_file
+from genrst.formats.files import (
+    FORMATS,
+    RAW_SUFFIXES,
+    TEXT_SUFFIXES,
+    TREE_SUFFIXES,
+    ReadOptions,
+    document_files,
+    read_content,
+    read_file,
+)
 from genrst.formats.json_text import loads
 from genrst.formats.plain import read_edus
 from genrst.io import decode, progress, read_bytes
@@ -28,12 +37,6 @@ from genrst.trees.constraint import Constraint, constraint_from_dict
 
 TextOrDocument: TypeAlias = Text | Document
 Item = TypeVar("Item", Document, TextOrDocument)
-
-RAW_SUFFIXES = (".txt", ".md")
-"""What surely holds text whose EDUs are unknown."""
-
-TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
-"""What `parse` and `segment` look for in a folder. Of several files with one stem the first in this order is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +112,15 @@ def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[Tex
         if name == "-":
             path = Path("stdin")
             found.append(Source(path, partial(_read_raw, standard_input, path, has_edus), is_file=False))
-        elif path.is_dir() and (files := _text_files(path)):
+        elif path.is_dir() and (files := text_files(path)):
             found += [Source(file, partial(_read_text, file, has_edus), path) for file in files]
         else:
             found.append(Source(path, partial(_read_text, path, has_edus)))
     return found
 
 
-def _text_files(folder: Path) -> list[Path]:
-    """The files below a folder, one for each stem."""
+def text_files(folder: Path) -> list[Path]:
+    """What can be parsed below a folder: of several files with one stem, the first in the order of `TEXT_SUFFIXES`."""
     found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in TEXT_SUFFIXES and file.is_file())
     by_stem: dict[Path, Path] = {}
     for file in sorted(found, key=lambda file: TEXT_SUFFIXES.index(file.suffix.lower())):

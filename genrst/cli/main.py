@@ -16,6 +16,7 @@ from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
+    "annotate": "correct the trees of local files in the browser",
     "bulk": "parse whole collections, disk to disk",
     "convert": "convert between RST file formats",
     "evaluate": "score predicted trees against gold ones",

@@ -17,6 +17,7 @@ import logging
 import os
 import socket
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ from genrst.parser.packages import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
+    from genrst.serve.files import Files
+    from genrst.serve.security import Access
     from genrst.serve.worker import Limits
 
 KEY_VARIABLE = "GENRST_API_KEY"
@@ -41,18 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-host", action="append", default=[], metavar="NAME", help="a name of this machine; can be repeated"
     )
     parser.add_argument("--api-key-file", metavar="FILE", help=f"the key of clients (default: {KEY_VARIABLE})")
-    models = parser.add_argument_group("models")
-    models.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME|DIR",
-        help=f"an installed model or a folder; can be repeated, then the first is the default ({DEFAULT_MODEL})",
-    )
-    models.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
-    models.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    add_models_arguments(parser)
     limits = parser.add_argument_group("limits")
     limits.add_argument("--max-bytes", type=int, default=2_000_000, metavar="N", help="of a request (default: 2000000)")
-    limits.add_argument("--max-edus", type=int, default=2000, metavar="N", help="of a document (default: 2000)")
+    add_max_edus_argument(limits)
     limits.add_argument("--max-queue", type=int, default=64, metavar="N", help="requests that wait (default: 64)")
     limits.add_argument(
         "--max-wait", type=float, default=30, metavar="S", help="seconds until a request is worked on (default: 30)"
@@ -62,24 +57,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_models_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the parsers of a service."""
+    models = parser.add_argument_group("models")
+    models.add_argument(
+        "--model",
+        action="append",
+        metavar="NAME|DIR",
+        help=f"an installed model or a folder; can be repeated, then the first is the default ({DEFAULT_MODEL})",
+    )
+    models.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
+    models.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+
+
+def add_max_edus_argument(parser: "argparse._ActionsContainer") -> None:
+    """Add how long documents may be."""
+    parser.add_argument("--max-edus", type=int, default=2000, metavar="N", help="of a document (default: 2000)")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     key = _read_key(arguments)
     _check(arguments, key)
+    from genrst.serve.security import Access
+
+    serve(arguments, Access(tuple(arguments.allow_host), key))
+    return 0
+
+
+def serve(
+    arguments: argparse.Namespace,
+    access: "Access",
+    files: "Files | None" = None,
+    level: int = logging.INFO,
+    notice: Callable[[str], object] = lambda address: None,
+) -> None:
+    """Serve until told to stop; `level` says what is logged, and `notice` is told the address."""
     import uvicorn
 
     from genrst.serve.app import make_app
     from genrst.serve.metrics import JsonFormatter
-    from genrst.serve.security import Access
 
     with _bind(arguments.host, arguments.port) as listener:
         # Texts that are not English and such: clients are told, the log is not.
         warnings.simplefilter("ignore", ParserWarning)
         parsers = _load(arguments)
-        app = make_app(parsers, _limits(arguments), Access(tuple(arguments.allow_host), key))
+        app = make_app(parsers, _limits(arguments), access, files)
         handler = logging.StreamHandler()
         handler.setFormatter(JsonFormatter())
-        logging.basicConfig(level=logging.INFO, handlers=[handler])
+        logging.basicConfig(level=level, handlers=[handler])
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -92,9 +118,10 @@ def run(arguments: argparse.Namespace) -> int:
         listener.listen(config.backlog)
         host, port = listener.getsockname()[:2]
         names = ", ".join(str(parser.config.name) for parser in parsers)
-        tell(f"serving {names} on http://{f'[{host}]' if ':' in host else host}:{port}")
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        tell(f"serving {names} on {address}")
+        notice(address)
         uvicorn.Server(config).run([listener])
-    return 0
 
 
 def _load(arguments: argparse.Namespace) -> "list[Parser]":
@@ -143,6 +170,11 @@ def _check(arguments: argparse.Namespace, key: str | None) -> None:
         raise UsageError(f"{rule}, was: {arguments.host}")
     if key is not None and (len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key):
         raise UsageError(f"a key must have {SHORTEST_KEY} or more letters, digits or signs of ASCII, was: another")
+    check_numbers(arguments)
+
+
+def check_numbers(arguments: argparse.Namespace) -> None:
+    """Refuse limits and ports that cannot be."""
     for option in ("max_bytes", "max_edus", "max_queue", "max_wait", "batch"):
         if not getattr(arguments, option) > 0:
             raise UsageError(f"--{option.replace('_', '-')} must be more than 0, was: {getattr(arguments, option)}")

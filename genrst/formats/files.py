@@ -72,6 +72,12 @@ _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
 """What is looked for in a folder: the formats that can hold trees."""
 
+RAW_SUFFIXES = (".txt", ".md")
+"""What surely holds text whose EDUs are unknown."""
+
+TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
+"""What can be parsed."""
+
 
 def read(path: str | Path, *, roots: Roots = "error", with_tree: bool = True) -> Document:
     """Read the one document of a file."""
@@ -87,9 +93,11 @@ def read_documents(path: str | Path, *, roots: Roots = "error", with_tree: bool 
         yield from read_file(file, ReadOptions(roots, with_tree))
 
 
-def read_file(path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
-    """Read the documents of one file; a `.dis` file gets its text from the file beside it, if there is one."""
-    documents = read_content(read_bytes(path), path, options)
+def read_file(path: Path, options: ReadOptions = DEFAULTS, content: bytes | None = None) -> list[Document]:
+    """Read the documents of one file, whose content may be known; a `.dis` file gets its text from the file beside it,
+    if there is one.
+    """
+    documents = read_content(read_bytes(path) if content is None else content, path, options)
     is_dis = path.suffix.lower() == ".dis"
     return [attach_text_beside(document, path) for document in documents] if is_dis else documents
 

@@ -36,7 +36,7 @@ CLASS_COLOURS = {name: one.colour for name, one in CLASSES.items() if one.colour
 
 
 def probabilities(document: Document) -> dict[Range, float]:
-    """The probability of each unit that has one, as those that somebody corrected do not; raises an error if none has."""
+    """The probability of each unit that has one: corrected ones have none. Raises an error if no unit has."""
     found = list(units(require_tree(document)))
     known = {range_of(unit): unit.probability for unit in found if unit.probability is not None}
     if found and not known:

@@ -4,17 +4,22 @@
     POST /v1/evaluate, /v1/render, /v1/convert      the worker for documents: no model is needed
     GET  /v1/models, /health, /metrics, /openapi.json, /docs, /
 
-Stateless: what comes with a request goes with its answer. No file is read or written for a client.
+Stateless: what comes with a request goes with its answer. No file is read or written for a client, unless an annotator
+has opened some: then there are also
+
+    GET  /v1/files, /v1/files/{number}      what there is, least certain first; a document, parsed if it has no tree
+    PUT  /v1/files/{number}      save it
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from html import escape
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
@@ -27,17 +32,20 @@ from genrst.characters import one_line
 from genrst.errors import GenrstError, MissingDependencyError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
-from genrst.serve.metrics import Metrics, Observer
+from genrst.serve.files import Files, LocalFile, Opened
+from genrst.serve.metrics import LOGGER, Metrics, Observer, describe_error
 from genrst.serve.page import workbench
 from genrst.serve.requests import (
+    REQUESTS,
     ConvertRequest,
     EvaluateRequest,
     ParseRequest,
     RenderRequest,
+    SaveRequest,
     SegmentRequest,
     schemas,
 )
-from genrst.serve.security import Access, Guard
+from genrst.serve.security import POLICY, Access, Guard
 from genrst.serve.work import (
     MEDIA_TYPES,
     Answer,
@@ -62,9 +70,16 @@ _NO_TELEMETRY: Any = {"auto_configure": False, "tracing": False, "metrics": Fals
 """Nothing is sent anywhere, whatever variables of the environment say."""
 
 
-def make_app(parsers: Sequence[Parser], limits: Limits = LIMITS, access: Access = OPEN) -> FastAPI:
-    """The service of some parsers; the first is asked where a request names none."""
-    service = _Service(Models(parsers, limits.edus), limits)
+def make_app(
+    parsers: Sequence[Parser],
+    limits: Limits = LIMITS,
+    access: Access = OPEN,
+    files: Files | None = None,
+) -> FastAPI:
+    """The service of some parsers, for the files of an annotator if there are some; the first parser is asked where a
+    request names none.
+    """
+    service = _Service(Models(parsers, limits.edus), limits, files)
     app = FastAPI(
         title="genrst",
         version=VERSION,
@@ -76,20 +91,25 @@ def make_app(parsers: Sequence[Parser], limits: Limits = LIMITS, access: Access 
         telemetry=_NO_TELEMETRY,
     )
     _add_points(app, service)
+    if files is not None:
+        _add_file_points(app, service)
     app.add_exception_handler(HTTPException, _tell)
     app.add_exception_handler(GenrstError, _tell)
+    app.add_exception_handler(RequestValidationError, _tell)
     app.add_middleware(Guard, access=access)
     paths = [str(getattr(route, "path", "")) for route in app.routes]
     app.add_middleware(Observer, metrics=service.metrics, paths=paths)
-    app.openapi = partial(_describe, app, access)  # type: ignore[method-assign]
+    kinds = REQUESTS if files is None else (*REQUESTS, SaveRequest)
+    app.openapi = partial(_describe, app, access, kinds)  # type: ignore[method-assign]
     return app
 
 
 class _Service:
-    """What points have in common: models, limits, and two workers."""
+    """What points have in common: models, limits, two workers, and files if an annotator works with them."""
 
-    def __init__(self, models: Models, limits: Limits) -> None:
+    def __init__(self, models: Models, limits: Limits, files: Files | None) -> None:
         self.models, self.limits = models, limits
+        self.files = Files() if files is None else files
         self._n_bodies = 0
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
         self.parsing = Worker(limits, models.answer, self.metrics.notice_batch)
@@ -102,7 +122,11 @@ class _Service:
         del app
         self.parsing.start()
         self.desk.start()
+        looking = asyncio.create_task(self._look_ahead())
         yield
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
         await run_in_threadpool(self.desk.close)
         await run_in_threadpool(self.parsing.close)
 
@@ -138,6 +162,49 @@ class _Service:
     async def tell_metrics(self) -> Response:
         """Numbers for Prometheus."""
         return Response(generate_latest(self.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    async def list_files(self) -> Response:
+        """The files of the annotator in the order of the queue: the least certain trees of the parser come first."""
+        return _json(self.files.list())
+
+    async def open_file(self, request: Request, number: int) -> Response:
+        """The document of a file; one without a tree is parsed first."""
+        file = self.files.find(number)
+        opened = await self._open(file, request)
+        file.version = opened.version
+        return await run_in_threadpool(lambda: _json({"name": self.files.name(file), **opened.as_dict()}))
+
+    async def save_file(self, request: Request, number: int) -> Response:
+        """Save a document to a file, or beside it if its format has no place for a tree."""
+        file = self.files.find(number)
+        body = await self._read_body(request)
+        async with file.lock:
+            saved = await self.desk.ask(request, partial(file.save, body, self.limits.edus))
+        return _json({"name": self.files.name(file), **saved})
+
+    async def _open(self, file: LocalFile, request: Request | None = None) -> Opened:
+        async with file.lock:
+            opened: Opened = await self.desk.ask(request, partial(file.read, self.limits.edus))
+            if opened.has_tree:
+                return opened
+            question = self.models.ask_for(opened.item, opened.warnings)
+            answer = await self.parsing.ask(request, question, self.models.group(question), question.size)
+            return file.keep(opened, answer)
+
+    async def _look_ahead(self) -> None:
+        """Parse the files that have no tree, one at a time and while nobody waits, to know how certain they are."""
+        for number in self.files.queue:
+            while self.parsing.n_waiting or self.desk.n_waiting:
+                await asyncio.sleep(0.1)
+            file = self.files.find(number)
+            if file.has_tree:
+                continue
+            try:
+                await self._open(file)
+            except (GenrstError, HTTPException):
+                pass  # whoever opens it is told
+            except Exception as error:  # the others are not to suffer
+                LOGGER.error("failed", extra={"facts": describe_error(error)})
 
     async def _ask_models(self, request: Request, read: Callable[[bytes], Question]) -> Response:
         body = await self._read_body(request)
@@ -201,6 +268,8 @@ async def _tell(request: Request, error: Exception) -> Response:
     del request
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    if isinstance(error, RequestValidationError):
+        return JSONResponse({"error": one_line("; ".join(str(one["msg"]) for one in error.errors()))}, 422)
     status = 501 if isinstance(error, MissingDependencyError) else 422
     return JSONResponse({"error": one_line(str(error))}, status)
 
@@ -214,9 +283,7 @@ def _add_points(app: FastAPI, service: _Service) -> None:
         ("/v1/convert", service.convert, ConvertRequest, ["application/json"]),
     ]
     for path, point, kind, answers in points:
-        schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
-        body = {"required": True, "content": {"application/json": {"schema": schema}}}
-        _add(app, path, point, "POST", answers, {"requestBody": body}, _POST_ERRORS)
+        _add(app, path, point, "POST", answers, _body(kind), _BODY_ERRORS)
     _add(app, "/v1/models", service.list_models, "GET", ["application/json"])
     _add(app, "/health", service.tell_health, "GET", ["application/json"])
     _add(app, "/metrics", service.tell_metrics, "GET", ["text/plain"])
@@ -228,21 +295,38 @@ def _add_points(app: FastAPI, service: _Service) -> None:
         return HTMLResponse(_docs_page(app.openapi()))
 
     async def home() -> Response:
-        html, policy = workbench()
-        return HTMLResponse(html, headers={"Content-Security-Policy": policy})
+        html, policy = workbench(service.files is not None)
+        return HTMLResponse(html, headers={POLICY: policy})
 
     for path, page in (("/openapi.json", openapi), ("/docs", docs), ("/", home)):
         app.add_api_route(path, page, include_in_schema=False, response_model=None)
 
 
-_POST_ERRORS = {
-    408: "the body came too slowly",
-    413: "the body is too large",
-    415: "the body is not said to be JSON",
+def _add_file_points(app: FastAPI, service: _Service) -> None:
+    kinds, path = ["application/json"], "/v1/files/{number}"
+    missing = {404: "there is no file of this number, or no longer"}
+    unsaved = {**missing, 409: "the file has changed since it was read", 507: "the file cannot be written"}
+    _add(app, "/v1/files", service.list_files, "GET", kinds)
+    _add(app, path, service.open_file, "GET", kinds, None, {**missing, **_WORK_ERRORS})
+    _add(app, path, service.save_file, "PUT", kinds, _body(SaveRequest), {**unsaved, **_BODY_ERRORS})
+
+
+def _body(kind: type[BaseModel]) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+_WORK_ERRORS = {
     422: "the request, its document or its constraints are wrong, or the document is too large",
     429: "too many requests wait; Retry-After says when to come again",
     501: "the service lacks a library for it",
     503: "the request has waited too long, or the service shuts down",
+}
+_BODY_ERRORS = {
+    408: "the body came too slowly",
+    413: "the body is too large",
+    415: "the body is not said to be JSON",
+    **_WORK_ERRORS,
 }
 _ERRORS = {
     401: "the key is missing or wrong",
@@ -277,12 +361,12 @@ def _add(
     )
 
 
-def _describe(app: FastAPI, access: Access) -> dict[str, Any]:
+def _describe(app: FastAPI, access: Access, kinds: Sequence[type[BaseModel]]) -> dict[str, Any]:
     """The OpenAPI description, made once."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         error = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-        found["components"] = {"schemas": {**schemas(), "Error": error}}
+        found["components"] = {"schemas": {**schemas(kinds), "Error": error}}
         if access.key is not None:
             found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             found["security"] = [{"key": []}]

@@ -149,6 +149,18 @@ class ConvertRequest(_Request):
             raise UsageError("a request must have either content and from, or documents")
 
 
+class SaveRequest(_Request):
+    """A document for a file of the annotator."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"document": EXAMPLE}})
+
+    document: JsonDocument
+    version: str | None = Field(
+        None, description="That of the content which was read or saved; if none is given, the one that was last told."
+    )
+    force: bool = Field(False, description="Save even if another program has changed the file since.")
+
+
 REQUESTS = (SegmentRequest, ParseRequest, EvaluateRequest, RenderRequest, ConvertRequest)
 AnyRequest = TypeVar("AnyRequest", bound=BaseModel)
 
@@ -207,10 +219,10 @@ def heard() -> Iterator[list[str]]:
         yield lines
 
 
-def schemas() -> dict[str, Any]:
+def schemas(kinds: Sequence[type[BaseModel]] = REQUESTS) -> dict[str, Any]:
     """The JSON schemas of requests and documents, by name, as OpenAPI wants them."""
     place = "#/components/schemas/"
-    _, found = models_json_schema([(kind, "validation") for kind in REQUESTS], ref_template=f"{place}{{model}}")
+    _, found = models_json_schema([(kind, "validation") for kind in kinds], ref_template=f"{place}{{model}}")
     requests = json.dumps(found["$defs"]).replace(json.dumps(_PLACEHOLDER), json.dumps({"$ref": f"{place}Document"}))
     text = files("genrst.formats").joinpath("document.schema.json").read_text(encoding="utf-8")
     document = json.loads(text.replace("#/$defs/", place))

@@ -19,6 +19,10 @@ OPEN_PATHS = ("/", "/docs", "/health", "/openapi.json")
 """What needs no key: nothing of any client's is there."""
 
 POLICY = "Content-Security-Policy"
+
+BODILESS = ("GET", "HEAD", "OPTIONS")
+"""Methods whose requests have no body."""
+
 HEADERS = {
     "Cache-Control": "no-store",
     POLICY: "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -28,7 +32,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Of every answer: nothing in it may be run, framed, kept or guessed at. A page to work in brings a policy of its own."""
+"""Of every answer: nothing in it may be run, framed, kept or guessed at. The page brings a policy of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ class Guard:
         if self._access.key is not None and path not in OPEN_PATHS and not self._has_key(headers):
             rule = "a request must have the key of the service: Authorization: Bearer KEY"
             return _Refusal(401, rule, ("WWW-Authenticate", "Bearer"))
-        if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method not in BODILESS and kind != "application/json":
             return _Refusal(415, "the Content-Type must be application/json")
         return None
 

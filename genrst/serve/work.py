@@ -111,6 +111,10 @@ class Models:
         request = read_request(SegmentRequest, body)
         return self._sized(Question(Text(request.id, request.text), self._name(request.model), is_segment=True))
 
+    def ask_for(self, item: Item, warnings: Sequence[str] = ()) -> Question:
+        """The question for the best tree of an item by the first parser."""
+        return self._sized(Question(item, self._name(None), warnings=tuple(warnings)))
+
     def _name(self, name: str | None) -> str:
         if name is not None and name not in self.parsers:
             raise UsageError(f"model must be one of {', '.join(self.parsers)}, was: {name!r}")

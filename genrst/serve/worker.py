@@ -84,12 +84,23 @@ class Worker:
         """How many questions are in the queue."""
         return len(self._questions)
 
-    async def ask(self, request: Request, content: object, group: Hashable = None, size: int = 1) -> Any:  # noqa: ANN401
-        """The answer to the question of a request; without a group it is answered alone."""
-        if await request.is_disconnected():
+    async def ask(
+        self,
+        request: Request | None,
+        content: object,
+        group: Hashable = None,
+        size: int = 1,
+    ) -> Any:  # noqa: ANN401
+        """The answer to the question of a request; without a group it is answered alone.
+
+        A question of the service's own has no request: it waits as long as it takes.
+        """
+        if request is not None and await request.is_disconnected():
             raise HTTPException(CLIENT_LEFT, "the client has left")
         question = _Question(content, object() if group is None else group, size)
         self._add(question)
+        if request is None:
+            return await asyncio.wrap_future(question.answer)
         answer = asyncio.wrap_future(question.answer)
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # somebody looks, also if all left
         left = asyncio.create_task(_leave(request))

@@ -1,0 +1,109 @@
+"""The verb `annotate`: what it refuses before it loads a model, what it opens, and the page in the browser."""
+
+import webbrowser
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.testclient import TestClient
+
+from genrst.cli import annotate
+from genrst.document import Document
+from genrst.formats.files import write
+from genrst.trees.node import Leaf, Unit
+from tests.cli.program import call
+
+HUMAN = Document.from_edus("rain", ["It rained,", "so we stayed in."], Unit("causal", "SN", (Leaf(0), Leaf(1))))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with files of an annotator, some of which cannot be read."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "desk"
+    (folder / "more").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
+    write(HUMAN, folder / "a.rs3")
+    write(HUMAN, folder / "more" / "text.json")
+    (folder / "more" / "text.txt").write_text("It rained, so we stayed in.")
+    (folder / "rain.edus").write_text("It rained,\nso we stayed in.\n")
+    line = (folder / "more" / "text.json").read_text().replace("\n", "")
+    (folder / "two.jsonl").write_text(f"{line}\n{line}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("missing.rs3", "missing.rs3: No such file or directory"),
+        ("desk/a.rs3 desk/two.jsonl", "two.jsonl: a file to annotate must hold one document, was: 2"),
+        ("empty", "empty: a folder must hold files (.dis, .rs3"),
+        ("-", "-: a file name must end in one of .dis, .rs3"),
+        ("desk/a.rs3 --port 70000", "--port must be 0 to 65535, was: 70000"),
+        ("desk/a.rs3 --max-edus 0", "--max-edus must be more than 0, was: 0"),
+        ("desk/a.rs3 --host 0.0.0.0", "unrecognized arguments: --host 0.0.0.0"),
+        ("desk/a.rs3 --model missing", "a model must be installed"),
+    ],
+)
+@pytest.mark.usefixtures("desk")
+def test_what_is_refused(arguments: str, message: str, capsys: pytest.CaptureFixture[str]):
+    outcome = call(capsys, "annotate", *arguments.split())
+    assert outcome.status in (1, 2)
+    assert message in outcome.messages[0]
+    assert len(outcome.messages) == 1
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_folder_is_opened_without_what_cannot_be_read(capsys: pytest.CaptureFixture[str]):
+    files = annotate.open_files(["desk"])
+    assert [one["name"] for one in files.list()["files"]] == ["rain.edus", "a.rs3", "more/text.json"]
+    assert capsys.readouterr().err.splitlines() == [
+        "genrst: desk/two.jsonl: a file to annotate must hold one document, was: 2",
+        "genrst: desk/more/text.txt: opened as text.json, which was saved beside it earlier",
+    ]
+
+
+def test_a_folder_of_which_nothing_can_be_read(desk: Path, capsys: pytest.CaptureFixture[str]):
+    for path in (desk / "a.rs3", desk / "rain.edus", *(desk / "more").iterdir()):
+        path.unlink()
+    outcome = call(capsys, "annotate", "desk")
+    assert (outcome.status, outcome.errors[-1]) == (
+        2,
+        "genrst: there must be a file to annotate, was: none that can be read",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_browser", [True, False])
+def test_the_page_is_opened_in_the_browser(
+    desk: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, has_browser: bool
+):
+    pages: list[str] = []
+    is_open = Event()
+    found: dict[str, Any] = {}
+
+    def open_page(address: str) -> None:
+        pages.append(address)
+        is_open.set()
+
+    def serve(server: uvicorn.Server, sockets: Any) -> None:
+        host, port = sockets[0].getsockname()
+        app: Any = server.config.app
+        with TestClient(app, base_url=f"http://{host}:{port}") as client:
+            found.update(client.get("/v1/files").json(), address=f"http://{host}:{port}")
+            found["document"] = client.get("/v1/files/0").json()["document"]
+
+    monkeypatch.setenv("GENRST_API_KEY", "a key of other services")
+    monkeypatch.setattr(webbrowser, "open", open_page)
+    monkeypatch.setattr(uvicorn.Server, "run", serve)
+    options = [] if has_browser else ["--no-browser"]
+    outcome = call(capsys, "annotate", desk / "a.rs3", "--model", tiny, "--device", "cpu", *options)
+    assert outcome.status == 0
+    assert found["address"].startswith("http://127.0.0.1:")
+    assert outcome.messages == [f"genrst: serving tiny on {found['address']}"]
+    assert (found["files"][0]["name"], found["document"]["tree"]["relation"]) == ("a.rs3", "causal")
+    if has_browser:
+        assert is_open.wait(10)
+    assert pages == ([found["address"]] if has_browser else [])
