@@ -278,3 +278,8 @@ def _check_names(tree: Tree, document_id: str) -> None:
         if not name or name != one_line(name) or _NOT_IN_NAMES.search(name):
             rule = "a relation must have a name without brackets, _! or needless white space to be written as .dis"
             raise UsageError(f"{document_id}: {rule}, was: {shorten(name)}")
+    for unit in units(tree):
+        nuclei = [name for name, letter in zip(unit.relations, unit.nuclearity, strict=True) if letter == "N"]
+        if len(nuclei) > 1 and SPAN in nuclei:
+            rule = f"only a lone nucleus must be called {SPAN} to be written as .dis"
+            raise UsageError(f"{document_id}: {rule}, was: one of {len(nuclei)}")

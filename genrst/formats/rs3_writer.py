@@ -116,11 +116,14 @@ def _nodes(document: Document, numbering: "Numbering", suffix: str) -> list[str]
 
 def signal_types(signals: Sequence[Signal], kept: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The types of signals and their subtypes, joined by semicolons: those of the file that was read, and others."""
-    subtypes = {kind: names.split(";") for kind, names in kept}
+    subtypes = dict(kept)
     for kind, name in sorted({(signal.type, signal.subtype) for signal in signals}):
-        if name not in subtypes.setdefault(kind, []):
-            subtypes[kind].append(name)
-    return [(kind, ";".join(names)) for kind, names in subtypes.items()]
+        known = subtypes.get(kind)
+        if known is None:
+            subtypes[kind] = name
+        elif f";{name};" not in f";{known};":  # a name may have semicolons itself
+            subtypes[kind] = f"{known};{name}"
+    return list(subtypes.items())
 
 
 def _signal_types(types: Sequence[tuple[str, str]]) -> list[str]:

@@ -373,3 +373,10 @@ def test_long_oddities_take_linear_time(text: str) -> None:
 def test_long_nonsense_takes_linear_time(text: str) -> None:
     with pytest.raises(CorpusFormatError):
         read(text)
+
+
+def test_several_nuclei_called_span_cannot_be_written() -> None:
+    """The reader would call them something else."""
+    tree = Unit("span", "NN", (Leaf(0), Leaf(1)))
+    with pytest.raises(UsageError, match=r"^odd: only a lone nucleus must be called span .*, was: one of 2$"):
+        write_dis(Document.from_edus("odd", ["a", "b"], tree))

@@ -170,7 +170,7 @@ JUNK = {
 @pytest.mark.slow
 @pytest.mark.parametrize("body", JUNK.values(), ids=JUNK.keys())
 def test_junk_ends_soon(body: list[str]):
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(CorpusFormatError):
         read(*body)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10

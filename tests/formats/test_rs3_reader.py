@@ -258,11 +258,11 @@ def test_deep_tree(levels: int):
     for level in range(1, levels + 1):
         parent = f"g{level + 1}" if level < levels else ""
         body += [segment(level + 1, f"g{level}", "elaboration"), group(f"g{level}", "span", parent, "span")]
-    start = time.monotonic()
+    start = time.process_time()
     tree = read(*body).tree
     assert tree is not None
     assert depth(tree) == levels
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_header_may_be_missing():
