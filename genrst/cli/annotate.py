@@ -13,6 +13,7 @@ model has a chart and knows how certain it is. Only this machine can reach the p
 
 import argparse
 import logging
+import secrets
 import webbrowser
 from pathlib import Path
 from threading import Thread
@@ -48,8 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
     from genrst.serve.security import Access
 
     files = open_files(arguments.inputs)
+    # Whoever else works on this machine can reach the port, but does not know the key.
+    key = secrets.token_urlsafe()
     notice = (lambda address: None) if arguments.no_browser else _open_browser
-    serve(arguments, Access(), files, logging.WARNING, notice)
+    serve(arguments, Access(key=key), files, logging.WARNING, notice)
     return 0
 
 

@@ -119,6 +119,8 @@ def serve(
         host, port = listener.getsockname()[:2]
         names = ", ".join(str(parser.config.name) for parser in parsers)
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        if files is not None:
+            address += f"/#key={access.key}"  # for the page, which is for the one who reads this
         tell(f"serving {names} on {address}")
         notice(address)
         uvicorn.Server(config).run([listener])

@@ -295,7 +295,7 @@ def _add_points(app: FastAPI, service: _Service) -> None:
         return HTMLResponse(_docs_page(app.openapi()))
 
     async def home() -> Response:
-        html, policy = workbench(service.files is not None)
+        html, policy = workbench(len(service.files) > 0)
         return HTMLResponse(html, headers={POLICY: policy})
 
     for path, page in (("/openapi.json", openapi), ("/docs", docs), ("/", home)):

@@ -1,5 +1,6 @@
 """The verb `annotate`: what it refuses before it loads a model, what it opens, and the page in the browser."""
 
+import secrets
 import webbrowser
 from pathlib import Path
 from threading import Event
@@ -92,11 +93,15 @@ def test_the_page_is_opened_in_the_browser(
         host, port = sockets[0].getsockname()
         app: Any = server.config.app
         with TestClient(app, base_url=f"http://{host}:{port}") as client:
-            found.update(client.get("/v1/files").json(), address=f"http://{host}:{port}")
+            assert client.get("/v1/files").status_code == 401
+            client.headers["Authorization"] = f"Bearer {keys[0]}"
+            found.update(client.get("/v1/files").json(), address=f"http://{host}:{port}/#key={keys[0]}")
             found["document"] = client.get("/v1/files/0").json()["document"]
 
     monkeypatch.setenv("GENRST_API_KEY", "a key of other services")
     monkeypatch.setattr(webbrowser, "open", open_page)
+    keys = ["only-for-this-run"]
+    monkeypatch.setattr(secrets, "token_urlsafe", lambda: keys[0])
     monkeypatch.setattr(uvicorn.Server, "run", serve)
     options = [] if has_browser else ["--no-browser"]
     outcome = call(capsys, "annotate", desk / "a.rs3", "--model", tiny, "--device", "cpu", *options)

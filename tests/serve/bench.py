@@ -24,14 +24,16 @@ STORED = "() => JSON.parse(localStorage.getItem('genrst-bench'))"
 def serving(app: FastAPI) -> Iterator[str]:
     """The address of a service while it runs, on a free port of this machine."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.02)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
 
 
 class Bench:

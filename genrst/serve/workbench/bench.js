@@ -18,7 +18,9 @@ const bench = {
   colours: "relation",
   other: null, // the document that this one is compared with
   ranking: [],
-  file: null, // the number of the local file that is open, if this is a desk
+  file: null, // the number of the local file that is open, if there are any,
+  name: null, // its name,
+  version: null, // and what it was when it was read
 };
 
 // Saying what happened, also to those who do not see it.
@@ -76,8 +78,8 @@ async function parse(request) {
 
 // History.
 
-function open(doc, { file = null, past = [], future = [], first = doc } = {}) {
-  Object.assign(bench, { doc, past, future, first, file, selected: null, changed: [], other: null });
+function open(doc, { file = null, name = null, version = null, past = [], first = doc } = {}) {
+  Object.assign(bench, { doc, past, future: [], first, file, name, version, selected: null, changed: [], other: null });
   find("start").hidden = true;
   remember();
   return draw({ isNew: true });
@@ -111,9 +113,9 @@ function redo() {
 
 // Long documents may not fit with their past: then less of it is kept.
 function remember() {
-  const { doc, first, model, style, colours, file } = bench;
+  const { doc, first, model, style, colours, file, name, version } = bench;
   for (let steps = MOST_KEPT; ; steps = Math.floor(steps / 2)) {
-    const kept = { doc, first, model, style, colours, file, past: steps ? bench.past.slice(-steps) : [] };
+    const kept = { doc, first, model, style, colours, file, name, version, past: steps ? bench.past.slice(-steps) : [] };
     try {
       localStorage.setItem(STORE, JSON.stringify(kept));
       return;

@@ -144,8 +144,8 @@ async function listFiles() {
 }
 
 async function openLocal(number) {
-  const { document: doc, name, warnings } = await askJson(`/v1/files/${number}`);
-  await open(doc, { file: number });
+  const { document: doc, name, warnings, version } = await askJson(`/v1/files/${number}`);
+  await open(doc, { file: number, name, version });
   find("files").value = number;
   say(warnings.join("; ") || `opened ${name}`);
 }
@@ -153,8 +153,11 @@ async function openLocal(number) {
 async function storeLocal(force = false) {
   if (bench.file === null) throw new Error("this document is from no file: export it");
   try {
-    const { name, backup, warnings } = await askJson(`/v1/files/${bench.file}`, { document: bench.doc, force }, "PUT");
-    say([`saved to ${name}`, backup ? `what was there is in ${backup}` : null, ...(warnings ?? [])].filter(Boolean).join("; "));
+    const body = { document: bench.doc, version: bench.version, force };
+    const { name, backup, warnings, version } = await askJson(`/v1/files/${bench.file}`, body, "PUT");
+    Object.assign(bench, { name, version });
+    remember();
+    say([`saved to ${name}`, backup ? `what was there is in ${backup}` : null, ...warnings].filter(Boolean).join("; "));
   } catch (error) {
     if (error.status !== 409 || !confirm(`${error.message}. Save anyway?`)) throw error;
     await storeLocal(true);
@@ -307,9 +310,18 @@ for (const [keys, meaning] of [
   document.querySelector("details dl").append(make("dt", {}, keys), make("dd", {}, meaning));
 }
 
+// The address may bring the key along, as that of `genrst annotate` does; it is not left there.
+function takeKey() {
+  const [name, key] = location.hash.slice(1).split("=");
+  if (name !== "key") return;
+  sessionStorage.setItem("genrst-key", key);
+  history.replaceState(null, "", "/");
+}
+
 // Setting up: the models, what was worked on before, and local files.
 
 async function setUp() {
+  takeKey();
   const { models } = await askJson("/v1/models");
   bench.models = models;
   bench.model = models[0].name;
@@ -317,11 +329,12 @@ async function setUp() {
   find("model").parentElement.hidden = models.length < 2;
   const files = await listFiles();
   const before = recall();
-  if (before?.doc && (before.file === null || files.length)) {
+  const isSame = (one) => one.number === before.file && one.name === before.name;
+  if (before?.doc && (before.file === null ? !files.length : files.some(isSame))) {
     Object.assign(bench, { style: before.style, colours: before.colours });
     if (models.some((one) => one.name === before.model)) bench.model = find("model").value = before.model;
     find("colours").setAttribute("aria-pressed", String(bench.colours === "certainty"));
-    await open(before.doc, { past: before.past, first: before.first, file: before.file });
+    await open(before.doc, before);
     say("your work as you left it");
   } else if (files.length) await openLocal(files[0].number);
   else find("paste").focus();
