@@ -39,7 +39,7 @@ def serving(app: FastAPI) -> Iterator[str]:
 class Bench:
     """A page of the workbench, watched for errors and for requests to anywhere else."""
 
-    def __init__(self, page: "Page", address: str) -> None:
+    def __init__(self, page: "Page", address: str, fragment: str = "") -> None:
         self.page, self.address = page, address
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -47,7 +47,7 @@ class Bench:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         page.set_default_timeout(8000)
-        page.goto(f"{address}/")
+        page.goto(f"{address}/{fragment}")
 
     def check(self) -> None:
         """All was quiet, and nothing was asked of anybody else."""

@@ -14,10 +14,11 @@ from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.rs3_writer import write_rs3
 from genrst.parser.parser import Parser
 from genrst.serve.app import make_app
+from genrst.serve.files import Files
 from genrst.serve.security import Access
 from genrst.trees.node import Leaf, Unit
 from tests.rendering.browser import open_browser
-from tests.serve.bench import Bench, bare, serving, units
+from tests.serve.bench import SETTLED, Bench, bare, serving, units
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -375,6 +376,55 @@ def test_a_key_is_asked_for(blank: "Page", chart: Parser):
             bench.complaints.clear()
             bench.parse(TEXT)
             bench.check()
+
+
+def test_local_files_are_opened_and_saved(blank: "Page", chart: Parser, tmp_path: Path):
+    """As `genrst annotate` does it; the key comes with the address."""
+    tree = Unit("causal", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
+    (tmp_path / "rain.rs3").write_text(write_rs3(Document.from_edus("rain", ["It rained,", "so", "what."], tree)))
+    (tmp_path / "news.txt").write_text(TEXT, encoding="utf-8")
+    local = Files()
+    local.add(tmp_path / "rain.rs3")
+    local.add(tmp_path / "news.txt")
+    browser: Browser | None = blank.context.browser
+    assert browser is not None
+    with (
+        serving(make_app([chart], access=Access(key="k" * 16), files=local)) as address,
+        browser.new_context() as context,
+    ):
+        bench = Bench(context.new_page(), address, f"#key={'k' * 16}")
+        bench.page.wait_for_function(SETTLED)
+        assert bench.page.url == f"{address}/"
+        with bench.drawn():
+            bench.page.select_option("#files", "0")
+        assert document_from_dict(bench.document).tree == tree
+        bench.select((0, 3))
+        bench.press("n")
+        bench.page.keyboard.press("w")
+        bench.page.wait_for_function("() => document.querySelector('#said').textContent.includes('rain.rs3.bak')")
+        (saved,) = read_documents(tmp_path / "rain.rs3")
+        assert repr(saved.tree) == "(causal SN 0 (joint NN 1 2))"
+        (backup,) = read_documents((tmp_path / "rain.rs3.bak").rename(tmp_path / "backup.rs3"))
+        assert backup.tree == tree
+
+        (tmp_path / "rain.rs3").write_text(write_rs3(saved) + "<!-- by another program -->")
+        bench.press("n")
+        bench.page.once("dialog", lambda dialog: dialog.dismiss())
+        bench.page.keyboard.press("w")
+        bench.page.wait_for_function("() => document.querySelector('#said.error')")
+        assert (tmp_path / "rain.rs3").read_text().endswith("<!-- by another program -->")
+        bench.complaints.clear()  # the browser notes the refusal
+
+        with bench.drawn():
+            bench.page.reload()
+        assert bench.stored["name"] == "rain.rs3"
+        with bench.drawn():
+            bench.page.select_option("#files", "1")
+        bench.page.keyboard.press("w")
+        bench.page.wait_for_function("() => document.querySelector('#said').textContent.includes('news.json')")
+        (saved,) = read_documents(tmp_path / "news.json")
+        assert saved.text == TEXT
+        bench.check()
 
 
 def test_errors_are_said_and_lose_nothing(bench: Bench):

@@ -292,12 +292,18 @@ function kept(doc, ranges) {
   return pruned(ranges.reduce((one, range) => frozen(one, range), pruned(doc)));
 }
 
+// What is fixed is as it is in the tree; what is not in the tree any more is not fixed either.
 function pruned(doc) {
-  const nodes = places(doc.tree);
-  const ranges = new Set(nodes.map((one) => String(rangeOf(one))));
-  const isThere = (range) => ranges.has(String(range));
-  const holds = (one) => (one.edus[1] - one.edus[0] > 1 && (one.is_unit ?? true) === isThere(one.edus));
-  const result = { ...doc, constraints: (doc.constraints ?? []).filter(holds) };
+  const nodes = new Map(places(doc.tree).map((one) => [String(rangeOf(one)), one]));
+  const isThere = (range) => nodes.has(String(range));
+  const holds = (one) => one.edus[1] - one.edus[0] > 1 && (one.is_unit ?? true) === isThere(one.edus);
+  const current = (one) => {
+    if (one.is_unit === false) return one;
+    const { node } = nodes.get(String(one.edus));
+    const isTrue = (name) => one[name] === undefined || one[name] === node[name];
+    return isTrue("relation") && isTrue("nuclearity") && node.children.length === 2 ? one : fixedUnit(nodes.get(String(one.edus)));
+  };
+  const result = { ...doc, constraints: (doc.constraints ?? []).filter(holds).map(current) };
   if (doc.signals) result.signals = doc.signals.filter((one) => isThere(one.unit) && (!one.target || isThere(one.target)));
   if (doc.secondary_edges) {
     result.secondary_edges = doc.secondary_edges.filter((one) => isThere(one.source) && isThere(one.target));
