@@ -14,6 +14,11 @@ from unicodedata import bidirectional, category, east_asian_width, normalize
 CharacterWidth: TypeAlias = Callable[[str], float]
 
 
+_REMEMBERED = 8192
+"""Texts whose measures are kept: whoever edits a tree sees the same texts drawn again and again."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def is_right_to_left(text: str) -> bool:
     """Whether more letters of the text are written from right to left than from left to right."""
     if text.isascii():
@@ -51,7 +56,12 @@ _HYPHENS = frozenset("-‐–—/")
 
 def text_width(text: str, size: float) -> float:
     """The width of one line of text in a sans-serif font of this size."""
-    return sum(map(advance, text)) * size
+    return _em_width(text) * size
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _em_width(text: str) -> float:
+    return sum(map(advance, text))
 
 
 @lru_cache(maxsize=65536)
@@ -105,6 +115,11 @@ def wrap(text: str, width: float, character_width: CharacterWidth = advance) -> 
     >>> wrap("well-known words of the world", 11, columns)
     ['well-known', 'words of', 'the world']
     """
+    return list(_wrapped(text, width, character_width))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _wrapped(text: str, width: float, character_width: CharacterWidth) -> tuple[str, ...]:
     lines: list[str] = []
     line, used = "", 0.0
     for space, word in _words(text):
@@ -118,7 +133,7 @@ def wrap(text: str, width: float, character_width: CharacterWidth = advance) -> 
         *full, line = _break(word, width, character_width) if size > width else [word]
         lines.extend(full)
         used = _total(line, character_width)
-    return [*lines, line] if line else lines
+    return (*lines, line) if line else tuple(lines)
 
 
 def shorten(lines: list[str], limit: int, width: float, character_width: CharacterWidth = advance) -> list[str]:

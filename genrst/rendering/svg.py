@@ -5,6 +5,7 @@ browsers and XML parsers refuse files that are as deep as some trees.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 from xml.sax.saxutils import escape, quoteattr
 
@@ -134,6 +135,7 @@ def css_classes(kind: str, relation: str, scheme: Scheme) -> str:
     return f"{kind} r{scheme.numbers[relation]}" if relation in scheme.numbers else kind
 
 
+@lru_cache(maxsize=65536)
 def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 

@@ -147,12 +147,12 @@ class _Paint:
         """The text in the colour of a relation, or of the unit that has it."""
         number = self.colours.get(name)
         if self.certainties is not None and unit is not None:
-            number = CLASS_COLOURS.get(self.certainties[range_of(unit)])
+            number = CLASS_COLOURS.get(self.certainties.get(range_of(unit), ""))
         return text if number is None else self._paint(text, f"1;38;5;{_HUES[number]}")
 
     def probability(self, unit: Unit) -> str:
         """What is said of a unit where colours say how certain it is."""
-        return "" if self.certainties is None else f" p = {unit.probability:.2f}"
+        return "" if self.certainties is None or unit.probability is None else f" p = {unit.probability:.2f}"
 
     def faint(self, text: str) -> str:
         """The text in a weaker colour."""

@@ -158,10 +158,13 @@ RENDERERS: dict[str, Callable[..., object]] = {
 }
 
 
+UNJUDGED = Document.from_edus("bridge", BRIDGE, Unit("joint", "NNNNNN", tuple(map(Leaf, range(6)))))
+
+
 @pytest.mark.parametrize("render", RENDERERS.values(), ids=RENDERERS)
 def test_what_cannot_be_coloured(render: Callable[..., object]):
     with pytest.raises(GenrstError, match=r"^bridge: units must have probabilities, was: none; a chart's"):
-        render(bridge(), colours="certainty")
+        render(UNJUDGED, colours="certainty")
     with pytest.raises(GenrstError, match=r"^bridge: a document must have a tree"):
         render(Document.from_edus("bridge", BRIDGE), colours="certainty")
     with pytest.raises(UsageError, match=r"^colours must be one of relation, certainty, was: 'mood'$"):
@@ -188,7 +191,16 @@ def test_the_least_certain_units():
     textless = replace(sure_bridge(), text=None)
     assert render_least_certain(textless, 1).splitlines()[1] == "  0.25  1–4  concession NS"
     with pytest.raises(GenrstError, match="units must have probabilities"):
-        least_certain(bridge(), 1)
+        least_certain(UNJUDGED, 1)
+
+
+def test_units_that_somebody_corrected_have_no_colour_but_others_do():
+    """In the bridge only one unit has a probability."""
+    assert [unit.relation for unit in least_certain(bridge(), 9)] == ["purpose"]
+    for render in RENDERERS.values():
+        assert render(bridge(), colours="certainty")
+    assert render_text(bridge(), colours="certainty").count(" p = ") == 1
+    assert "likely, p ≥ 0.7: 1" in render_svg(bridge(), colours="certainty")
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -189,11 +189,11 @@ def test_frozen_units_come_back_from_any_parser(edits: Call):
         check(before, after)
         assert document.tree is not None
         assert after.tree is not None
-        kept = {one.span for one in before.constraints}
+        kept = {demand.span for demand in before.constraints}
         old = {(one.start, one.stop): one for one in units(document.tree)}
         new = {(one.start, one.stop): one for one in units(after.tree)}
-        for span in kept:
-            assert (old[span].relations, old[span].nuclearity) == (new[span].relations, new[span].nuclearity)
+        for one in kept:
+            assert (old[one].relations, old[one].nuclearity) == (new[one].relations, new[one].nuclearity)
 
 
 def obeying(chance: random.Random, start: int, stop: int, whole: list[tuple[int, int]]) -> Tree:

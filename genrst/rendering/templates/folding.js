@@ -38,7 +38,7 @@ class Picture {
 
   // A rectangle per node below the drawing: what pointers hit, what has the focus, and what is highlighted.
   drawAreas() {
-    this.svg.querySelector("title").remove();
+    this.svg.querySelector(":scope > title")?.remove();
     this.svg.setAttribute("role", "group");
     this.svg.classList.toggle("mirrored", this.mirrored);
     const layer = createSvg("g", { class: "areas", role: "tree", "aria-label": this.svg.getAttribute("aria-label") });
@@ -90,6 +90,9 @@ class Picture {
     }
     const move = this.mover(shown.filter((node) => this.folded.has(node)));
     const isShown = new Set(shown);
+    const wasWhole = this.isWhole ?? true;
+    this.isWhole = !this.folded.size;
+    this.isMoved = !(wasWhole && this.isWhole); // what has never been folded is where it was drawn
     for (const node of this.nodes) {
       const isFolded = this.folded.has(node);
       for (const element of [node.rect, node.group]) {
@@ -100,7 +103,7 @@ class Picture {
       if (isShown.has(node)) this.place(node, isFolded, move);
     }
     this.shift = this.across || this.mirrored || !this.folded.size ? 0 : this.roomBeforeText(shown);
-    if (!this.across && !this.mirrored) for (const node of shown) this.moveText(node);
+    if (!this.across && !this.mirrored && this.isMoved) for (const node of shown) this.moveText(node);
     this.resize(shown, move);
   }
 
@@ -139,7 +142,7 @@ class Picture {
     node.box = box;
     node.at = this.across ? [move(node.anchor), top] : [left, move(node.anchor)];
     setSvg(node.rect, { x: box[0], y: box[1], width: box[2] - box[0], height: box[3] - box[1] });
-    if (!node.group) return;
+    if (!node.group || !this.isMoved) return;
     for (const path of node.group.querySelectorAll("path")) this.placePath(path, move);
     for (const text of node.group.querySelectorAll("text")) this.placeText(text, node, move);
     if (this.across) this.hideHanging(node, isFolded);

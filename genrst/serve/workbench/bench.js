@@ -136,6 +136,7 @@ function recall() {
 // Drawing: the service lays the tree out, so that it looks as everywhere else; the page puts it in its place.
 
 let drawing = 0;
+let [shownTrees, shownText] = ["", null];
 
 async function draw({ isNew = false } = {}) {
   const turn = ++drawing;
@@ -149,9 +150,12 @@ async function draw({ isNew = false } = {}) {
   const folded = pictures.flatMap((picture) => [...picture.folded].map((node) => `${node.start}-${node.stop}`));
   const place = [pane.scrollLeft, pane.scrollTop];
   const hadFocus = pane.contains(document.activeElement) || document.activeElement === document.body;
-  pane.innerHTML = parts.trees;
-  prose.innerHTML = parts.text ?? "";
+  if (!patch(parts.trees)) pane.innerHTML = parts.trees;
+  shownTrees = parts.trees;
+  if (shownText !== parts.text) prose.innerHTML = parts.text ?? "";
+  shownText = parts.text;
   prose.hidden = parts.text === null || find("prose").getAttribute("aria-pressed") === "false";
+ 
   document.querySelector(".facts").innerHTML = parts.facts;
   document.querySelector("h1").textContent = document.title = doc.id;
   document.body.className = `${parts.kind} bench`;
@@ -168,6 +172,32 @@ async function draw({ isNew = false } = {}) {
   if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
 }
 
+// Most of a picture stays the same after an edit: put in only the nodes that are drawn otherwise. False if that will not
+// do, since something else has changed or nodes have been moved by folding.
+const NODE = /<g class="node" data-start="(\d+)" data-stop="(\d+)">\n([^]*?)\n<\/g>\n/g;
+
+function patch(trees) {
+  const svg = pane.querySelector("svg.genrst");
+  const around = (html) => html.replace(NODE, "").replace(/ (width|height|viewBox)="[\d. ]+"/g, "");
+  if (!svg || pictures.length !== 1 || !pictures[0].isWhole || around(trees) !== around(shownTrees)) return false;
+  const [old, groups] = [new Map(), new Map()];
+  for (const [, start, stop, content] of shownTrees.matchAll(NODE)) old.set(`${start}-${stop}`, content);
+  for (const group of svg.querySelectorAll(".node")) groups.set(`${group.dataset.start}-${group.dataset.stop}`, group);
+  const [, size, width, height] = trees.match(/<svg[^>]* width="(?:[\d.]+)" height="(?:[\d.]+)" (viewBox="0 0 ([\d.]+) ([\d.]+)")/);
+  setSvg(svg, { viewBox: size.slice(9, -1) });
+  setSvg(svg.querySelector(".paper"), { width, height });
+  svg.querySelector(".areas").remove();
+  for (const [, start, stop, content] of trees.matchAll(NODE)) {
+    const key = `${start}-${stop}`;
+    const group = groups.get(key) ?? createSvg("g", { class: "node", "data-start": start, "data-stop": stop });
+    if (old.get(key) !== content) group.innerHTML = content;
+    if (!groups.has(key)) svg.append(group);
+    groups.delete(key);
+  }
+  for (const group of groups.values()) group.remove();
+  return true;
+}
+
 // What a picture needs of a document.
 function seen(doc) {
   const { id, text, edus, tree, paragraphs, sentences } = doc;
@@ -176,8 +206,9 @@ function seen(doc) {
 
 function settleAgain(folded, place) {
   for (const picture of pictures) {
-    picture.folded = new Set(picture.nodes.filter((node) => node.children.length && folded.includes(`${node.start}-${node.stop}`)));
-    picture.refresh();
+    const isFolded = (node) => node.children.length && folded.includes(`${node.start}-${node.stop}`);
+    picture.folded = new Set(folded.length ? picture.nodes.filter(isFolded) : []);
+    if (picture.folded.size) picture.refresh();
     picture.setZoom(zoom);
   }
   pane.scrollTo(...place);
