@@ -1,6 +1,7 @@
 """The workbench as an annotator uses it, in a browser."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from genrst.document import Document
 from genrst.formats.files import read_documents
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.rs3_writer import write_rs3
-from genrst.parser.parser import Parser
+from genrst.parser.parser import Parser, load
 from genrst.serve.app import make_app
 from genrst.serve.files import Files
 from genrst.serve.security import Access
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")]
 
+ROOT = Path(__file__).parent.parent.parent
 TEXT = """The ferry returns. The harbour ferry will carry passengers again from Monday, although only half of its old
 timetable is restored, the port authority said. The service stopped two years ago when a storm damaged the pier.
 
@@ -425,6 +427,48 @@ def test_local_files_are_opened_and_saved(blank: "Page", chart: Parser, tmp_path
         (saved,) = read_documents(tmp_path / "news.json")
         assert saved.text == TEXT
         bench.check()
+
+
+def test_the_shipped_model_and_pictures_for_the_docs(blank: "Page"):
+    """One correction after another, each followed by the parser. GENRST_PICTURES=1 keeps what it looks like."""
+    browser: Browser | None = blank.context.browser
+    assert browser is not None
+    with (
+        serving(make_app([load(device="cpu")])) as address,
+        browser.new_context(viewport={"width": 1180, "height": 760}) as context,
+    ):
+        bench = Bench(context.new_page(), address)
+        document = bench.parse((ROOT / "examples" / "library.txt").read_text(encoding="utf-8"))
+        last = next(span for span, *_ in units(document["tree"]) if span[1] - span[0] > 3 and span[0] > 0)
+        bench.select(last)
+        photograph(bench, "select")
+        bench.press("Z")
+        bench.select(find(document, least=2))
+        bench.press("x")
+        before = bench.document
+        bench.press("a")
+        bench.select((5, 6))
+        after = bench.document
+        kept = [unit for unit in units(before["tree"]) if last[0] <= unit[0][0] and unit[0][1] <= last[1]]
+        assert set(kept) <= set(units(after["tree"]))
+        assert "changed" in bench.said
+        photograph(bench, "ask")
+        bench.page.click("#compare")
+        bench.click("#against-first")
+        photograph(bench, "compare")
+        bench.check()
+
+
+def photograph(bench: Bench, name: str) -> None:
+    if os.environ.get("GENRST_PICTURES"):
+        from PIL import Image
+
+        bench.page.mouse.move(0, 0)
+        bench.page.wait_for_timeout(500)
+        bench.page.screenshot(path=(path := ROOT / "docs" / "images" / f"workbench-{name}.png"))
+        with Image.open(path) as picture:
+            few = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
 
 
 def test_errors_are_said_and_lose_nothing(bench: Bench):
