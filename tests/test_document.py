@@ -114,7 +114,7 @@ def test_documents_are_values():
     assert one != Document.from_edus("id", ["a", "b"])
     assert repr(one) == "<Document 'id': 2 EDUs, 0 tokens, with a tree>"
     segmented = Document("id", "a", (Span(0, 1),), tokens=(Token(0, 1, 0),))
-    assert repr(segmented) == "<Document 'id': 1 EDUs, 1 tokens, no tree>"
+    assert repr(segmented) == "<Document 'id': 1 EDU, 1 token, no tree>"
 
 
 TREE = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)), probability=0.5)))
