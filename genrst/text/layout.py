@@ -19,10 +19,10 @@ TITLE_WORDS = 12
 """The most words of a heading; nine in ten headings of GUM have no more than 10."""
 WRAPPED_WORDS = 30
 """The most words of a line that was wrapped by hand: 120 columns of English hold about 20."""
-ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
+ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 """The mark of a list item and the first character after it."""
 MARK = re.compile(
-    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·])(?=\s)|(?:([-*_=])(?:[ \t]*\1)+|`{3,}|~{3,})[ \t]*(?=[\n\r]|$))?"
+    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶])(?=\s)|(?:([-*_=])(?:[ \t]*\1)+|`{3,}|~{3,})[ \t]*(?=[\n\r]|$))?"
 )
 """What Markdown puts before the words of a line, or on a line without words; it may be nothing."""
 

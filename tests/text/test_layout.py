@@ -63,7 +63,7 @@ EXAMPLES = {
     "nor a colon": "p:Shopping list;item:- milk;item:- eggs",
     "items go on": "item:- milk,|  if there is any|and cream;item:  - none;item:+ eggs",
     "numbered items": "item:1. Go.;item:2. Stay.;item:10) Run.;item:(a) Walk.;item:b) Swim.;item:iv) Fly.",
-    "all bullets": "item:• a;item:‣ b;item:◦ c;item:▪ d;item:·\u00a0e",
+    "all bullets": "item:• a;item:‣ b;item:◦ c;item:▪ d;item:·\u00a0e;item:☐ f;item:✓ g",
     "dashes among items": "p:Bring:;item:• butter (unsalted);item:– milk, if there|is any;item:– eggs",
     "several dashes": "item:– milk;item:— eggs",
     "dashes below a colon": "p:We need, as|– I said –:;item:– milk;item:– eggs",
