@@ -105,6 +105,8 @@ class Document:
         paragraph_starts: Collection[int] = (),
     ) -> "Document":
         """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
+        if isinstance(edus, str):
+            raise TreeError("EDUs must be a list of texts, was: one text")
         starts = {0, *paragraph_starts}
         if outside := starts - set(range(len(edus))) - {0}:
             raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, was: {min(outside)}")

@@ -107,6 +107,11 @@ def test_sentences_by_hand():
     assert Document("id", text, edus, sentences=sentences[1:]).sentence_of_edus() == [0, 0, 0, 1]
 
 
+def test_a_text_is_no_list_of_edus():
+    with pytest.raises(TreeError, match="EDUs must be a list of texts, was: one text"):
+        Document.from_edus("id", "It rained.")
+
+
 def test_documents_are_values():
     one, same = (Document.from_edus("id", ["a", "b"], PAIR) for _ in range(2))
     assert one == same
