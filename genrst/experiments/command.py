@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from genrst.cli.console import show
 from genrst.errors import ConfigError, GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.io import write_atomically
@@ -134,8 +135,9 @@ class Rows:
 
     def add(self, **row: object) -> None:
         """Print a row."""
-        self.lines.append(json.dumps(row | self.common | asdict(self.environment)) + "\n")
-        print(self.lines[-1], end="", flush=True)
+        line = json.dumps(row | self.common | asdict(self.environment))
+        self.lines.append(f"{line}\n")
+        show(line)
 
     def write(self, path: Path | None) -> None:
         """Write all rows to a file, if one is given."""

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import torch
 from matplotlib.figure import Figure
 
+from genrst.cli.console import show_json
 from genrst.experiments.branching_bias.uninformed import GENERATION_LOGP, UninformedScorer
 from genrst.experiments.command import count, run_command, start_parser
 from genrst.io import write_atomically
@@ -78,7 +79,7 @@ def sample_all(n_trees: int) -> list[Row]:
                 low, _, high = quantiles(values, n=4)
                 row = {"search": name, "scorer": kind, "n": n_edus, "median": median(values), "quartiles": [low, high]}
                 rows.append(row | {"trees": n_trees, "seconds": round(time.perf_counter() - started, 1)})
-                print(json.dumps(rows[-1]), flush=True)
+                show_json(rows[-1])
     return rows
 
 

@@ -16,6 +16,7 @@ from statistics import median, quantiles
 
 from matplotlib.figure import Figure
 
+from genrst.cli.console import show_json
 from genrst.experiments.branching_bias.run import Search, run_with_trees, sample
 from genrst.experiments.branching_bias.uninformed import GENERATION_LOGP
 from genrst.io import write_atomically
@@ -73,7 +74,7 @@ def measure(setting: Setting, n_trees: int) -> Found:
     values = sample(setting.run, "uniform", setting.n, n_trees, batch, setting.generation_logp)
     low, _, high = quantiles(values, n=4)
     found = Found(median(values), low, high, round(time.perf_counter() - started, 1))
-    print(json.dumps(asdict(setting) | asdict(found)), flush=True)
+    show_json(asdict(setting) | asdict(found))
     return found
 
 

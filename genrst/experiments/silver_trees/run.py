@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
+from genrst.cli.console import show, show_json
 from genrst.config import find_config
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.experiments.command import (
@@ -100,11 +101,12 @@ def run(arguments: argparse.Namespace) -> None:
     of_students, of_teachers = _prepare(arguments, recipe)
     _keep_settings(arguments)
     if arguments.prepare_only:
-        print(json.dumps({"students": str(of_students), "teachers": str(of_teachers)}))
+        show_json({"students": str(of_students), "teachers": str(of_teachers)})
         return
     results: list[str] = []
     for lines in _steps(arguments, recipe, of_students, of_teachers):
-        print("".join(lines), end="", flush=True)
+        for line in lines:
+            show(line.removesuffix("\n"))
         results += lines
         write_atomically(arguments.output / "results.jsonl", "".join(results))
 
