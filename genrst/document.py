@@ -105,6 +105,8 @@ class Document:
         paragraph_starts: Collection[int] = (),
     ) -> "Document":
         """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
+        if isinstance(edus, str):
+            raise TreeError("EDUs must be a list of texts, was: one text")
         starts = {0, *paragraph_starts}
         if outside := starts - set(range(len(edus))) - {0}:
             raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, was: {min(outside)}")
@@ -155,7 +157,9 @@ class Document:
 
     def __repr__(self) -> str:
         tree = "with a tree" if self.tree is not None else "no tree"
-        return f"<Document {self.id!r}: {len(self.edus)} EDUs, {len(self.tokens)} tokens, {tree}>"
+        n_edus, n_tokens = len(self.edus), len(self.tokens)
+        edus, tokens = "EDU" if n_edus == 1 else "EDUs", "token" if n_tokens == 1 else "tokens"
+        return f"<Document {self.id!r}: {n_edus} {edus}, {n_tokens} {tokens}, {tree}>"
 
     def _repr_html_(self) -> str | None:
         return None  # replaced in `genrst/__init__.py`, which may import the drawing

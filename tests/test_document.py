@@ -107,6 +107,11 @@ def test_sentences_by_hand():
     assert Document("id", text, edus, sentences=sentences[1:]).sentence_of_edus() == [0, 0, 0, 1]
 
 
+def test_a_text_is_no_list_of_edus():
+    with pytest.raises(TreeError, match="EDUs must be a list of texts, was: one text"):
+        Document.from_edus("id", "It rained.")
+
+
 def test_documents_are_values():
     one, same = (Document.from_edus("id", ["a", "b"], PAIR) for _ in range(2))
     assert one == same
@@ -114,7 +119,7 @@ def test_documents_are_values():
     assert one != Document.from_edus("id", ["a", "b"])
     assert repr(one) == "<Document 'id': 2 EDUs, 0 tokens, with a tree>"
     segmented = Document("id", "a", (Span(0, 1),), tokens=(Token(0, 1, 0),))
-    assert repr(segmented) == "<Document 'id': 1 EDUs, 1 tokens, no tree>"
+    assert repr(segmented) == "<Document 'id': 1 EDU, 1 token, no tree>"
 
 
 TREE = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)), probability=0.5)))

@@ -1,6 +1,7 @@
 """Imports point one way: each layer may use only those below it, and the light ones never load torch."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "serve": _PARSER | {"rendering"},
     "cli": _PARSER | {"training", "rendering", "outputs", "bulk", "serve"},
     "integrations": _PARSER,
+    "experiments": _PARSER | {"training", "rendering", "outputs", "cli"},
 }
 """Which rooms each may use, besides itself and the root."""
 
@@ -86,6 +88,13 @@ def test_the_root_is_the_ground_floor(name: str):
 
 def test_the_root_is_listed():
     assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", *ROOT}
+
+
+def test_the_wheel_installs_one_package():
+    """Not also a top-level `experiments` or `tests`, which could be anybody's."""
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["genrst"]
+    assert (PACKAGE / "experiments" / "paper_tables" / "run.py").is_file(), "what reproduces results is in it"
 
 
 def test_no_import_cycles():

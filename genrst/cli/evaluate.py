@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.cli.console import show, show_json
 from genrst.cli.guard import Guard, add_force_argument
-from genrst.cli.inputs import add_corpus_arguments, open_corpus
+from genrst.cli.inputs import add_corpus_arguments, open_corpus, refuse_text
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import UsageError
@@ -88,7 +88,8 @@ def _check(arguments: argparse.Namespace) -> Guard:
 
 
 def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
-    corpus = load_corpus(path, "files", roots=arguments.roots)
+    refuse_text(path)
+    corpus = load_corpus(path, "files", roots=arguments.roots, skip_bad=arguments.skip_bad)
     return list(progress(corpus, f"reading {path}", len(corpus)))
 
 

@@ -116,6 +116,8 @@ def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[Tex
             found += [Source(file, partial(_read_text, file, has_edus), path) for file in files]
         else:
             found.append(Source(path, partial(_read_text, path, has_edus)))
+    if len(found) == 1 and found[0].is_file and not found[0].path.exists():
+        read_bytes(found[0].path)  # says what is wrong, before a model is loaded for nothing
     return found
 
 
@@ -244,7 +246,7 @@ def _text_source(
 ) -> Source[Document]:
     """A text: its tree is found first or, without a model, its lines must be EDUs."""
     if not (has_model or arguments.edus):
-        hint = "genrst parse finds its EDUs, --edus says that each line is one"
+        hint = "genrst parse finds its EDUs and its tree, --edus says that each line is an EDU"
         raise UsageError(f"{path}: a document must have EDUs, was: a text; {hint}")
 
     def documents() -> list[Document]:
@@ -254,6 +256,13 @@ def _text_source(
         return load_parser(arguments).kbest(text, 1)
 
     return Source(path, documents)
+
+
+def refuse_text(path: str) -> None:
+    """Refuse a raw text where documents are wanted that have EDUs at least: its lines are none."""
+    if _is_text(Path(path)) and Path(path).exists():
+        hint = "genrst parse finds its EDUs, and a file with an EDU a line ends in .edus"
+        raise UsageError(f"{path}: a document must have EDUs, was: a text; {hint}")
 
 
 def named_suffix(name: str | None, option: str, stream: str, known: Collection[str]) -> str:
@@ -291,6 +300,7 @@ def _add_roots_argument(parser: "argparse._ActionsContainer") -> None:
 
 def open_corpus(path: str, arguments: argparse.Namespace) -> Corpus:
     """Open the corpus that the arguments choose."""
+    refuse_text(path)
     return load_corpus(
         path,
         arguments.corpus,

@@ -61,7 +61,7 @@ from genrst.parser.packages import DEFAULT_MODEL, Search, find_model, is_chart
 from genrst.parser.stages import Failure
 from genrst.rendering.certainty import render_least_certain
 from genrst.rendering.colours import Colours
-from genrst.rendering.image import ImageFormat, render_image
+from genrst.rendering.image import ImageFormat, check_matplotlib, render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.trees.binarise import flatten
@@ -194,6 +194,7 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     if name == "html":
         return Format(suffix, lambda document: render_html(document, colours=colours))
     if name in ("png", "pdf"):
+        check_matplotlib()
         image: ImageFormat = "png" if name == "png" else "pdf"
         return Format(suffix, lambda document: render_image(document, image, colours=colours))
     several: dict[str, Literal["list", "lines", "on screen"]] = {"json": "list", "jsonl": "lines", "edus": "on screen"}

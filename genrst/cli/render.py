@@ -37,7 +37,7 @@ from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.files import read_documents
 from genrst.rendering.colours import Colours
 from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
-from genrst.rendering.image import render_image
+from genrst.rendering.image import check_matplotlib, render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg
 
@@ -90,6 +90,8 @@ def _check(arguments: argparse.Namespace) -> str:
     suffix = target_suffix(arguments, SUFFIXES)
     if suffix not in SUFFIXES:
         raise UsageError(f"a picture must end in one of {', '.join(SUFFIXES)}, was: {arguments.target}")
+    if suffix in (".png", ".pdf"):
+        check_matplotlib()
     if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
         raise UsageError(f"--against must go with {' or '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
     if arguments.against and arguments.style == "classic":

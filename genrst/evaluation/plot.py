@@ -91,7 +91,7 @@ def _new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingDependencyError("plots need matplotlib: pip install genrst[plot]") from None
+        raise MissingDependencyError("plots need matplotlib: pip install 'genrst[plot]'") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

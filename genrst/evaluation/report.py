@@ -6,7 +6,7 @@ what counts as a match (`parseval`) and how scores are shown (`tables`, `plot`).
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from genrst.characters import one_line
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts, Scores, count_matches, macro, micro
@@ -140,13 +141,13 @@ def _as_dicts(cells: dict[str, Counts] | dict[str, Scores]) -> dict[str, dict[st
 
 
 def evaluate(
-    gold: Sequence[Document],
-    predicted: Sequence[Document],
+    gold: Iterable[Document],
+    predicted: Iterable[Document],
     *,
     labels: Granularity = "coarse",
     inventory: Inventory | None = None,
 ) -> Evaluation:
-    """Compare documents, paired by id; each must have a tree.
+    """Compare documents, paired by id; each must have a tree. Streams will do: a corpus, `parser.pipe(corpus)`.
 
     Without an inventory, coarse classes are those of the inventory that fits the relation names best.
     """
@@ -178,7 +179,7 @@ def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_se
     )
 
 
-def score_segmentation(gold: Sequence[Document], predicted: Sequence[Document]) -> Counts:
+def score_segmentation(gold: Iterable[Document], predicted: Iterable[Document]) -> Counts:
     """Count the EDU starts of all documents, paired by id; only those inside a document, not its first."""
     counts = Counts()
     for pair in pair_by_id(gold, predicted):
@@ -191,11 +192,12 @@ def _count_starts(gold: Sequence[Position], predicted: Sequence[Position]) -> Co
     return count_matches([start for start, _ in gold[1:]], [start for start, _ in predicted[1:]])
 
 
-def pair_by_id(gold: Sequence[Document], predicted: Sequence[Document]) -> list[tuple[Document, Document]]:
+def pair_by_id(gold: Iterable[Document], predicted: Iterable[Document]) -> list[tuple[Document, Document]]:
     """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides.
 
     The ids of one document and one other need not be the same.
     """
+    gold, predicted = _documents(gold, "gold"), _documents(predicted, "predicted")
     if len(gold) == len(predicted) == 1:
         return [(gold[0], predicted[0])]
     gold_ids = Counter(document.id for document in gold)
@@ -213,6 +215,15 @@ def pair_by_id(gold: Sequence[Document], predicted: Sequence[Document]) -> list[
         raise GenrstError("there must be at least one document to score, was: none")
     predicted_by_id = {document.id: document for document in predicted}
     return [(document, predicted_by_id[document.id]) for document in gold]
+
+
+def _documents(given: object, side: str) -> list[Document]:
+    """A list of them; what a program gives may also be one document, a text, or a failure of `parser.pipe`."""
+    found: list[Any] = list(given) if isinstance(given, Iterable) else []
+    wrong = [one for one in found if not isinstance(one, Document)] if isinstance(given, Iterable) else [given]
+    if wrong:
+        raise UsageError(f"{side} must be a list or stream of documents, was: {one_line(repr(wrong[0]))}")
+    return found
 
 
 def _some(ids: Collection[str]) -> str:

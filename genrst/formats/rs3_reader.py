@@ -35,7 +35,8 @@ def read_rs3(content: bytes, path: Path, *, roots: Roots = "error", with_tree: b
     """Read an `.rs3` or `.rs4` file, given its bytes and where they came from.
 
     The tree is None when nothing in the file has a parent, or when `with_tree` is False: then only segments are
-    read. Several roots are an error unless `roots` is `join`: then they become the nuclei of a `virtual-root`.
+    read, and what is kept of the file is about them. Several roots are an error unless `roots` is `join`: then they
+    become the nuclei of a `virtual-root`.
     """
     repairs = Repairs(path)
     elements = parse_xml(content, path, repairs)
@@ -49,6 +50,9 @@ def read_rs3(content: bytes, path: Path, *, roots: Roots = "error", with_tree: b
         edges, signals = _read_layers(elements, builder.ranges, repairs)
         document = replace(document, tree=tree, secondary_edges=edges, signals=signals)
         document = replace(document, metadata=_keep(document, elements, builder.ranges).metadata())
+    else:
+        kept = _keep(document, elements, {})
+        document = replace(document, metadata=Kept(kept.segments, elements=kept.elements).metadata())
     repairs.warn()
     return document
 
@@ -137,7 +141,7 @@ class _TreeBuilder:
         if len(tops) > 1 and roots == "error":
             names = ", ".join(node.id for node in tops[:10]) + (", …" if len(tops) > 10 else "")
             message = f"a tree must have one root, was: {len(tops)} unattached units: nodes {names}"
-            raise CorpusFormatError(message, self._path, tops[1].line)
+            raise CorpusFormatError(f"{message}; roots=join joins them", self._path, tops[1].line)
         trees: dict[str, Tree] = {}
         for node in reversed(nodes):
             trees[node.id] = self._tree(node, trees)

@@ -194,7 +194,7 @@ def _write_parquet(rows: Iterable[Row], file: BinaryIO, types: Mapping[str, str]
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingDependencyError("Parquet files need pyarrow: pip install genrst[parquet]") from error
+        raise MissingDependencyError("Parquet files need pyarrow: pip install 'genrst[parquet]'") from error
     columns: dict[str, list[object]] = {name: [] for name in types or ()}
     for row in rows:
         for name, cell in row.items():

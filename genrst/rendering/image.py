@@ -61,12 +61,19 @@ def render_image(
     return draw_image(picture, format, scheme)
 
 
+def check_matplotlib() -> None:
+    """Refuse what cannot be drawn here, also before a text is parsed for it."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError("PNG and PDF pictures need matplotlib: pip install 'genrst[plot]'") from error
+
+
 def draw_image(picture: Picture, format: ImageFormat, scheme: Scheme) -> bytes:
     """Write a picture as PNG or PDF."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError("PNG and PDF pictures need matplotlib: pip install genrst[plot]") from error
+    check_matplotlib()
+    from matplotlib.figure import Figure
+
     scale = _scale(picture, format)
     size = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
     figure = Figure(figsize=size, dpi=_DPI, facecolor=LIGHT.paper)

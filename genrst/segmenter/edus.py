@@ -4,6 +4,7 @@ No EDU is without a letter or digit, none ends within the number of a heading, a
 marks of Markdown and of lists stand outside. EDUs that are given, as in a corpus, never come here.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,6 +18,7 @@ from genrst.text.layout import MARK, content_start
 _INDENT = 40  # the most spaces before the mark of a line
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _DASHES = frozenset("-–—")
+_NUMBER = re.compile(r"\(?(?:[0-9]{1,2}|[a-zA-Z]|[ivx]{2,4})\)")  # of an item in running text: `(2)`, `b)`
 
 
 def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
@@ -52,9 +54,9 @@ def _starts_line(text: str, start: int) -> bool:
 
 
 def _joined(document: Document, edus: Sequence[Span]) -> tuple[Span, ...]:
-    """The EDUs; those without a letter or digit are joined to a neighbour, in their sentence or paragraph if possible.
+    """The EDUs; those without a word are joined to a neighbour, in their sentence or paragraph if possible.
 
-    A bracket or quote belongs to the words that it touches, a dash to those after it.
+    A bracket or quote belongs to the words that it touches, a dash or the number of an item to those after it.
     """
     text, draft = document.text or "", replace(document, edus=tuple(edus), tree=None)
     places = list(zip(draft.sentence_of_edus(), draft.paragraph_of_edus(), strict=True))
@@ -62,9 +64,10 @@ def _joined(document: Document, edus: Sequence[Span]) -> tuple[Span, ...]:
     found: list[Span] = []
     is_open = False  # whether the last one waits for the next
     for edu, before, after in zip(edus, [-1, *nearness], [*nearness, -1], strict=True):
-        is_wordless = not any(map(str.isalnum, text[edu.start : edu.end]))
+        is_number = _NUMBER.fullmatch(text, edu.start, edu.end) is not None
+        is_wordless = is_number or not any(map(str.isalnum, text[edu.start : edu.end]))
         is_dash = set(text[edu.start : edu.end]) <= _DASHES
-        goes_on = after > before or (after == before and is_dash) or (after > 0 and _opens(text, edu))
+        goes_on = after > before or (after == before and is_dash) or (after > 0 and (is_number or _opens(text, edu)))
         if is_open or (is_wordless and not goes_on):
             found[-1:] = [Span(found[-1].start if found else edu.start, edu.end)]
             is_open = is_open and is_wordless

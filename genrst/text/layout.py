@@ -19,10 +19,10 @@ TITLE_WORDS = 12
 """The most words of a heading; nine in ten headings of GUM have no more than 10."""
 WRAPPED_WORDS = 30
 """The most words of a line that was wrapped by hand: 120 columns of English hold about 20."""
-ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
+ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 """The mark of a list item and the first character after it."""
 MARK = re.compile(
-    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·])(?=\s)|(?:([-*_=])(?:[ \t]*\1)+|`{3,}|~{3,})[ \t]*(?=[\n\r]|$))?"
+    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶])(?=\s)|(?:([-*_=])(?:[ \t]*\1)+|`{3,}|~{3,})[ \t]*(?=[\n\r]|$))?"
 )
 """What Markdown puts before the words of a line, or on a line without words; it may be nothing."""
 
@@ -35,6 +35,7 @@ _NUMBER = re.compile(
     r"(?:#{1,6}\s+)?(?:[^\W\d_]{4,9}\s+)?(?:[0-9]{1,3}|[IVXLC]{1,6}|[A-Z])(?:\.[0-9]{1,3}){0,5}[.):]?\s+(?=\S)"
 )
 _BOX = re.compile(r"\[[ xX]\]\s+(?=\S)")
+_DASH = re.compile(r"[–—]\s+\S")
 _FIRST_ITEM = re.compile(r"[^\w(]|\(?[1aAi][.)]")
 _CLOSING = "\"'”’»)]}*_"
 _FINAL = tuple(".!?…:。！？")
@@ -69,7 +70,7 @@ def content_start(text: str, paragraph: Span) -> int:
     start = paragraph.start
     if paragraph.label == "head" and (number := _NUMBER.match(text, start, paragraph.end)):
         return number.end()
-    if paragraph.label == "item" and (mark := ITEM.match(text, start)):
+    if paragraph.label == "item" and (mark := ITEM.match(text, start) or _DASH.match(text, start)):
         box = _BOX.match(text, mark.end() - 1)
         return box.end() if box else mark.end() - 1
     return min(introduction_end(text, start, paragraph.label == "sp"), paragraph.end)
@@ -93,6 +94,11 @@ class _Line:
     @property
     def is_item(self) -> bool:
         return not self.is_rule and ITEM.match(self.text) is not None
+
+    @property
+    def is_dashed(self) -> bool:
+        """Whether it is an item among others, and prose or speech elsewhere."""
+        return _DASH.match(self.text) is not None
 
     @property
     def speaker(self) -> str:
@@ -193,6 +199,7 @@ def _turns(block: list[_Line]) -> list[tuple[str, bool]]:
 def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
     """The paragraphs of a block."""
     is_list = sum(line.is_item for line in block) > 1
+    has_dashes = sum(line.is_dashed for line in block) > 1
     is_unwrapped = any(line.has_more_words(WRAPPED_WORDS) for line in block)
     found: list[_Paragraph] = []
     for line in block:
@@ -204,8 +211,9 @@ def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
         elif above is not None and above.is_time and (line.is_timed or not above.lines[-1].text.isdigit()):
             above.lines.append(line)
             above.label = "sp" if is_turn else above.label
-        elif above is None or is_turn or _is_start(line, above, is_list, is_unwrapped):
-            found.append(_Paragraph("sp" if is_turn else _label(line), [line], is_unwrapped or len(block) == 1))
+        elif above is None or is_turn or _is_start(line, above, is_list, has_dashes, is_unwrapped):
+            label = "sp" if is_turn else _label(line, above, has_dashes)
+            found.append(_Paragraph(label, [line], is_unwrapped or len(block) == 1))
         else:
             above.lines.append(line)
     return found
@@ -217,7 +225,7 @@ def _is_underline(line: _Line, above: _Paragraph) -> bool:
     return is_heading and not above.is_closed and _UNDERLINE.fullmatch(line.text) is not None
 
 
-def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool) -> bool:
+def _is_start(line: _Line, above: _Paragraph, is_list: bool, has_dashes: bool, is_unwrapped: bool) -> bool:
     """Whether a line starts a new paragraph without a blank line before it."""
     if above.is_closed or line.is_rule or line.is_marked or line.is_timed:
         return True
@@ -226,8 +234,12 @@ def _is_start(line: _Line, above: _Paragraph, is_list: bool, is_unwrapped: bool)
         # In prose, only the first item of a list: wrapped lines may start with a dash, or with `1.`, too.
         is_first = _FIRST_ITEM.match(line.text) is not None and (is_list or ends_sentence(last.text))
         return above.label == "item" or is_first
+    if line.is_dashed and (above.label == "item" or (has_dashes and ends_sentence(last.text))):
+        return True
     return is_unwrapped and (ends_sentence(last.text) or last.is_title)
 
 
-def _label(line: _Line) -> str:
-    return "head" if line.is_marked else "item" if line.is_item else "p"
+def _label(line: _Line, above: _Paragraph | None, has_dashes: bool) -> str:
+    is_among_items = has_dashes or (above is not None and above.label == "item")
+    is_item = line.is_item or (line.is_dashed and is_among_items)
+    return "head" if line.is_marked else "item" if is_item else "p"

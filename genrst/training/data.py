@@ -104,6 +104,8 @@ def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], C
 
 def open_split(config: CorpusConfig, split: str) -> Corpus:
     """A split of the corpus of a configuration."""
+    if not Path(config.path).exists():
+        raise CorpusNotFoundError(f"{config.path}: no such file or folder; --set data.path=FOLDER names another")
     return load_corpus(config.path, config.corpus, split, version=config.gum_version, skip_bad=config.skip_bad)
 
 

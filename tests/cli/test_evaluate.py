@@ -66,6 +66,10 @@ def test_files_that_cannot_be_read_are_skipped_on_request(folder: Path, capsys: 
     (message,) = outcome.messages
     assert message.startswith("genrst: warning: gold/bad.dis:1: ")
     assert message.endswith("; skipped")
+    (folder / "predicted" / "bad.dis").write_text("( Root", encoding="utf-8")
+    outcome = call(capsys, "evaluate", "gold", "predicted", "--skip-bad")
+    assert outcome.output.startswith("documents: 1;")
+    assert [message.split(":")[2].strip() for message in outcome.messages] == ["gold/bad.dis", "predicted/bad.dis"]
 
 
 @pytest.mark.usefixtures("folder")

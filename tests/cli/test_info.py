@@ -161,7 +161,7 @@ def test_a_card_as_json(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 def test_names_folders_and_corpora(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.parser.packages.MODELS", folder.parent / "models")
-    assert "no such file or folder" in call(capsys, "info", "en").messages[0]
+    assert "no such file, folder or model" in call(capsys, "info", "en").messages[0]
     write_parser(folder.parent / "models" / "en", has_segmenter=False)
     output = call(capsys, "info", "en").output
     assert output.startswith("model       tiny\n")

@@ -135,7 +135,15 @@ BREAKAGES = [
     ("evaluate moths.json moths.json --plot-confusion x", 2, "a picture must end in .pdf, .png, .svg, was: x"),
     ("evaluate gum moths.json --split tune", 2, "a split of gum must be one of train, dev, test, was: 'tune'"),
     # Corpora that are not there or not like this.
-    ("info missing", 1, "missing: no such file or folder"),
+    ("parse missing.txt --model nowhere", 1, "missing.txt: No such file or directory"),
+    ("info missing", 1, "missing: no such file, folder or model (installed: en, en-generative)"),
+    (
+        "info no_trees/notes.txt",
+        2,
+        "no_trees/notes.txt: a document must have EDUs, was: a text; genrst parse",
+    ),
+    ("evaluate moths.json no_trees/notes.txt", 2, "notes.txt: a document must have EDUs, was: a text"),
+    ("evaluate no_trees/notes.txt moths.json", 2, "notes.txt: a document must have EDUs, was: a text"),
     ("info no_trees", 1, "no_trees: the folder must hold files with trees"),
     ("info binary.dis", 1, "binary.dis: a text file must hold text, was: binary data"),
     ("info moths.json --split dev", 1, "moths.json/dev: a split of a plain folder must be a subfolder"),

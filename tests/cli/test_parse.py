@@ -44,6 +44,16 @@ def run(tiny: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return lambda *arguments: call(capsys, "parse", "--model", tiny, *arguments)
 
 
+@pytest.mark.parametrize("verb", [["parse", "ferry.txt", "--output"], ["render", "ferry.txt"]])
+def test_a_picture_without_matplotlib_is_refused_before_a_model_is_loaded(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: list[str]
+):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    outcome = call(capsys, *verb, folder / "ferry.png", "--model", "nowhere")
+    assert outcome.messages == ["genrst: PNG and PDF pictures need matplotlib: pip install 'genrst[plot]'"]
+    assert outcome.status == 1
+
+
 @pytest.mark.slow
 def test_a_tree_for_the_terminal(run: Run, parser: Parser):
     outcome = run("ferry.txt")

@@ -40,7 +40,7 @@ from tests.training.samples import prepare_samples
             1,
         ),
         ("--set training.clip", "a change must have the form table.key=value, was: 'training.clip'", 1),
-        ("--set data.path=nowhere", "nowhere: no such file or folder", 1),
+        ("--set data.path=nowhere", "nowhere: no such file or folder; --set data.path=FOLDER names another", 1),
         ("--set data.train_split=all", "corpus/all: a split of a plain folder must be a subfolder of that name", 1),
         ("--set data.corpus=ptb", "a corpus must be one of gum, rstdt, amalgum, pcc, ", 2),
         ("--set data.inventory=ptb", "an inventory must be one of rstdt, gum, open, was: 'ptb'", 2),

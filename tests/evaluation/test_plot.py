@@ -47,7 +47,7 @@ def test_the_svg_shows_the_numbers(tmp_path: Path):
 
 def test_a_plot_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(GenrstError, match=r"^plots need matplotlib: pip install genrst\[plot\]$"):
+    with pytest.raises(GenrstError, match=r"^plots need matplotlib: pip install 'genrst\[plot\]'$"):
         plot_levels(RESULT, tmp_path / "levels.png")
 
 

@@ -24,6 +24,7 @@ from tests.evaluation import reference
 from tests.evaluation.samples import PAIRS, WordPair, as_tuple, chain, document_from_json, word_pairs
 
 COARSE = {"Attribution": "attribution", "temporal-before": "temporal"}
+GOOD = Document.from_edus("x", ["a"], Leaf(0))
 FINE = {"Attribution": "attribution"}
 
 
@@ -317,6 +318,20 @@ def test_ids_must_be_the_same(gold: str, predicted: str, was: str):
     with pytest.raises(GenrstError) as error:
         pair_by_id(documents(gold), documents(predicted))
     assert str(error.value).endswith(f"must have the same ids, each once, was: {was}")
+
+
+def test_streams_are_scored_as_lists_are():
+    documents = [Document.from_edus(name, ["a", "b"], Unit("r", "NS", (Leaf(0), Leaf(1)))) for name in "xy"]
+    assert evaluate(iter(documents), iter(documents)).micro("parseval")["F"].f1 == 1
+
+
+@pytest.mark.parametrize(
+    ("predicted", "was"), [(GOOD, "<Document 'x': 1 EDU"), ([GOOD, "a"], "'a'"), ([None], "None"), (3, "3")]
+)
+def test_what_is_no_list_of_documents_is_refused(predicted: Any, was: str):
+    with pytest.raises(UsageError) as error:
+        evaluate([GOOD], predicted)
+    assert str(error.value).startswith(f"predicted must be a list or stream of documents, was: {was}")
 
 
 def test_nothing_cannot_be_scored():

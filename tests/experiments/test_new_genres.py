@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.new_genres import run
+from genrst.experiments.new_genres import run
 from genrst.training.data import save_prepared
 from tests.training.samples import prepare_samples
 

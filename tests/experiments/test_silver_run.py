@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from experiments import jobs
-from experiments.silver_trees import label
-from experiments.silver_trees import run as silver_run
-from experiments.silver_trees.run import main
+from genrst.experiments import jobs
+from genrst.experiments.silver_trees import label
+from genrst.experiments.silver_trees import run as silver_run
+from genrst.experiments.silver_trees.run import main
 from genrst.formats.files import write
 from genrst.training.data import load_prepared, save_prepared
 from genrst.training.run_config import load_config
@@ -174,7 +174,7 @@ def test_free_texts_alone():
 WITHOUT_SPACY = """
 import sys
 sys.modules["spacy"] = None
-from experiments.silver_trees import join, label, run
+from genrst.experiments.silver_trees import join, label, run
 """
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.silver_trees import join, soften
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+from genrst.experiments.silver_trees import join, soften
 from genrst.training.chart_lessons import find_losses
 from genrst.training.data import load_prepared, save_prepared
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer

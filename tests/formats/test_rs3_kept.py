@@ -96,6 +96,18 @@ def test_another_tree_keeps_the_ids_of_what_it_has_in_common():
     assert '<rel name="never" type="rst"/>' in text
 
 
+def test_edus_keep_what_is_theirs_where_no_tree_is_read():
+    """As `genrst parse` reads a file, which may have a broken tree; relations are those of the new one."""
+    document = read_rs3(FILE.encode(), PATH, with_tree=False)
+    tree = Unit("causal", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
+    text = write_rs3(Document("sample", document.text, document.edus, tree, metadata=document.metadata))
+    assert re.findall('<segment id="(.*?)"', text) == ["s1", "s2", "17"]
+    assert 'relname="span" who="Ann">One,' in text
+    assert text.count("<!-- by Ann -->") == text.count('<note text="kept"/>') == 1
+    assert '"never"' not in text
+    assert read_rs3(text.encode(), PATH).tree == tree
+
+
 @pytest.mark.parametrize(
     "junk", ["{", "[]", "1", '{"segments": 5}', '{"segments": [[1, 2]]}', '{"groups": [[0, 2, "7", {"a": 1}]]}']
 )

@@ -281,3 +281,10 @@ def test_the_encoder_makes_no_trouble_of_its_own(capfd):
     """Libraries of encoders are talkative; a parse prints nothing."""
     genrst.load("en", device="cpu")(BRIDGE)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("name", "licence"), [("en", "cc-by-sa-4.0"), ("en-generative", "cc-by-nc-sa-4.0")])
+def test_cards_name_a_licence_that_catalogues_know(name: str, licence: str):
+    card = (MODELS / name / "README.md").read_text(encoding="utf-8")
+    assert f"\nlicense: {licence}\n" in card.split("---")[1]
+    assert licence.removesuffix("-4.0").replace("-", "") in card.lower().replace("-", "").replace(" ", "")

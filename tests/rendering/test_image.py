@@ -78,7 +78,7 @@ def test_unknown_format_is_an_error():
 
 def test_a_missing_matplotlib_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(GenrstError, match=r"pip install genrst\[plot\]"):
+    with pytest.raises(GenrstError, match=r"pip install 'genrst\[plot\]'"):
         render_image(bridge())
 
 

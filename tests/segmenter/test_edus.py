@@ -55,6 +55,12 @@ def test_a_text_without_words_is_one_edu(text: str):
     assert len(split(text)) == 1
 
 
+def test_a_number_in_running_text_belongs_to_what_follows():
+    assert split("First, we came; (2) we left.", r"\(|we left") == ["First, we came;", "(2) we left."]
+    assert split("We came, as they say (b)", r"\(|as") == ["We came,", "as they say (b)"]
+    assert split("We came in (1999)", r"\(") == ["We came in", "(1999)"]
+
+
 def test_times_and_dashes_in_prose_are_words():
     assert split("We met at 10:30 today\nand left at\n11:30 - late.", "and") == [
         "We met at 10:30 today",

@@ -1,0 +1,107 @@
+"""Give silver documents the distributions over trees that trained charts, the teachers, see together.
+
+    python -m genrst.experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
+
+Students learn from all units and labels, weighted by their probabilities, instead of one tree. Teachers must have the
+labels and the tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may
+take a shard each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from genrst.chart.network import ChartNetwork
+from genrst.chart.posterior import read_documents
+from genrst.chart.storage import load_chart
+from genrst.chart.teaching import make_soft_trees
+from genrst.errors import UsageError
+from genrst.experiments.command import Rows, count, read_environment, run_command, scores_of, start_parser
+from genrst.experiments.silver_trees.label import LABELLING, choose, read_shard, take_shard
+from genrst.io import progress
+from genrst.model.device import choose_device, computes_bfloat16
+from genrst.model.examples import Example
+from genrst.parser.packages import find_model
+from genrst.parser.search import MOST_EDUS
+from genrst.search.beam import in_groups
+from genrst.training.chart_lessons import actions_of_units
+from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.dev import evaluate_parses
+from genrst.trees.demands import Demands, make_demands
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Read, ask the teachers, write."""
+    run_command(make_parser(), run, words)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The arguments of the command."""
+    parser = start_parser(__doc__)
+    parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help="folders or names of charts")
+    parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--documents", type=count, default=10_000, help="how many are taken, at random")
+    parser.add_argument("--seed", type=int, default=1, help="which ones are taken")
+    parser.add_argument("--min-edus", type=count, default=2, help="shorter silver documents are left out")
+    parser.add_argument("--max-edus", type=count, default=400, help="longer silver documents are left out")
+    parser.add_argument("--temperature", type=float, default=1.5, help="above 1, teachers are less sure")
+    parser.add_argument("--shard", type=read_shard, metavar="I/N", help="only the I-th of every N documents")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--results", type=Path, help="a file for what is printed")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    prepared = load_prepared(arguments.prepared)
+    device = choose_device(arguments.device)
+    networks = [(_load(name, prepared, device), 1.0) for name in arguments.teacher]
+    settings = {name: getattr(arguments, name) for name in ("teacher", "documents", "seed", "temperature", "shard")}
+    rows = Rows(read_environment(device), {LABELLING: settings})
+    derivations = [
+        actions_of_units(posterior.minimum_risk(), posterior.n_edus)
+        for group in in_groups(prepared.dev, lambda example: example.n_edus, MOST_EDUS)
+        for posterior in read_documents(
+            networks, [group] * len(networks), list(_demands(group, prepared)), arguments.temperature
+        )
+    ]
+    rows.add(documents="dev", **scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols)))
+    rows.write(arguments.results)
+    sizes = range(arguments.min_edus, arguments.max_edus + 1)
+    silver = take_shard(choose(prepared.silver, sizes, arguments.documents, arguments.seed), arguments.shard)
+    numbers = sorted(range(len(silver)), key=lambda number: silver[number].n_edus)
+    groups = list(in_groups(numbers, lambda number: silver[number].n_edus, MOST_EDUS))
+    for chosen in progress(groups, "asking teachers", len(groups)):
+        group = [silver[number] for number in chosen]
+        found = make_soft_trees(
+            networks, [group] * len(networks), list(_demands(group, prepared)), arguments.temperature
+        )
+        for number, soft in zip(chosen, found, strict=True):
+            silver[number] = replace(silver[number], soft=soft, actions=())
+    notes = prepared.notes | {LABELLING: settings}
+    save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
+
+
+def _load(name: str, prepared: Prepared, device: torch.device) -> ChartNetwork:
+    is_half = device.type == "cuda" or computes_bfloat16(device)
+    model = load_chart(find_model(name), device, torch.bfloat16 if is_half else torch.float32)
+    if model.symbols.actions != prepared.symbols.actions:
+        raise UsageError(f"{name}: a teacher must have the labels of the features, was: with others")
+    if model.tokenizer is None or model.tokenizer.json != prepared.tokenizer:
+        raise UsageError(f"{name}: a teacher must have the tokenizer of the features, was: with another")
+    return model.network
+
+
+def _demands(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
+    """Sentences are whole."""
+    labels = prepared.symbols.actions.pairs
+    for example in examples:
+        yield make_demands(example.n_edus, (), labels, [example.syntax.sentences])
+
+
+if __name__ == "__main__":
+    main()
