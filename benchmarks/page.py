@@ -64,11 +64,8 @@ def main() -> None:
         rows = measure(browser.new_page(), address, document_to_dict(document), arguments.edits)
         browser.close()
     server.should_exit = True
-    print(
-        json.dumps(
-            {"edus": arguments.edus, "model": arguments.model, **rows, "parse_ms": round(1000 * median(seconds))}
-        )
-    )
+    setting = {"edus": arguments.edus, "model": arguments.model}
+    print(json.dumps({**setting, **rows, "parse_ms": round(1000 * median(seconds))}))
 
 
 def measure(page: Page, address: str, document: dict[str, Any], n_edits: int) -> dict[str, Any]:

@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "segmenter": _DATA | {"text", "model", "evaluation", "training"},
     "parser": _PARSER,
     "bulk": _PARSER | {"outputs"},
-    "serve": _PARSER | {"rendering"},
+    "serve": _PARSER | {"rendering", "outputs"},
     "cli": _PARSER | {"training", "rendering", "outputs", "bulk", "serve"},
     "integrations": _PARSER,
     "experiments": _PARSER | {"training", "rendering", "outputs", "cli"},
