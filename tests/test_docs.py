@@ -97,7 +97,7 @@ def test_the_reading_order_is_short():
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS], ids=lambda page: page.name)
 def test_every_page_has_a_picture(page: Path):
-    assert re.search(r"!\[[^\]]+\]\([^)]+\.svg\)", read(page))
+    assert re.search(r"!\[[^\]]+\]\([^)]+\.(svg|png)\)", read(page))
 
 
 @pytest.mark.slow

@@ -86,9 +86,10 @@ function open(doc, { file = null, name = null, version = null, past = [], first 
 }
 
 // Take a step: the document becomes another one, and can become the old one again.
-function step(doc, { select = bench.selected, changed = [] } = {}) {
+function step(doc, { select = bench.selected, changed = [], isLabel = false } = {}) {
   bench.past = [...bench.past, bench.doc].slice(-MOST_STEPS);
   Object.assign(bench, { doc, future: [], selected: select, changed });
+  if (isLabel) echo(select);
   remember();
   return draw();
 }
@@ -172,6 +173,21 @@ async function draw({ isNew = false } = {}) {
   if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
 }
 
+// A new label of the selected unit is shown at once, where the old one was; the drawing follows.
+function echo(range) {
+  const place = range && pictures.length === 1 && places(bench.doc.tree).find((one) => isAt(one, range));
+  if (!place || !isUnit(place)) return;
+  const labels = labelsOf(place.node);
+  partsOf(place).forEach((part, index) => {
+    const group = pictures[0].byRange.get(rangeOf(part).join("-"))?.group;
+    if (!group) return;
+    const [mark, relation] = [group.querySelector(".mark"), group.querySelector(".relation")];
+    if (mark) mark.textContent = place.node.nuclearity[index];
+    if (relation && labels[index] !== "span") relation.textContent = labels[index];
+    group.classList.add("echo"); // to be drawn again, whatever it was before
+  });
+}
+
 // Most of a picture stays the same after an edit: put in only the nodes that are drawn otherwise. False if that will not
 // do, since something else has changed or nodes have been moved by folding.
 const NODE = /<g class="node" data-start="(\d+)" data-stop="(\d+)">\n([^]*?)\n<\/g>\n/g;
@@ -190,7 +206,8 @@ function patch(trees) {
   for (const [, start, stop, content] of trees.matchAll(NODE)) {
     const key = `${start}-${stop}`;
     const group = groups.get(key) ?? createSvg("g", { class: "node", "data-start": start, "data-stop": stop });
-    if (old.get(key) !== content) group.innerHTML = content;
+    if (old.get(key) !== content || group.classList.contains("echo")) group.innerHTML = content;
+    group.classList.remove("echo");
     if (!groups.has(key)) svg.append(group);
     groups.delete(key);
   }

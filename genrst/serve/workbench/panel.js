@@ -41,8 +41,10 @@ function unitTools(place) {
   const { node } = place;
   const labels = labelsOf(node);
   const roles = [...node.nuclearity].map((letter, index) => roleButton(place, letter, index));
-  const several = node.relations ? labels.map((label, index) => (label === "span" ? null : index)).filter((one) => one !== null) : [undefined];
-  const menus = several.map((child) => relationMenu(place, child === undefined ? node.relation : labels[child], child));
+  const satellites = labels.flatMap((label, index) => (label === "span" ? [] : [index]));
+  const menus = node.relations
+    ? satellites.map((child) => relationMenu(place, labels[child], child))
+    : [relationMenu(place, node.relation)];
   const isFixed = isFrozen(bench.doc, bench.selected);
   return [
     make("span", { class: "group", role: "group", "aria-label": "Nuclearity" }, ...roles),
@@ -54,24 +56,29 @@ function unitTools(place) {
   ];
 }
 
+function relabel(label) {
+  return step(relabelled(bench.doc, bench.selected, label), { isLabel: true });
+}
+
 function roleButton(place, letter, index) {
-  const [start, stop] = rangeOf(partsOf(place)[index]);
-  const name = `EDUs ${rangeName([start, stop])}: ${letter === "N" ? "nucleus" : "satellite"}`;
+  const name = `EDUs ${rangeName(rangeOf(partsOf(place)[index]))}: ${letter === "N" ? "nucleus" : "satellite"}`;
+  // There must be a nucleus: when the last one becomes a satellite, the others become nuclei.
   const flip = () => {
     const letters = [...place.node.nuclearity].with(index, letter === "N" ? "S" : "N");
-    return step(relabelled(bench.doc, bench.selected, { nuclearity: letters.includes("N") ? letters.join("") : [...letters].map((one, at) => (at === index ? "S" : "N")).join("") }));
+    const others = letters.map((one, at) => (at === index ? "S" : "N"));
+    return relabel({ nuclearity: (letters.includes("N") ? letters : others).join("") });
   };
   return button(letter, `${name} (n)`, flip, { "aria-label": name, id: `role-${index}` });
 }
 
 function relationMenu(place, relation, child) {
-  const id = `relation-${child ?? 0}`;
-  const change = (event) => attempt(() => step(relabelled(bench.doc, bench.selected, { relation: event.target.value, child })));
-  const menu = make("select", { id, change, title: "Relation (l)" });
-  const known = [...modelInUse().labels.map((label) => label.relation), ...Object.keys(modelInUse().fine)];
-  const used = places(bench.doc.tree).filter(isUnit).flatMap((one) => labelsOf(one.node)).filter((name) => name !== "span");
-  const names = [...new Set([...known, ...used])].sort();
-  for (const name of names) menu.add(new Option(name, name, name === relation, name === relation));
+  const change = (event) => attempt(() => relabel({ relation: event.target.value, child }));
+  const menu = make("select", { id: `relation-${child ?? 0}`, change, title: "Relation (l)" });
+  const { labels, fine } = modelInUse();
+  const used = places(bench.doc.tree).filter(isUnit).flatMap((one) => labelsOf(one.node));
+  const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used]);
+  names.delete("span");
+  for (const name of [...names].sort()) menu.add(new Option(name, name, name === relation, name === relation));
   const what = child === undefined ? "Relation" : `Relation of EDUs ${rangeName(rangeOf(partsOf(place)[child]))}`;
   menu.setAttribute("aria-label", what);
   return menu;
@@ -153,7 +160,7 @@ function turn() {
   const rounds = ["NS", "SN", "NN"];
   const at = rounds.indexOf(node.nuclearity);
   if (at < 0) throw new Error("this unit has several parts: choose their roles in the panel");
-  return step(relabelled(bench.doc, bench.selected, { nuclearity: rounds[(at + 1) % 3] }));
+  return relabel({ nuclearity: rounds[(at + 1) % 3] });
 }
 
 // Attaching: the possible targets are shown; a click or Enter on one of them chooses it, Escape none.
