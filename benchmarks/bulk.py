@@ -46,13 +46,13 @@ def main() -> None:
         return
     sources = [scan(address, Columns()) for address in find_addresses(arguments.texts)]
     units = list(make_units(sources, Choice(sample=arguments.documents)))
+    flops = count_flops(units, settings) if arguments.device == "cpu" else None
     best: dict[str, dict[str, float]] = {}
     for _ in range(arguments.rounds):
         for way in arguments.ways:
             found = measure(way, units, sources, settings, arguments)
             if way not in best or found["seconds"] < best[way]["seconds"]:
                 best[way] = found
-    flops = count_flops(units, settings) if arguments.device == "cpu" else None
     facts = {"machine": machine(torch.device(arguments.device)), "model": arguments.model or "en"}
     for way, found in best.items():
         threads = 1 if way in ("one", "batch") else arguments.workers
@@ -145,7 +145,7 @@ def cpu_seconds() -> float:
 def count_flops(units: Sequence[Unit], settings: Settings) -> float:
     """The arithmetic of the matrix products of all units, counted once."""
     parser = load_worker(settings)
-    with FlopCounterMode(display=False) as counter:
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
         do(parser, [batch for unit in units for batch in make_batches(unit.records)], settings)
     return float(counter.get_total_flops())
 
