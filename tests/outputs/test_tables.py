@@ -262,7 +262,7 @@ def test_unknown_format():
 
 def test_a_missing_pyarrow_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"^Parquet files need pyarrow: pip install genrst\[parquet\]$"):
+    with pytest.raises(MissingDependencyError, match=r"^Parquet files need pyarrow: pip install 'genrst\[parquet\]'$"):
         written([{"a": 1}], "parquet")
 
 

@@ -242,16 +242,12 @@ def test_reload_keeps_the_work(bench: Bench):
     assert bench.document == document
 
 
-@pytest.mark.parametrize("format_name", ["json", "rs3", "rs4", "dis", "svg", "png"])
-def test_every_export_reads_back(bench: Bench, tmp_path: Path, format_name: str):
+def test_every_export_reads_back(bench: Bench, tmp_path: Path):
     document = document_from_dict(bench.parse(TEXT))
-    path = bench.download(format_name, tmp_path)
-    if format_name == "svg":
-        assert path.read_text(encoding="utf-8").startswith("<svg")
-    elif format_name == "png":
-        assert path.read_bytes().startswith(b"\x89PNG")
-    else:
-        (again,) = read_documents(path)
+    assert bench.download("svg", tmp_path).read_text(encoding="utf-8").startswith("<svg")
+    assert bench.download("png", tmp_path).read_bytes().startswith(b"\x89PNG")
+    for format_name in ("json", "rs3", "rs4", "dis"):
+        (again,) = read_documents(bench.download(format_name, tmp_path))
         assert again.tree == document.tree
         assert [text.split() for text in again.edu_texts] == [text.split() for text in document.edu_texts]
 
