@@ -6,7 +6,7 @@ JSON, and written again still has it. What our own files have anyway is not note
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from genrst.document import Document
@@ -66,7 +66,7 @@ class Kept:
 
     def metadata(self) -> dict[str, str]:
         """As a document holds it; empty if there is nothing."""
-        data = {name: rows for name, rows in asdict(self).items() if rows}
+        data = {one.name: rows for one in fields(self) if (rows := getattr(self, one.name))}
         return {KEY: json.dumps(data, ensure_ascii=False, separators=(",", ":"))} if data else {}
 
 

@@ -63,7 +63,7 @@ def _keep(document: Document, elements: Sequence[Element], ranges: dict[str, _Ra
     kept = Kept(elements=foreign_elements(elements))
     kept.segments, kept.groups = _names(elements, ranges, plain)
     # Where the file has no id of its own, what a written file will have: so that it reads the same.
-    ours = Numbering(document, kept)
+    ours = plain.named(kept)
     known = {(start, stop) for start, stop, _, _ in kept.groups}
     kept.segments = ours.segments()
     kept.groups += [one for one in ours.unit_groups() if one[:2] not in known]

@@ -8,6 +8,7 @@ as nuclei. Everything else is read back equal or refused: characters that XML do
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from itertools import count
 from reprlib import repr as shorten
@@ -183,7 +184,14 @@ class Numbering:
         if tree is not None:
             self._multinuclear = {name for name, kind in self.declared if kind == MULTINUC_GROUP}
             self._place(fold(tree, lambda leaf: leaf, partial(_expressible, self._multinuclear)))
-        self.names = node_names(kept, self.ids, [*range(1, len(document.edus) + 1), *self.groups])
+        self._numbers = [*range(1, len(document.edus) + 1), *self.groups]
+        self.names = node_names(kept, self.ids, self._numbers)
+
+    def named(self, kept: Kept) -> "Numbering":
+        """The same nodes with the ids that a file has for them."""
+        result = copy(self)
+        result.kept, result.names = kept, node_names(kept, self.ids, self._numbers)
+        return result
 
     def name(self, number: int) -> str:
         """The id of a node in the file."""
