@@ -22,7 +22,7 @@ from tests.rendering.browser import open_browser
 from tests.serve.bench import SETTLED, Bench, bare, serving, units
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")]
 
@@ -34,9 +34,10 @@ Repairs took longer than planned because divers found cracks, and the bill rose.
 
 
 @pytest.fixture(scope="module")
-def blank() -> "Iterator[Page]":
+def browser() -> "Iterator[Browser]":
     with open_browser() as page:
-        yield page
+        assert page.context.browser is not None
+        yield page.context.browser
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +47,7 @@ def address(chart: Parser) -> Iterator[str]:
 
 
 @pytest.fixture
-def bench(blank: "Page", address: str) -> Iterator[Bench]:
-    browser: Browser | None = blank.context.browser
-    assert browser is not None
+def bench(browser: "Browser", address: str) -> Iterator[Bench]:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     bench = Bench(context.new_page(), address)
     yield bench
@@ -360,23 +359,23 @@ def test_the_policy_blocks_an_injected_script(bench: Bench):
     bench.requests.clear()
 
 
-def test_a_key_is_asked_for(blank: "Page", chart: Parser):
-    with serving(make_app([chart], access=Access(key="0123456789abcdef"))) as address:
-        browser: Browser | None = blank.context.browser
-        assert browser is not None
-        with browser.new_context() as context:
-            bench = Bench(context.new_page(), address)
-            bench.page.wait_for_selector("#key")
-            assert "key of the service" in bench.said
-            bench.page.fill("#key-value", "0123456789abcdef")
-            bench.page.press("#key-value", "Enter")
-            bench.page.wait_for_selector("#key", state="hidden")
-            bench.complaints.clear()
-            bench.parse(TEXT)
-            bench.check()
+def test_a_key_is_asked_for(browser: "Browser", chart: Parser):
+    with (
+        serving(make_app([chart], access=Access(key="0123456789abcdef"))) as address,
+        browser.new_context() as context,
+    ):
+        bench = Bench(context.new_page(), address)
+        bench.page.wait_for_selector("#key")
+        assert "key of the service" in bench.said
+        bench.page.fill("#key-value", "0123456789abcdef")
+        bench.page.press("#key-value", "Enter")
+        bench.page.wait_for_selector("#key", state="hidden")
+        bench.complaints.clear()
+        bench.parse(TEXT)
+        bench.check()
 
 
-def test_local_files_are_opened_and_saved(blank: "Page", chart: Parser, tmp_path: Path):
+def test_local_files_are_opened_and_saved(browser: "Browser", chart: Parser, tmp_path: Path):
     """As `genrst annotate` does it; the key comes with the address."""
     tree = Unit("causal", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
     (tmp_path / "rain.rs3").write_text(write_rs3(Document.from_edus("rain", ["It rained,", "so", "what."], tree)))
@@ -384,8 +383,6 @@ def test_local_files_are_opened_and_saved(blank: "Page", chart: Parser, tmp_path
     local = Files()
     local.add(tmp_path / "rain.rs3")
     local.add(tmp_path / "news.txt")
-    browser: Browser | None = blank.context.browser
-    assert browser is not None
     with (
         serving(make_app([chart], access=Access(key="k" * 16), files=local)) as address,
         browser.new_context() as context,
@@ -425,10 +422,8 @@ def test_local_files_are_opened_and_saved(blank: "Page", chart: Parser, tmp_path
         bench.check()
 
 
-def test_the_shipped_model_and_pictures_for_the_docs(blank: "Page"):
+def test_the_shipped_model_and_pictures_for_the_docs(browser: "Browser"):
     """One correction after another, each followed by the parser. GENRST_PICTURES=1 keeps what it looks like."""
-    browser: Browser | None = blank.context.browser
-    assert browser is not None
     with (
         serving(make_app([load(device="cpu")])) as address,
         browser.new_context(viewport={"width": 1180, "height": 760}) as context,

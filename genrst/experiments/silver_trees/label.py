@@ -50,21 +50,30 @@ def main(words: Sequence[str] | None = None) -> None:
 def make_parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
     parser = start_parser(__doc__)
-    parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help="folders or names of models")
-    parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--documents", type=count, default=2400, help="how many silver documents are taken, at random")
-    parser.add_argument("--seed", type=int, default=1, help="which ones are taken")
-    parser.add_argument("--min-edus", type=count, default=10, help="shorter silver documents are left out")
-    parser.add_argument("--max-edus", type=count, default=250, help="longer silver documents are left out")
+    add_silver_arguments(parser, "models", documents=2400, min_edus=10, max_edus=250)
     parser.add_argument("--agreement", type=share, metavar="SHARE", help="keep those that teachers agree on most")
-    parser.add_argument("--shard", type=read_shard, metavar="I/N", help="only the I-th of every N documents taken")
     parser.add_argument("--beam", type=count, default=1, help="bag-level search with beams instead of greedy search")
     parser.add_argument("--word-weight", type=float, default=0.5, help="of generative teachers, with --beam")
     parser.add_argument("--at-once", type=count, default=120, help="hypotheses side by side: documents times beam")
+    return parser
+
+
+def add_silver_arguments(
+    parser: argparse.ArgumentParser, kind: str, *, documents: int, min_edus: int, max_edus: int
+) -> None:
+    """Add what all have that ask teachers about silver documents."""
+    parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help=f"folders or names of {kind}")
+    parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument(
+        "--documents", type=count, default=documents, help="how many silver documents are taken, at random"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="which ones are taken")
+    parser.add_argument("--min-edus", type=count, default=min_edus, help="shorter silver documents are left out")
+    parser.add_argument("--max-edus", type=count, default=max_edus, help="longer silver documents are left out")
+    parser.add_argument("--shard", type=read_shard, metavar="I/N", help="only the I-th of every N documents taken")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--results", type=Path, help="a file for what is printed")
-    return parser
 
 
 def read_shard(word: str) -> tuple[int, int]:

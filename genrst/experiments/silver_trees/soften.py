@@ -10,7 +10,6 @@ take a shard each, to be joined (`genrst.experiments.silver_trees.join`). Prints
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
@@ -19,8 +18,8 @@ from genrst.chart.posterior import read_documents
 from genrst.chart.storage import load_chart
 from genrst.chart.teaching import make_soft_trees
 from genrst.errors import UsageError
-from genrst.experiments.command import Rows, count, read_environment, run_command, scores_of, start_parser
-from genrst.experiments.silver_trees.label import LABELLING, choose, read_shard, take_shard
+from genrst.experiments.command import Rows, read_environment, run_command, scores_of, start_parser
+from genrst.experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from genrst.io import progress
 from genrst.model.device import choose_device, computes_bfloat16
 from genrst.model.examples import Example
@@ -41,17 +40,8 @@ def main(words: Sequence[str] | None = None) -> None:
 def make_parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
     parser = start_parser(__doc__)
-    parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help="folders or names of charts")
-    parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--documents", type=count, default=10_000, help="how many are taken, at random")
-    parser.add_argument("--seed", type=int, default=1, help="which ones are taken")
-    parser.add_argument("--min-edus", type=count, default=2, help="shorter silver documents are left out")
-    parser.add_argument("--max-edus", type=count, default=400, help="longer silver documents are left out")
+    add_silver_arguments(parser, "charts", documents=10_000, min_edus=2, max_edus=400)
     parser.add_argument("--temperature", type=float, default=1.5, help="above 1, teachers are less sure")
-    parser.add_argument("--shard", type=read_shard, metavar="I/N", help="only the I-th of every N documents")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--results", type=Path, help="a file for what is printed")
     return parser
 
 

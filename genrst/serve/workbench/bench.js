@@ -116,7 +116,17 @@ function redo() {
 function remember() {
   const { doc, first, model, style, colours, file, name, version } = bench;
   for (let steps = MOST_KEPT; ; steps = Math.floor(steps / 2)) {
-    const kept = { doc, first, model, style, colours, file, name, version, past: steps ? bench.past.slice(-steps) : [] };
+    const kept = {
+      doc,
+      first,
+      model,
+      style,
+      colours,
+      file,
+      name,
+      version,
+      past: steps ? bench.past.slice(-steps) : [],
+    };
     try {
       localStorage.setItem(STORE, JSON.stringify(kept));
       return;
@@ -156,7 +166,7 @@ async function draw({ isNew = false } = {}) {
   if (shownText !== parts.text) prose.innerHTML = parts.text ?? "";
   shownText = parts.text;
   prose.hidden = parts.text === null || find("prose").getAttribute("aria-pressed") === "false";
- 
+
   document.querySelector(".facts").innerHTML = parts.facts;
   document.querySelector("h1").textContent = document.title = doc.id;
   document.body.className = `${parts.kind} bench`;
@@ -188,7 +198,7 @@ function echo(range) {
   });
 }
 
-// Most of a picture stays the same after an edit: put in only the nodes that are drawn otherwise. False if that will not
+// Most of a picture stays the same after an edit: put in only nodes that are drawn otherwise. False if that will not
 // do, since something else has changed or nodes have been moved by folding.
 const NODE = /<g class="node" data-start="(\d+)" data-stop="(\d+)">\n([^]*?)\n<\/g>\n/g;
 
@@ -199,7 +209,9 @@ function patch(trees) {
   const [old, groups] = [new Map(), new Map()];
   for (const [, start, stop, content] of shownTrees.matchAll(NODE)) old.set(`${start}-${stop}`, content);
   for (const group of svg.querySelectorAll(".node")) groups.set(`${group.dataset.start}-${group.dataset.stop}`, group);
-  const [, size, width, height] = trees.match(/<svg[^>]* width="(?:[\d.]+)" height="(?:[\d.]+)" (viewBox="0 0 ([\d.]+) ([\d.]+)")/);
+  const [, size, width, height] = trees.match(
+    /<svg[^>]* width="(?:[\d.]+)" height="(?:[\d.]+)" (viewBox="0 0 ([\d.]+) ([\d.]+)")/,
+  );
   setSvg(svg, { viewBox: size.slice(9, -1) });
   setSvg(svg.querySelector(".paper"), { width, height });
   svg.querySelector(".areas").remove();

@@ -50,7 +50,10 @@ async function askAgain() {
   const [answer] = documents;
   const tree = restored(doc, answer.tree);
   const changed = changes(doc.tree, tree);
-  await step({ ...doc, ...answer, id: doc.id, metadata: doc.metadata, tree, constraints: doc.constraints }, { changed, select: stillThere(tree) });
+  await step(
+    { ...doc, ...answer, id: doc.id, metadata: doc.metadata, tree, constraints: doc.constraints },
+    { changed, select: stillThere(tree) },
+  );
   return say(["nothing has changed", "one unit has changed"][changed.length] ?? `${changed.length} units have changed`);
 }
 
@@ -61,14 +64,17 @@ function stillThere(tree) {
 // Uncertainty.
 
 function nextUncertain() {
-  const open = places(bench.doc.tree).filter((one) => one.node.probability !== undefined && !isFrozen(bench.doc, rangeOf(one)));
+  const open = places(bench.doc.tree).filter(
+    (one) => one.node.probability !== undefined && !isFrozen(bench.doc, rangeOf(one)),
+  );
   if (!open.length) throw new Error("no unit is left that the parser was unsure of");
   open.sort((left, right) => left.node.probability - right.node.probability || left.start - right.start);
-  const at = open.findIndex((one) => bench.selected && isAt(one, bench.selected));
-  const { start, stop, node } = open[(at + 1) % open.length];
+  const next = (open.findIndex((one) => bench.selected && isAt(one, bench.selected)) + 1) % open.length;
+  const { start, stop, node } = open[next];
   select(nodeAt([start, stop]));
   goTo(nodeAt([start, stop]));
-  say(`${at + 2 > open.length ? 1 : at + 2} of ${open.length}: ${node.relation} ${node.nuclearity}, p ${node.probability.toFixed(2)}`);
+  const { relation, nuclearity, probability } = node;
+  say(`${next + 1} of ${open.length}: ${relation} ${nuclearity}, p ${probability.toFixed(2)}`);
 }
 
 function switchColours() {
@@ -246,7 +252,10 @@ find("share").addEventListener("input", summarise);
 find("parse").addEventListener("click", () => attempt(() => openText(find("paste").value)));
 find("cancel").addEventListener("click", () => (find("start").hidden = true));
 find("model").addEventListener("change", (event) => (bench.model = event.target.value));
-find("files").addEventListener("change", (event) => event.target.value && attempt(() => openLocal(Number(event.target.value))));
+find("files").addEventListener(
+  "change",
+  (event) => event.target.value && attempt(() => openLocal(Number(event.target.value))),
+);
 find("export").addEventListener("change", (event) => {
   const format = event.target.value;
   event.target.value = "";

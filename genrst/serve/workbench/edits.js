@@ -49,7 +49,10 @@ function removed(place) {
   const { node } = place.parent;
   if (node.children.length === 2) return replaced(place.parent, node.children[1 - place.index]);
   const without = (row) => row.filter((_, index) => index !== place.index);
-  return replaced(place.parent, makeUnit(without(node.children), without([...node.nuclearity]), without(labelsOf(node))));
+  return replaced(
+    place.parent,
+    makeUnit(without(node.children), without([...node.nuclearity]), without(labelsOf(node))),
+  );
 }
 
 // Units. A label for each child: a satellite's relation, the one that nuclei share, or "span" for a lone nucleus.
@@ -185,11 +188,6 @@ function dissolved(doc, range) {
 
 // EDUs.
 
-function eduText(doc, edu) {
-  const { start, end } = doc.edus[edu];
-  return doc.text === null ? "" : characters(doc).slice(start, end).join("");
-}
-
 // Offsets count characters, as Python does; JavaScript counts the halves of some.
 function characters(doc) {
   if (characters.text !== doc.text) [characters.text, characters.found] = [doc.text, [...doc.text]];
@@ -237,7 +235,10 @@ function joinEdus(doc, edu) {
   const rest = removed(placeAt(doc.tree, [edu + 1, edu + 2]));
   const tree = mapped(rest, (leaf) => ({ edu: earlier(leaf) }));
   const edus = [...doc.edus.slice(0, edu), whole, ...doc.edus.slice(edu + 2)];
-  return renumbered({ ...doc, edus, tree }, ([start, stop]) => [earlier(start), Math.max(earlier(start) + 1, earlier(stop))]);
+  return renumbered({ ...doc, edus, tree }, ([start, stop]) => [
+    earlier(start),
+    Math.max(earlier(start) + 1, earlier(stop)),
+  ]);
 }
 
 // Move the start of an EDU, and the end of the one before it, by a word: 1 or -1.
@@ -259,8 +260,16 @@ function renumbered(doc, move) {
   return pruned({
     ...doc,
     constraints: (doc.constraints ?? []).map((one) => ({ ...one, edus: move(one.edus) })),
-    signals: doc.signals?.map((one) => ({ ...one, unit: move(one.unit), ...(one.target && { target: move(one.target) }) })),
-    secondary_edges: doc.secondary_edges?.map((one) => ({ ...one, source: move(one.source), target: move(one.target) })),
+    signals: doc.signals?.map((one) => ({
+      ...one,
+      unit: move(one.unit),
+      ...(one.target && { target: move(one.target) }),
+    })),
+    secondary_edges: doc.secondary_edges?.map((one) => ({
+      ...one,
+      source: move(one.source),
+      target: move(one.target),
+    })),
   });
 }
 
@@ -301,10 +310,13 @@ function pruned(doc) {
     if (one.is_unit === false) return one;
     const { node } = nodes.get(String(one.edus));
     const isTrue = (name) => one[name] === undefined || one[name] === node[name];
-    return isTrue("relation") && isTrue("nuclearity") && node.children.length === 2 ? one : fixedUnit(nodes.get(String(one.edus)));
+    return isTrue("relation") && isTrue("nuclearity") && node.children.length === 2
+      ? one
+      : fixedUnit(nodes.get(String(one.edus)));
   };
   const result = { ...doc, constraints: (doc.constraints ?? []).filter(holds).map(current) };
-  if (doc.signals) result.signals = doc.signals.filter((one) => isThere(one.unit) && (!one.target || isThere(one.target)));
+  if (doc.signals)
+    result.signals = doc.signals.filter((one) => isThere(one.unit) && (!one.target || isThere(one.target)));
   if (doc.secondary_edges) {
     result.secondary_edges = doc.secondary_edges.filter((one) => isThere(one.source) && isThere(one.target));
   }
@@ -315,7 +327,11 @@ function pruned(doc) {
 // what it gives back gets the frozen units as they were.
 
 function demanded(doc, model) {
-  const units = new Map(places(doc.tree).filter(isUnit).map((one) => [String(rangeOf(one)), one]));
+  const units = new Map(
+    places(doc.tree)
+      .filter(isUnit)
+      .map((one) => [String(rangeOf(one)), one]),
+  );
   return (doc.constraints ?? []).flatMap((one) => {
     const place = units.get(String(one.edus));
     if (one.is_unit === false || !place) return [one];
@@ -334,7 +350,11 @@ function possibleLabel({ relation, nuclearity }, { labels, fine }) {
 }
 
 function restored(before, tree) {
-  const ours = new Map(places(before.tree).filter(isUnit).map((one) => [String(rangeOf(one)), one]));
+  const ours = new Map(
+    places(before.tree)
+      .filter(isUnit)
+      .map((one) => [String(rangeOf(one)), one]),
+  );
   const theirs = new Map(places(tree).map((one) => [String(rangeOf(one)), one]));
   const build = (range) => {
     const [own, place] = [ours.get(range), theirs.get(range)];
@@ -345,7 +365,13 @@ function restored(before, tree) {
     if (!isKept) return { ...place.node, children };
     const { relation, nuclearity, relations } = own.node;
     const { probability } = place.node;
-    return { relation, nuclearity, children, ...(relations && { relations }), ...(probability !== undefined && { probability }) };
+    return {
+      relation,
+      nuclearity,
+      children,
+      ...(relations && { relations }),
+      ...(probability !== undefined && { probability }),
+    };
   };
   return build(String(rangeOf(places(tree)[0])));
 }

@@ -49,9 +49,15 @@ function unitTools(place) {
   return [
     make("span", { class: "group", role: "group", "aria-label": "Nuclearity" }, ...roles),
     ...menus,
-    button(isFixed ? "Thaw" : "Freeze", "Keep this unit when the parser is asked again (z)", freeze, { "aria-pressed": String(isFixed), id: "freeze" }),
+    button(isFixed ? "Thaw" : "Freeze", "Keep this unit when the parser is asked again (z)", freeze, {
+      "aria-pressed": String(isFixed),
+      id: "freeze",
+    }),
     button("Freeze all inside", "Keep this unit and all that is in it (Z)", freezeAll, { id: "freeze-all" }),
-    button("Split", "Its parts become those of the unit above (x)", dissolve, { id: "dissolve", disabled: !place.parent }),
+    button("Split", "Its parts become those of the unit above (x)", dissolve, {
+      id: "dissolve",
+      disabled: !place.parent,
+    }),
     button("Alternatives", "What the parser would put here instead (k)", alternatives, { id: "alternatives" }),
   ];
 }
@@ -75,7 +81,9 @@ function relationMenu(place, relation, child) {
   const change = (event) => attempt(() => relabel({ relation: event.target.value, child }));
   const menu = make("select", { id: `relation-${child ?? 0}`, change, title: "Relation (l)" });
   const { labels, fine } = modelInUse();
-  const used = places(bench.doc.tree).filter(isUnit).flatMap((one) => labelsOf(one.node));
+  const used = places(bench.doc.tree)
+    .filter(isUnit)
+    .flatMap((one) => labelsOf(one.node));
   const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used]);
   names.delete("span");
   for (const name of [...names].sort()) menu.add(new Option(name, name, name === relation, name === relation));
@@ -92,7 +100,8 @@ function eduTools(place) {
   words(bench.doc, edu).forEach(({ start, end }, index) => {
     const word = characters(bench.doc).slice(start, end).join("");
     const cut = () => step(splitEdu(bench.doc, edu, index), { select: [edu, edu + 1] });
-    if (index) text.append(button("|", `Split before “${word}”`, cut, { class: "cut", "aria-label": `Split before “${word}”` }));
+    const title = `Split before “${word}”`;
+    if (index) text.append(button("|", title, cut, { class: "cut", "aria-label": title }));
     text.append(make("span", {}, word));
   });
   const move = (by) => () => step(moveStart(bench.doc, edu, by));
@@ -100,7 +109,10 @@ function eduTools(place) {
     text,
     button("Start ←", "One word from the EDU before ([)", move(-1), { id: "start-left", disabled: edu === 0 }),
     button("Start →", "One word to the EDU before (])", move(1), { id: "start-right", disabled: edu === 0 }),
-    button("Join EDUs", "This EDU and the next are one (e)", mergeEdus, { id: "join-edus", disabled: edu + 1 >= bench.doc.edus.length }),
+    button("Join EDUs", "This EDU and the next are one (e)", mergeEdus, {
+      id: "join-edus",
+      disabled: edu + 1 >= bench.doc.edus.length,
+    }),
   ];
 }
 
@@ -182,7 +194,8 @@ function chooseTarget() {
 
 function choose(node) {
   const { range, names } = choosing;
-  if (!names.has(`${node.start}-${node.stop}`)) return say("that is not next to it; choose one of the marked units", true);
+  if (!names.has(`${node.start}-${node.stop}`))
+    return say("that is not next to it; choose one of the marked units", true);
   stopChoosing();
   return attempt(() => {
     const doc = attached(bench.doc, range, [node.start, node.stop]);
@@ -219,6 +232,15 @@ function bare(node) {
   return node.children ? [labelsOf(node), node.nuclearity, node.children.map(bare)] : node.edu;
 }
 
+// A tree in a line: its label, and the first of the units inside it.
+function describe(tree) {
+  const name = ({ node }) => `${node.relation} ${node.nuclearity}`;
+  const [top, ...inside] = places(tree).filter(isUnit);
+  const parts = inside.slice(0, 4).map((one) => `${rangeName(rangeOf(one))} ${name(one)}`);
+  if (inside.length > 4) parts.push("…");
+  return parts.length ? `${name(top)} (${parts.join("; ")})` : name(top);
+}
+
 function listAlternatives(range, nodes) {
   const list = find("choices");
   const take = (node) => () => {
@@ -226,13 +248,11 @@ function listAlternatives(range, nodes) {
     const tree = replaced(placeAt(bench.doc.tree, range), node);
     return step(kept({ ...bench.doc, tree }, [range]), { changed: changes(bench.doc.tree, tree) });
   };
-  const rows = nodes.map((node) => {
-    const inside = places(node).filter((one) => isUnit(one) && one.parent);
-    const shape = inside.map((one) => `${rangeName(rangeOf(one))} ${one.node.relation} ${one.node.nuclearity}`).slice(0, 4);
-    const name = `${node.relation} ${node.nuclearity}${shape.length ? ` (${shape.join("; ")}${inside.length > 4 ? "; …" : ""})` : ""}`;
-    return make("li", {}, button(name, "Take this one", take(node)));
-  });
-  list.replaceChildren(make("h2", {}, rows.length ? `EDUs ${rangeName(range)} might be` : "The parser knows nothing else here"), make("ol", {}, ...rows));
+  const rows = nodes.map((node) => make("li", {}, button(describe(node), "Take this one", take(node))));
+  list.replaceChildren(
+    make("h2", {}, rows.length ? `EDUs ${rangeName(range)} might be` : "The parser knows nothing else here"),
+    make("ol", {}, ...rows),
+  );
   list.append(button("Close", "Close", () => (list.hidden = true)));
   list.hidden = false;
   list.querySelector("button").focus();
