@@ -41,7 +41,7 @@ FORMAT = 1
 PARSER = "parser"
 """What an archive is for, unless its header says otherwise."""
 
-CHOOSING = ("path", "genres", "skip_bad")
+CHOOSING = ("path", "genres", "silver_genres", "skip_bad")
 """Settings that say which documents are read, and nothing about what becomes of them."""
 SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
 COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths", "fine")
@@ -93,13 +93,16 @@ def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) ->
 def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
     """Training documents, dev documents, and a function that reads silver ones, which may be too many to keep."""
     train, dev = (_read_split(config, split) for split in (config.train_split, config.dev_split))
-    is_chosen = _choose_genres(config.genres, train)
     silver = load_corpus(config.silver, skip_bad=config.skip_bad) if config.silver else ()
 
     def read_silver() -> Iterator[Document]:
-        return filter(is_chosen, progress(silver, "reading silver", len(silver)))
+        documents = progress(silver, "reading silver", len(silver))
+        if config.silver_genres:
+            return _of_genres(documents, config.silver_genres, "data.silver_genres")
+        # Gold documents have been checked for these genres; silver ones need not have them all.
+        return (document for document in documents if not config.genres or _genre(document) in config.genres)
 
-    return list(filter(is_chosen, train)), dev, read_silver
+    return list(_of_genres(train, config.genres, "data.genres")), dev, read_silver
 
 
 def open_split(config: CorpusConfig, split: str) -> Corpus:
@@ -117,15 +120,20 @@ def _read_split(config: CorpusConfig, split: str) -> list[Document]:
     return documents
 
 
-def _choose_genres(genres: Sequence[str], train: Iterable[Document]) -> Callable[[Document], bool]:
-    """Whether a document is of one of these genres, which training documents must have; all are if none is named."""
-    if not genres:
-        return lambda document: True
-    known = {document.metadata.get("genre", "") for document in train} - {""}
+def _of_genres(documents: Iterable[Document], genres: Sequence[str], setting: str) -> Iterator[Document]:
+    """Documents of these genres, of all if none is named; each must be there."""
+    known: set[str] = set()
+    for document in documents:
+        known.add(_genre(document))
+        if not genres or _genre(document) in genres:
+            yield document
     if unknown := [genre for genre in genres if genre not in known]:
-        names = ", ".join(sorted(known)) or "those of the training documents, which have none"
-        raise ConfigError(f"data.genres: a genre must be one of {names}, was: {unknown[0]!r}")
-    return lambda document: document.metadata.get("genre") in genres
+        names = ", ".join(sorted(known - {""})) or "those of the training documents, which have none"
+        raise ConfigError(f"{setting}: a genre must be one of {names}, was: {unknown[0]!r}")
+
+
+def _genre(document: Document) -> str:
+    return document.metadata.get("genre", "")
 
 
 def _prepare(

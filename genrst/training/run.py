@@ -22,7 +22,7 @@ from genrst.chart.storage import make_chart_network
 from genrst.config import to_toml
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically, write_atomically_with
-from genrst.model.encoder.files import PieceTokenizer, load_encoder
+from genrst.model.encoder.files import PieceTokenizer, keep_layers, load_encoder
 from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.model.model_config import ChartConfig
 from genrst.model.network import Network
@@ -82,6 +82,7 @@ class Run:
         pretrained = None
         if (tokenizer := self._tokenizer(prepared)) is not None and self.config.model.encoder is not None:
             encoder = load_encoder(self.config.model.encoder, tokenizer)
+            keep_layers(encoder, self.config.training.encoder_layers)
             pretrained = PretrainedEncoder(self.config.model, encoder, tokenizer)
         network = self._make_network(prepared, pretrained)
         if pretrained is not None and self.config.training.encoder_rank:

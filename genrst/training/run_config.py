@@ -25,6 +25,8 @@ class CorpusConfig:
     """The folder of a corpus with automatic annotation for the first epochs (`training.silver_epochs`), or empty."""
     genres: tuple[str, ...] = ()
     """The genres of training and silver documents, all if empty; dev stays whole."""
+    silver_genres: tuple[str, ...] = ()
+    """The genres of silver documents if they are others: a genre's texts may have another licence there."""
     gum_version: str = "11.1"
     skip_bad: bool = False
     """Leave out files that cannot be read, with a warning."""
@@ -66,6 +68,8 @@ class TrainingConfig:
     """The learning rate of a pretrained encoder; schedule and warm-up are the same."""
     encoder_rank: int = 0
     """Rank of the matrices that adapt a pretrained encoder (LoRA); 0: all of its weights are trained."""
+    encoder_layers: tuple[int, ...] = ()
+    """Which layers of a pretrained encoder are kept, counted from 0; all if empty. Fewer are faster."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: int = 0
     clip: float = 5.0
@@ -78,8 +82,9 @@ class TrainingConfig:
     """Share of the documents that lose their layout in an epoch: paragraphs, or only their kinds (chart only)."""
     punctuation_noise: float = 0.0
     """Share of the documents that lose their punctuation in an epoch (chart only)."""
-    segment_weight: float = 1.0
-    """The weight of finding EDUs and sentences beside that of trees (chart with an encoder only)."""
+    segment_weight: float = 0.1
+    """The weight of finding EDUs and sentences beside that of trees, which it harms if it is large (chart with an
+    encoder only)."""
     silver_epochs: int = 0
     """How many epochs, from the first on, train on silver documents besides the gold ones."""
     exploration: float = 0.0
@@ -115,6 +120,7 @@ class TrainingConfig:
             "learning_rate": 0 < self.learning_rate < 1e30,
             "encoder_learning_rate": 0 <= self.encoder_learning_rate < 1e30,
             "encoder_rank": self.encoder_rank >= 0,
+            "encoder_layers": all(layer >= 0 for layer in self.encoder_layers),
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
             "piece_noise": 0 <= self.piece_noise < 1,
@@ -152,6 +158,8 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.training.encoder_rank and self.model.encoder is None:
             raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
+        if self.training.encoder_layers and self.model.encoder is None:
+            raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), was: none")
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":

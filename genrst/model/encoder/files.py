@@ -236,6 +236,18 @@ def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
     return loaded
 
 
+def keep_layers(encoder: Any, layers: Sequence[int]) -> None:  # noqa: ANN401
+    """Leave out all other layers of an encoder; none is if none is named."""
+    from torch.nn import ModuleList
+
+    stack = encoder.encoder.layer
+    if wrong := [layer for layer in layers if layer >= len(stack)]:
+        raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, was: {wrong[0]}")
+    if layers:
+        encoder.encoder.layer = ModuleList(stack[layer] for layer in layers)
+        encoder.config.num_hidden_layers = len(layers)
+
+
 def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: ANN401
     """The weights of a folder, in one file or several, once their headers have shown that they fit the encoder."""
     from safetensors.torch import load_file

@@ -20,6 +20,7 @@ from genrst.model.encoder.files import (
     PieceTokenizer,
     find_encoder,
     find_tokenizer,
+    keep_layers,
     load_encoder,
     make_encoder,
     read_tokenizer,
@@ -227,3 +228,17 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
         PieceTokenizer(BERT.json)
+
+
+def test_some_layers_are_kept(folder: Path):
+    whole, cut = (load_encoder(str(folder), make_tokenizer()) for _ in range(2))
+    n_layers = whole.config.num_hidden_layers
+    keep_layers(cut, [n_layers - 1])
+    assert cut.config.num_hidden_layers == 1
+    names = {f"encoder.layer.0.{name}" for name, _ in whole.encoder.layer[-1].named_parameters()}
+    assert {name for name in cut.state_dict() if name.startswith("encoder.layer.")} == names
+    for name, tensor in cut.state_dict().items():
+        source = name.replace("encoder.layer.0.", f"encoder.layer.{n_layers - 1}.")
+        assert torch.equal(tensor, whole.state_dict()[source]), name
+    with pytest.raises(ConfigError, match=f"encoder_layers: the last layer is 0, was: {n_layers}"):
+        keep_layers(cut, [0, n_layers])
