@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
 CURVE = "curve.svg"
-SEGMENTER_OF = "en"
+SEGMENTER_OF = "en-generative"
 """The installed model whose segmenter a new parser uses, until it has one of its own."""
 
 

@@ -254,9 +254,12 @@ def test_models_in_memory_have_no_files(parser: Parser, tmp_path: Path):
 BRIDGE = "The bridge is closed because the river has risen. Drivers should take the ferry, which runs all night."
 
 
-def test_all_of_them_are_at_most_forty_megabytes():
+def test_all_of_them_fit_a_package():
+    """Package indexes refuse more than 100 MB, and repositories dislike files of more than 50."""
     assert installed_models() == ["en", "en-generative"]
-    assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 40e6
+    sizes = [path.stat().st_size for path in MODELS.rglob("*") if path.is_file()]
+    assert sum(sizes) < 90e6
+    assert max(sizes) < 50e6
 
 
 @pytest.mark.slow
@@ -268,7 +271,7 @@ def test_a_shipped_model_parses_raw_text(name):
     assert texts[:2] == ["The bridge is closed", "because the river has risen."], "also its segmenter works"
     assert document.model == name
     if name == "en":
-        assert "(causal NS 0 1)" in str(document.tree)
+        assert "(causal-cause NS 0 1)" in str(document.tree)
     facts = describe_model(MODELS / name)
     is_generative = facts["config"]["kind"] == "generative"
     assert document.log_probability is not None
