@@ -10,11 +10,13 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import get_args
 
 import torch
 
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
+from genrst.parser.packages import Search, find_model, is_chart
 from genrst.parser.parser import Parser, load
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
@@ -26,13 +28,16 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--models", nargs="+", default=["en", "en-generative"])
-    parser.add_argument("--searches", nargs="+", default=["bag", "greedy"], choices=["bag", "action", "word", "greedy"])
+    parser.add_argument(
+        "--searches", nargs="+", choices=get_args(Search), help="(default: bag and greedy; risk for a chart)"
+    )
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     documents = list(load_corpus(arguments.corpus, split="dev"))[: arguments.documents]
     annotated = list(annotate(documents, load_pipeline(None)))
     for model in arguments.models:
-        for search in arguments.searches:
+        usual: list[Search] = ["risk"] if is_chart(find_model(model)) else ["bag", "greedy"]
+        for search in arguments.searches or usual:
             found = load(model, device=arguments.device, search=search)
             print(json.dumps({"model": model, "search": search, **measure(found, annotated)}), flush=True)
 

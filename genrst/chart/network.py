@@ -11,6 +11,7 @@ the right span. For all units of a chart that is one batched matrix product.
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -126,6 +127,9 @@ class Chart:
     def sizes(self) -> tuple[int, ...]:
         """The number of leaves of each chart."""
         return self.layout.sizes
+
+
+LabelParts: TypeAlias = tuple[Tensor, Tensor, Tensor]
 
 
 class SpanVectors(nn.Module):
@@ -298,12 +302,29 @@ class ChartNetwork(nn.Module):
             whole: Tensor = _table(self.whole(vectors), layout)[..., 0]
             return product + whole[:, None]
 
-    def label_logp(self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-        """Log-probabilities of the labels of some units.
+    def label_logp(
+        self,
+        chart: Chart,
+        charts: Tensor,
+        split: Tensor,
+        start: Tensor,
+        stop: Tensor,
+        *,
+        parts: LabelParts | None = None,
+    ) -> Tensor:
+        """Log-probabilities of the labels of some units; `parts` are what `label_parts` gives, if it was asked.
 
         Shape: (units) each → (units, labels)
         """
-        return torch.log_softmax(self.labels(self._label_state(chart, charts, split, start, stop)).float(), dim=-1)
+        state = self._label_state(chart, charts, split, start, stop, parts=parts)
+        return torch.log_softmax(self.labels(state).float(), dim=-1)
+
+    def label_parts(self, chart: Chart) -> LabelParts:
+        """What each span adds to the states of units: for more units than spans, this is sooner than one by one.
+
+        Shape: → (spans, label_size), as the left, the right and the whole span
+        """
+        return self.label_left(chart.vectors), self.label_right(chart.vectors), self.label_whole(chart.vectors)
 
     def fine_logp(
         self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor, labels: Tensor
@@ -321,17 +342,28 @@ class ChartNetwork(nn.Module):
         scores = scores.masked_fill(~is_possible & is_possible.any(dim=1, keepdim=True), -torch.inf)
         return torch.log_softmax(scores, dim=-1).masked_fill(~is_possible, -torch.inf)
 
-    def _label_state(self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+    def _label_state(
+        self,
+        chart: Chart,
+        charts: Tensor,
+        split: Tensor,
+        start: Tensor,
+        stop: Tensor,
+        *,
+        parts: LabelParts | None = None,
+    ) -> Tensor:
         """Shape: (units) each → (units, label_size)"""
         stronger_left, stronger_right = _strengths(chart.layout)
         kind = chart.layout.before[charts, split]
         row = 4 * kind + 2 * stronger_left[charts, split, start].long() + stronger_right[charts, split, stop].long()
-        left, right, whole = (
-            chart.vectors.index_select(0, chart.numbers[charts, first, last])
-            for first, last in ((start, split), (split, stop), (start, stop))
-        )
-        hidden = self.label_left(left) + self.label_right(right) + self.label_whole(whole)
-        state: Tensor = self.dropout(nn.functional.gelu(hidden + self.label_layout(row)))
+        numbers = [chart.numbers[charts, first, last] for first, last in ((start, split), (split, stop), (start, stop))]
+        if parts is not None:
+            left, right, whole = (part.index_select(0, span) for part, span in zip(parts, numbers, strict=True))
+        else:
+            spans = (chart.vectors.index_select(0, span) for span in numbers)
+            maps = (self.label_left, self.label_right, self.label_whole)
+            left, right, whole = (one(vectors) for one, vectors in zip(maps, spans, strict=True))
+        state: Tensor = self.dropout(nn.functional.gelu(left + right + whole + self.label_layout(row)))
         return state
 
 

@@ -21,7 +21,7 @@ from genrst.chart import inference
 from genrst.chart.inference import Span, Unit
 from genrst.chart.k_best import Ranking, cheapest_trees
 from genrst.chart.network import ChartNetwork
-from genrst.chart.reading import OwnChart, Reader, Reading, Scored, in_groups, make_reading
+from genrst.chart.reading import LabelledRow, OwnChart, Reader, Reading, Scored, in_groups, make_reading
 from genrst.errors import ConstraintError, UsageError
 from genrst.model.examples import Example
 from genrst.trees.demands import Demands, none_left
@@ -90,6 +90,8 @@ class Tables(NamedTuple):
     """Likewise, of labelled trees."""
     logp: float
     """Of the tree of minimum risk; no number if there are several networks."""
+    fine: list[int]
+    """The likeliest finer relation of each unit of that tree, given its label; −1 if there is none."""
 
 
 def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
@@ -102,15 +104,30 @@ def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
     sizes = [len(chart.borders) - 1 for chart in charts]
     trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
     spans, labels = mean.span_p.cpu().numpy(), best.cpu().numpy()
+    rows = [(row, k, i, j, int(labels[row, i, j])) for row, units in enumerate(trees) for i, k, j in units]
     logp = torch.full_like(mean.log_z, math.nan)
     if len(scored) == 1:
-        rows = [(row, k, i, j, labels[row, i, j]) for row, units in enumerate(trees) for i, k, j in units]
         logp = scored[0].tree_scores(rows) - mean.log_z
     numbers = torch.stack([mean.log_z, mean.entropy, logp], dim=1).tolist()
-    return [
-        Tables(spans[row, : size + 1, : size + 1], labels[row, : size + 1, : size + 1], trees[row], *numbers[row])
-        for row, size in enumerate(sizes)
-    ]
+    fine = iter(_finest(scored, reading.readers, rows))
+    found = []
+    for row, size in enumerate(sizes):
+        corner = row, slice(size + 1), slice(size + 1)
+        log_z, entropy, tree_logp = numbers[row]
+        own_fine = list(islice(fine, len(trees[row])))
+        found.append(Tables(spans[corner], labels[corner], trees[row], log_z, entropy, tree_logp, own_fine))
+    return found
+
+
+def _finest(scored: Sequence[Scored], readers: Sequence[Reader], units: Sequence[LabelledRow]) -> list[int]:
+    """The likeliest finer relation of each unit, given its label; −1 if there is none."""
+    if scored[0].network.fine is None or not units:
+        return [-1] * len(units)
+    index = torch.tensor(units, device=scored[0].scores.device)
+    p = torch.stack([reader.weight * one.fine_p(index) for one, reader in zip(scored, readers, strict=True)]).sum(0)
+    best, number = p.max(dim=1)
+    chosen: list[int] = torch.where(best > 0, number, -1).tolist()
+    return chosen
 
 
 class Probabilities(NamedTuple):
@@ -142,9 +159,11 @@ def _probabilities(scored: Scored) -> Probabilities:
     n_charts, n, _ = span_p.shape
     label_p = span_p.new_zeros(n_charts * n * n, scored.network.labels.out_features)
     entropy = inference.entropy(scored.scores, unit_p, log_z)
-    for units in torch.nonzero(unit_p > LEAST).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
+    likely = torch.nonzero(unit_p > LEAST)
+    parts = scored.network.label_parts(scored.chart) if len(likely) > len(scored.chart.vectors) else None
+    for units in likely.split(MOST_LABELLED):  # type: ignore[no-untyped-call]
         row, split, first, last = units.unbind(1)
-        weight, p = unit_p[row, split, first, last], scored.label_logp(row, split, first, last).exp()
+        weight, p = unit_p[row, split, first, last], scored.label_logp(row, split, first, last, parts=parts).exp()
         label_p.index_add_(0, (row * n + first) * n + last, weight[:, None] * p)
         entropy.index_add_(0, row, weight * torch.special.entr(p).sum(-1))
     return Probabilities(span_p, label_p.view(n_charts, n, n, -1), log_z, entropy, scored.may_be_unit)
@@ -233,28 +252,28 @@ class Posterior:
     @torch.inference_mode()
     def fine_relations(self, units: Sequence[LabelledUnit]) -> list[int]:
         """The number of the likeliest finer relation of each unit, given its label; −1 if there is none."""
-        found = dict.fromkeys(units, -1)
-        places = {unit: self.locate((unit.start, unit.stop)) for unit in units}
-        for group in in_groups(self.charts):
+        found = self._fine_at_once()
+        places = {unit: self.locate((unit.start, unit.stop)) for unit in units if unit not in found}
+        for group in in_groups(self.charts) if places else ():
             rows = {(chart.borders[0], chart.borders[-1]): row for row, chart in enumerate(group)}
             own = [(unit, place) for unit, place in places.items() if place is not None and place[0] in rows]
-            if not own:
-                continue
-            index = torch.tensor(
-                [
-                    (rows[chart], bisect_left(self._borders[chart], unit.split), first, last, unit.label)
-                    for unit, (chart, first, last) in own
-                ]
-            )
-            p = sum(
-                one.weight * self._reading.score(one, group).fine_p(index.to(one.edus.device))
-                for one in self._reading.readers
-            )
-            assert isinstance(p, Tensor)
-            best, number = p.max(dim=1)
-            chosen = torch.where(best > 0, number, -1).tolist()
-            found |= {unit: one for (unit, _), one in zip(own, chosen, strict=True)}
-        return [found[unit] for unit in units]
+            index = [
+                (rows[chart], bisect_left(self._borders[chart], unit.split), first, last, unit.label)
+                for unit, (chart, first, last) in own
+            ]
+            if own:
+                scored = [self._reading.score(one, group) for one in self._reading.readers]
+                chosen = _finest(scored, self._reading.readers, index)
+                found |= {unit: one for (unit, _), one in zip(own, chosen, strict=True)}
+        return [found.get(unit, -1) for unit in units]
+
+    def _fine_at_once(self) -> dict[LabelledUnit, int]:
+        """What is known already: the finer relations of the tree of minimum risk."""
+        return {
+            LabelledUnit(borders[i], borders[k], borders[j], int(self.tables[chart].label[i, j])): number
+            for chart, borders in self._borders.items()
+            for (i, k, j), number in zip(self.tables[chart].units, self.tables[chart].fine, strict=True)
+        }
 
     @property
     def risk_logp(self) -> float | None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from genrst.chart.blocks import Borders, cut
 from genrst.chart.inference import Span
-from genrst.chart.network import Chart, ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.network import Chart, ChartNetwork, LabelParts, edu_boundaries, make_layout
 from genrst.model.examples import Example
 from genrst.trees.demands import NOTHING, Demands
 
@@ -65,12 +65,14 @@ class Scored:
     may_be_unit: Tensor
     """Shape: (charts, N, N)"""
 
-    def label_logp(self, row: Tensor, split: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    def label_logp(
+        self, row: Tensor, split: Tensor, first: Tensor, last: Tensor, *, parts: LabelParts | None = None
+    ) -> Tensor:
         """Log-probabilities of the labels of units, given by their charts and borders.
 
         Shape: (units) each → (units, labels)
         """
-        logp = self.network.label_logp(self.chart, row, split, first, last)
+        logp = self.network.label_logp(self.chart, row, split, first, last, parts=parts)
         logp = torch.log_softmax(logp / self.temperature, dim=-1)
         for mask in self.masks:
             (here,) = torch.where((row == mask.row) & (first == mask.first) & (last == mask.last))

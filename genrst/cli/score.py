@@ -9,7 +9,7 @@
 IN is a file, a folder or a corpus of documents with trees (for raw text, see `genrst parse --format json`). All numbers
 are natural logarithms. Words are as the model generates them: entities are their types, `<eos>` ends an EDU.
 
-With --proposal, the model of a chart with the same labels, log p(words) is estimated from trees that it draws, and log
+With --proposal, the model of a chart with no other labels, log p(words) is estimated from trees that it draws, and log
 p(tree | words) follows. The fewer the samples are worth, the more is the estimate a lower bound. A chart's own
 log p(tree | words) is exact. A discriminative model generates no words but, if it has kinds of layout, the layout.
 """

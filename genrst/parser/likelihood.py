@@ -178,17 +178,16 @@ class TextScore:
 
 
 def score_text(parser: Parser, proposal: Parser, document: Document, n_samples: int = 100, seed: int = 1) -> TextScore:
-    """Estimate log p(words) with trees drawn by the model of a chart, which must have the same labels.
+    """Estimate log p(words) with trees drawn by the model of a chart, whose labels must be among the model's.
 
-    Nothing is whole in that chart, for every tree must have a chance.
+    Nothing is whole in that chart, for every tree must have a chance. Trees with labels that the chart does not know
+    have none: they are left out of the sum, with a warning.
     """
     model = single_model(parser).model
     if n_samples < 2:
         raise UsageError(f"there must be two samples or more, was: {n_samples}")
     distribution = free_distribution(proposal, document)
-    if {(label.relation, label.nuclearity) for label in model.symbols.actions.labels} != set(distribution.labels):
-        names = f"{parser.config.name!r} and {proposal.config.name!r}"
-        raise UsageError(f"a model and its proposal must have the same labels, was: {names} with different ones")
+    _compare_labels({(one.relation, one.nuclearity) for one in model.symbols.actions.labels}, distribution, proposal)
     # Without the chart's probabilities of units.
     trees = [tree_of(actions_of(tree)) for tree in distribution.sample(n_samples, seed)]
     logps = [parse.logp for parse in score_trees(parser, document, trees)]
@@ -199,11 +198,21 @@ def score_text(parser: Parser, proposal: Parser, document: Document, n_samples: 
     return found
 
 
+def _compare_labels(known: set[tuple[str, str]], distribution: Distribution, proposal: Parser) -> None:
+    drawn, name = set(distribution.labels), repr(proposal.config.name)
+    if unknown := drawn - known:
+        raise UsageError(f"a model must have the labels of its proposal, {name}, was: without {' '.join(min(unknown))}")
+    if missing := sorted(known - drawn):
+        labels = ", ".join(map(" ".join, missing))
+        fact = f"{name} never draws {labels}: trees with it are left out of log p(words)"
+        warnings.warn(ParserWarning(fact), stacklevel=3)
+
+
 def free_distribution(parser: Parser, document: Document) -> Distribution:
     """The distribution of a chart over all trees of a document: nothing is demanded of them."""
     if not isinstance(parser.search, ChartSearch):
         raise UsageError(f"it must be a chart's model, was: {parser.config.name!r}")
-    search = ChartSearch(parser.search.models, replace(parser.config, whole="nothing"))
+    search = ChartSearch(parser.search.models, replace(parser.config, whole="nothing", relations="coarse"))
     return next(search.distributions([parser.annotate(replace(document, constraints=()))]))
 
 

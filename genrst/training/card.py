@@ -42,7 +42,7 @@ Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, e
 def _segmentation(config: RunConfig) -> str:
     if config.model.reads_texts:
         return "It finds the EDUs of raw text itself."
-    return "EDUs of raw text are found by the segmenter of `en`; change `segmenter` in `parser.json` for another."
+    return "EDUs of raw text are found by the segmenter of `en-generative`, unless `parser.json` names another."
 
 
 def _relations(notes: Mapping[str, Any]) -> str:

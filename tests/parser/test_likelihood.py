@@ -173,8 +173,14 @@ def test_what_cannot_be_scored_is_said_in_one_line(folder: Path, parser: Parser,
         score_tree(both, document)
 
 
-def test_labels_must_be_the_same(tmp_path: Path, parser: Parser, document: Document, monkeypatch: pytest.MonkeyPatch):
+def test_labels_of_the_proposal(
+    tmp_path: Path, parser: Parser, chart: Parser, document: Document, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("tests.parser.samples.LABELS", LABELS[:-1])
-    other = load(write_chart(tmp_path / "other"), device="cpu")
-    with pytest.raises(UsageError, match="must have the same labels, was: 'tiny' and 'chart' with different ones"):
-        score_text(parser, other, document)
+    fewer, poorer = (load(write(tmp_path / write.__name__), device="cpu") for write in (write_chart, write_parser))
+    missing = LABELS[-1].relation, LABELS[-1].nuclearity
+    with pytest.warns(ParserWarning, match=f"'chart' never draws {' '.join(missing)}: trees with it are left out"):
+        found = score_text(parser, fewer, document)
+    assert missing not in {(unit.relation, unit.nuclearity) for tree in found.trees for unit in units(tree)}
+    with pytest.raises(UsageError, match=f"labels of its proposal, 'chart', was: without {' '.join(missing)}"):
+        score_text(poorer, chart, document)

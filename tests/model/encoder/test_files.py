@@ -3,6 +3,7 @@
 import builtins
 import json
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -231,7 +232,8 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_some_layers_are_kept(folder: Path):
-    whole, cut = (load_encoder(str(folder), make_tokenizer()) for _ in range(2))
+    whole: Any = load_encoder(str(folder), make_tokenizer())
+    cut: Any = load_encoder(str(folder), make_tokenizer())
     n_layers = whole.config.num_hidden_layers
     keep_layers(cut, [n_layers - 1])
     assert cut.config.num_hidden_layers == 1
