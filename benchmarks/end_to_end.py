@@ -107,6 +107,11 @@ class TimedSearch:
     search: TreeSearch | ChartSearch
     clock: Clock
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether it finds EDUs itself."""
+        return self.search.reads_texts
+
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """As always."""
         with self.clock.stage("search"):
@@ -118,8 +123,9 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
     clock = Clock()
     with clock.stage("load model"):
         parser = load(model, device="cpu")
-    with clock.stage("load spaCy"):
-        load_pipeline(parser.config.pipeline)
+    if not parser.search.reads_texts:
+        with clock.stage("load spaCy"):
+            load_pipeline(parser.config.pipeline)
     loading = dict(clock.seconds)
     totals, stages = [], []
     for _ in range(runs + 1):

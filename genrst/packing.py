@@ -80,7 +80,7 @@ def _unpack_8(name: str, tensor: "Tensor", scale: "Tensor | None") -> "Tensor":
 
     if scale is None or tensor.dim() != 2 or scale.dtype != torch.float32 or scale.shape != tensor.shape[:1]:
         raise ConfigError(f"{name}: an int8 matrix must have a float32 scale for each row, was: {_describe(scale)}")
-    return tensor.float().mul_(scale[:, None])
+    return _blank(*tensor.shape) if tensor.is_meta else tensor.float().mul_(scale[:, None])
 
 
 def _pack_4(weight: "Tensor") -> tuple["Tensor", "Tensor"]:
@@ -107,8 +107,18 @@ def _unpack_4(name: str, tensor: "Tensor", scale: "Tensor | None") -> "Tensor":
     if scale is None or not fits or scale.shape != (tensor.shape[0], 2 * tensor.shape[1] // GROUP):
         rule = f"{name}: an int4 matrix must have a float16 scale for {GROUP} numbers of a row"
         raise ConfigError(f"{rule}, was: {_describe(scale)}")
-    numbers = torch.stack([tensor & 15, tensor >> 4], dim=2).flatten(1).float() - 8
-    return (numbers.reshape(len(numbers), -1, GROUP) * scale.float()[..., None]).flatten(1)
+    if tensor.is_meta:
+        return _blank(len(tensor), 2 * tensor.shape[1])
+    # In place: the largest matrix is a third of an encoder.
+    numbers = torch.stack([tensor & 15, tensor >> 4], dim=2).flatten(1).float().sub_(8)
+    return numbers.view(len(numbers), -1, GROUP).mul_(scale[..., None]).flatten(1)
+
+
+def _blank(n_rows: int, n_columns: int) -> "Tensor":
+    """A matrix without memory: to compute one there, PyTorch would load its compiler, which takes a second."""
+    import torch
+
+    return torch.empty(n_rows, n_columns, device="meta")
 
 
 def _describe(scale: "Tensor | None") -> str:

@@ -158,7 +158,8 @@ def _without_drawing() -> "TorchFunctionMode":
 
 def _set_weights(network: "nn.Module", stored: Mapping[str, "Tensor"], folder: Path) -> None:
     try:
-        network.load_state_dict(unpack(stored))
+        # Assigned, not copied: then there is never a second copy of the weights.
+        network.load_state_dict(unpack(stored), assign=True)
     except ConfigError as error:
         raise ConfigError(f"{folder / WEIGHTS}: {error}") from error
     except RuntimeError as error:
