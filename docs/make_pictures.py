@@ -36,29 +36,6 @@ NARY = genrst.Document.from_edus(
 )
 
 
-def certain() -> genrst.Document:
-    """What a large chart made of a text, with its probabilities."""
-
-    def unit(relation: str, nuclearity: str, probability: float, *children: genrst.Tree | int) -> genrst.Unit:
-        nodes = tuple(genrst.Leaf(child) if isinstance(child, int) else child for child in children)
-        return genrst.Unit(relation, nuclearity, nodes, probability=probability)
-
-    edus = [
-        *("The service stopped two years ago", "when a storm damaged the east pier.", "Repairs took longer"),
-        *("than planned", "because divers found cracks in the foundations,"),
-        *("and the bill rose to four million crowns.", "To pay for it,", "the council raised mooring fees"),
-        *("and sold an unused warehouse.", "Commuters are less pleased:", "the last boat will leave at seven,"),
-        *("so anyone", "working late", "must still take the bus."),
-    ]
-    cracks = unit("causal", "NS", 0.691, unit("adversative", "NS", 0.921, 2, 3), 4)
-    repairs = unit("causal", "NS", 0.51, unit("causal", "NS", 1.0, 0, 1), unit("causal", "NS", 1.0, cracks, 5))
-    paid = unit("purpose", "SN", 1.0, 6, unit("joint", "NN", 0.934, 7, 8))
-    late = unit("same-unit", "NN", 0.889, unit("elaboration", "NS", 0.953, 11, 12), 13)
-    bus = unit("organization", "SN", 1.0, 9, unit("causal", "NS", 0.641, 10, late))
-    tree = unit("joint", "NN", 1.0, unit("causal", "NS", 0.751, repairs, paid), bus)
-    return genrst.Document.from_edus("repairs", edus, tree, paragraph_starts=[9])
-
-
 def main() -> None:
     """Write every picture."""
     draw_trees(IMAGES)
@@ -67,14 +44,13 @@ def main() -> None:
 
 
 def draw_trees(folder: Path) -> None:
-    """The example, as one tree and against another; how certain a tree is; a tree with three nuclei."""
+    """The example, as one tree and against another; a tree with three nuclei."""
     document = genrst.read(ROOT / "examples" / "ferry.rs3")
     predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
     pictures = {
         "ferry-compact.svg": render_svg(document, style="compact"),
         "ferry-classic.svg": render_svg(document, style="classic"),
         "ferry-difference.svg": render_difference_svg(document, predicted),
-        "certainty.svg": render_svg(certain(), style="compact", colours="certainty"),
         "nary.svg": render_svg(NARY, style="classic"),
     }
     for name, picture in pictures.items():
@@ -82,11 +58,15 @@ def draw_trees(folder: Path) -> None:
 
 
 def draw_parsed(folder: Path) -> None:
-    """What the parser makes of a text, drawn as `genrst parse` does it."""
-    document = genrst.load()(PARSED, id="pool")
-    assert document.tree is not None
-    document = replace(document, tree=genrst.flatten(document.tree))
-    (folder / "parsed.svg").write_text(render_svg(document, style="compact"), encoding="utf-8")
+    """What the parser makes of texts, drawn as `genrst parse` does it, and how certain it is."""
+    parser = genrst.load()
+    ferry = (ROOT / "examples" / "ferry.txt").read_text(encoding="utf-8")
+    pictures = {"parsed.svg": (PARSED, "relation"), "certainty.svg": (ferry, "certainty")}
+    for name, (text, colours) in pictures.items():
+        document = parser(text, id=name)
+        assert document.tree is not None
+        document = replace(document, tree=genrst.flatten(document.tree))
+        (folder / name).write_text(render_svg(document, style="compact", colours=colours), encoding="utf-8")
 
 
 def draw_charts(folder: Path) -> None:

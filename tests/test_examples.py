@@ -28,7 +28,7 @@ from genrst.trees.node import Leaf, Unit
 from tests.bulk.samples import run_here
 from tests.cli.program import call, names
 from tests.miniatures import write_gum
-from tests.parser.samples import TEXT, write_chart, write_parser
+from tests.parser.samples import TEXT, write_parser, write_reading_chart
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -96,9 +96,8 @@ def test_commands_that_are_not_run_have_known_arguments():
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the examples read."""
     folder = tmp_path_factory.mktemp("examples")
-    write_parser(folder / "models" / "en")
-    write_parser(folder / "models" / "en-generative", has_segmenter=False)
-    write_chart(folder / "chart")
+    write_reading_chart(folder / "models" / "en", name="en")
+    write_parser(folder / "models" / "en-generative")
     (folder / "article.txt").write_text(TEXT, encoding="utf-8")
     tree = Unit("causal", "NS", (Leaf(0), Leaf(1)), probability=0.8)
     rain = Document.from_edus("rain", ["It rained,", "so we stayed in."], tree)

@@ -104,20 +104,32 @@ def format_model(facts: dict[str, Any]) -> str:
     """The card, then a line for each fact."""
     card = "\n".join(inert(line) for line in _HEAD.sub("", facts["card"] or "").strip().split("\n"))
     parser = facts["parser"]
-    segmenter = facts["segmenter_parameters"]
     rows = {
         "model": facts["model"],
         "folder": facts["folder"],
         "kind": _kind(facts),
         "parameters": f"{facts['n_parameters']:,}",
-        "segmenter": "none: EDUs are found by rules" if segmenter is None else f"{segmenter:,} parameters",
+        "segmenter": _segmenter(facts),
         "size": f"{facts['bytes'] / 2**20:.1f} MiB",
         **_vocabulary(facts),
         "search": _search(parser),
-        "pipeline": parser["pipeline"] or "the best one installed",
+        **({} if _reads_texts(facts) else {"pipeline": parser["pipeline"] or "the best one installed"}),
     }
     table = "\n".join(f"{name:<12}{inert(str(value))}" for name, value in rows.items())
     return f"{card}\n\n{table}" if card else table
+
+
+def _segmenter(facts: dict[str, Any]) -> str:
+    if _reads_texts(facts):
+        return "none: its encoder finds EDUs"
+    n_parameters = facts["segmenter_parameters"]
+    return "none: EDUs are found by rules" if n_parameters is None else f"{n_parameters:,} parameters"
+
+
+def _reads_texts(facts: dict[str, Any]) -> bool:
+    """Whether it is a chart with an encoder, which needs neither a segmenter nor spaCy."""
+    config = facts.get("config") or {}
+    return config.get("kind") == "chart" and config.get("encoder") is not None
 
 
 def _search(parser: dict[str, Any]) -> str:
@@ -137,7 +149,8 @@ def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
     """Members of an ensemble have the same labels, but words of their own."""
     if "members" in facts:
         return {"labels": f"{facts['members'][0]['n_labels']:,}"}
-    return {"words": f"{facts['n_words']:,}", "labels": f"{facts['n_labels']:,}"}
+    words = {} if _reads_texts(facts) else {"words": f"{facts['n_words']:,}"}
+    return {**words, "labels": f"{facts['n_labels']:,}"}
 
 
 def format_statistics(statistics: Statistics, title: str, problems: Mapping[str, int] = MappingProxyType({})) -> str:
