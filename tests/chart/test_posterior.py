@@ -1,6 +1,7 @@
 """Posteriors of several documents and networks; of one document under constraints: tests/chart/test_constraints.py."""
 
 from collections import Counter
+from copy import deepcopy
 
 import pytest
 import torch
@@ -126,7 +127,7 @@ def test_no_demands_is_the_default():
 def test_a_gpu_says_the_same():
     network, examples = make_network(), [piece_example(n_edus, seed=n_edus) for n_edus in (30, 2, 17)]
     expected = read_documents([(network, 1.0)], [examples])
-    found = read_documents([(network.to("cuda"), 1.0)], [examples])
+    found = read_documents([(deepcopy(network).to("cuda"), 1.0)], [examples])
     for one, other in zip(found, expected, strict=True):
         assert one.minimum_risk() == other.minimum_risk()
         assert one.log_z == pytest.approx(other.log_z, abs=1e-4 * one.n_edus)
