@@ -18,6 +18,7 @@ from docs.charts import (
     draw_results,
 )
 from genrst.evaluation.plot import plot_systems
+from genrst.rendering.colours import Colours
 from genrst.rendering.difference_picture import render_difference_svg
 from genrst.rendering.svg import render_svg
 
@@ -61,7 +62,10 @@ def draw_parsed(folder: Path) -> None:
     """What the parser makes of texts, drawn as `genrst parse` does it, and how certain it is."""
     parser = genrst.load()
     ferry = (ROOT / "examples" / "ferry.txt").read_text(encoding="utf-8")
-    pictures = {"parsed.svg": (PARSED, "relation"), "certainty.svg": (ferry, "certainty")}
+    pictures: dict[str, tuple[str, Colours]] = {
+        "parsed.svg": (PARSED, "relation"),
+        "certainty.svg": (ferry, "certainty"),
+    }
     for name, (text, colours) in pictures.items():
         document = parser(text, id=name)
         assert document.tree is not None
