@@ -87,6 +87,8 @@ class TrainingConfig:
     encoder only)."""
     silver_epochs: int = 0
     """How many epochs, from the first on, train on silver documents besides the gold ones."""
+    silver_batch_documents: int = 0
+    """The size of batches in these epochs; `batch_documents` if 0. Larger ones make better use of a GPU."""
     exploration: float = 0.0
     """Share of the gold documents whose actions the model draws itself in an epoch, to learn what would have been
     correct after its own mistakes (discriminative only)."""
@@ -128,6 +130,7 @@ class TrainingConfig:
             "punctuation_noise": 0 <= self.punctuation_noise <= 1,
             "segment_weight": 0 <= self.segment_weight < 1e6,
             "silver_epochs": self.silver_epochs >= 0,
+            "silver_batch_documents": self.silver_batch_documents >= 0,
             "exploration": 0 <= self.exploration <= 1,
             "exploration_temperature": 0 < self.exploration_temperature < 1e6,
             "averaging": 0 <= self.averaging < 1,
@@ -139,6 +142,11 @@ class TrainingConfig:
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
         check_ranges(self, "training", checks)
+
+    def batch_size(self, epoch: int) -> int:
+        """How many documents a step of an epoch has; the first is epoch 0."""
+        is_silver = epoch < self.silver_epochs
+        return self.silver_batch_documents or self.batch_documents if is_silver else self.batch_documents
 
     def judge(self, dev_loss: float, dev_scores: Mapping[str, float]) -> float:
         """How good an epoch is, by its loss on dev and by the scores of dev's trees; −inf if dev was not parsed."""

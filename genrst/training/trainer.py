@@ -79,8 +79,8 @@ class Trainer:
             if isinstance(network, ChartNetwork)
             else TransitionLessons(prepared, config, network, seed)
         )
-        counts = (self.lessons.count(epoch) for epoch in range(config.max_epochs))
-        self._n_steps = sum(math.ceil(count / config.batch_documents) for count in counts)
+        epochs = range(config.max_epochs)
+        self._n_steps = sum(math.ceil(self.lessons.count(epoch) / config.batch_size(epoch)) for epoch in epochs)
         self.average = _average(network, config.averaging)
 
     def epochs(self) -> Iterator[Record]:
@@ -113,7 +113,8 @@ class Trainer:
 
     def _batches(self) -> list[list[Lesson]]:
         """The lessons of the epoch, a list per step."""
-        lessons, size = self.lessons.epoch(self.progress.epoch, self.network), self.config.batch_documents
+        epoch = self.progress.epoch
+        lessons, size = self.lessons.epoch(epoch, self.network), self.config.batch_size(epoch)
         return [lessons[first : first + size] for first in range(0, len(lessons), size)]
 
     def _train_on(self, lessons: list[Lesson]) -> Tensor:

@@ -57,6 +57,8 @@ def test_the_paper_s_sizes(name: str):
         "learning_rate=-1e-3",
         "warmup_steps=-1",
         "encoder_rank=-1",
+        "encoder_layers=[-1]",
+        "silver_batch_documents=-1",
         "clip=0",
         "blank_noise=1",
         "blank_noise=-0.1",

@@ -127,12 +127,12 @@ def test_a_loss_that_is_no_number_ends_training():
 SILVER = replace(QUICK, batch_documents=3, blank_noise=0.0, silver_epochs=2, max_epochs=4)
 
 
-def with_silver() -> Trainer:
+def with_silver(config: TrainingConfig = SILVER) -> Trainer:
     """A trainer whose last two documents are silver ones."""
     prepared = prepare_samples()
     prepared = replace(prepared, train=prepared.train[:1], silver=prepared.train[1:])
     torch.manual_seed(1)
-    return Trainer(make_network(SMALL, prepared.symbols), prepared, SILVER, 1)
+    return Trainer(make_network(SMALL, prepared.symbols), prepared, config, 1)
 
 
 def test_silver_documents_come_in_the_first_epochs_only():
@@ -143,6 +143,14 @@ def test_silver_documents_come_in_the_first_epochs_only():
         orders.append([lesson.number for lesson in first_lessons(trainer)])
     assert orders == [[0, 1, 2], [0, 1, 2], [0], [0]]
     assert len(list(with_silver().epochs())) == 4
+
+
+@pytest.mark.parametrize(
+    ("size", "steps"), [(0, [3, 6, 7, 8]), (1, [3, 6, 7, 8]), (2, [2, 4, 5, 6]), (3, [1, 2, 3, 4])]
+)
+def test_batches_of_silver_documents(size: int, steps: list[int]):
+    trainer = with_silver(replace(SILVER, batch_documents=1, silver_batch_documents=size))
+    assert [record.step for record in trainer.epochs()] == steps
 
 
 def test_silver_is_learned_like_gold():
