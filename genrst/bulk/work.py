@@ -16,7 +16,7 @@ from genrst.document import Document
 from genrst.formats import json_text
 from genrst.formats.json_format import tree_to_dict
 from genrst.outputs.tables import units_table
-from genrst.parser.packages import Search, Whole
+from genrst.parser.packages import Relations, Search, Whole
 from genrst.parser.stages import Failure, Text
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Settings:
     beam: int | None = None
     word_weight: float | None = None
     whole: Whole | None = None
+    relations: Relations | None = None
     columns: Columns = field(default_factory=Columns)
     max_characters: int = 100_000
     """Longer texts are errors."""
@@ -122,6 +123,7 @@ def load_worker(settings: Settings) -> "Parser":
         beam=settings.beam,
         word_weight=settings.word_weight,
         whole=settings.whole,
+        relations=settings.relations,
     )
     pipeline = _pipeline(parser)
     if pipeline is not None and "lemmatizer" in pipeline.pipe_names:

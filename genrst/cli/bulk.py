@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, get_args
 from genrst.cli.console import counted, show, show_json, show_progress
 from genrst.errors import UsageError
 from genrst.io import tell
-from genrst.parser.packages import Search, Whole
+from genrst.parser.packages import Relations, Search, Whole
 
 if TYPE_CHECKING:
     from genrst.bulk.run import Job, Report
@@ -64,6 +64,7 @@ def _add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
     model.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons")
     model.add_argument("--whole", choices=get_args(Whole), help="what a chart does not cut")
+    model.add_argument("--relations", choices=get_args(Relations), help="how finely a chart names relations")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -102,6 +103,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
         beam=arguments.beam,
         word_weight=arguments.word_weight,
         whole=arguments.whole,
+        relations=arguments.relations,
         columns=Columns(arguments.text_column, arguments.id_column),
         max_characters=arguments.max_characters,
         timeout=arguments.timeout,

@@ -31,7 +31,7 @@ from genrst.formats.files import (
 from genrst.formats.json_text import loads
 from genrst.formats.plain import read_edus
 from genrst.io import decode, progress, read_bytes
-from genrst.parser.packages import Whole
+from genrst.parser.packages import Relations, Whole
 from genrst.parser.stages import Text
 from genrst.trees.constraint import Constraint, constraint_from_dict
 
@@ -165,6 +165,9 @@ def add_demand_arguments(parser: argparse.ArgumentParser) -> None:
         "--whole",
         choices=get_args(Whole),
         help="what stays a unit (default: as a chart says; else nothing)",
+    )
+    group.add_argument(
+        "--relations", choices=get_args(Relations), help="how finely a chart names relations (default: as it says)"
     )
 
 

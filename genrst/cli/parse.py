@@ -118,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         beam=arguments.beam,
         word_weight=arguments.word_weight,
         whole=arguments.whole,
+        relations=arguments.relations,
     )
     found = read_sources(sources, "parsing", failures, has_bar=False)
     items = ((source, constrained(item, constraints)) for source, items in found for item in items)

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     constraints = read_constraints(arguments, sources)
     outputs = open_outputs(arguments.output, format, make_guard("sample", arguments, sources), sources, failures)
     check_sampling(arguments.number, arguments.seed, arguments.particles)
-    parser = load_parser(arguments, whole=arguments.whole)
+    parser = load_parser(arguments, whole=arguments.whole, relations=arguments.relations)
     for source, items in read_sources(sources, "sampling", failures, not is_drawing(arguments.output)):
         results = []
         for item in items:

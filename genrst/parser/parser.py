@@ -25,6 +25,7 @@ from genrst.document import Document
 from genrst.errors import ConfigError, MissingDependencyError, ParserWarning, UsageError
 from genrst.parser.packages import (
     ParserConfig,
+    Relations,
     Search,
     Whole,
     copy_parser,
@@ -72,16 +73,18 @@ def load(
     word_weight: float | None = None,
     max_stack: int | None = 40,
     whole: Whole | None = None,
+    relations: Relations | None = None,
 ) -> "Parser":
     """Load a parser by name (`en` if none is given) or from its folder; what is given replaces its own settings.
 
     `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that search follows, unless it is
     word-level; `whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`; by default, of a chart as its
-    folder says, of other models nothing.
+    folder says, of other models nothing. `relations` is `coarse` or `fine`, for a chart that knows fine ones.
     """
     folder = find_model(name_or_folder)
     config = read_parser_config(folder)
-    given = {"pipeline": pipeline, "search": search, "beam": beam, "word_weight": word_weight, "whole": whole}
+    given = {"pipeline": pipeline, "search": search, "beam": beam, "word_weight": word_weight}
+    given |= {"whole": whole, "relations": relations}
     try:
         changes = {name: value for name, value in given.items() if value is not None}
         config = from_mapping(ParserConfig, asdict(config) | changes)

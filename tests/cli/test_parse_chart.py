@@ -17,7 +17,7 @@ from genrst.rendering.terminal import render_text
 from genrst.trees.constraint import Constraint
 from genrst.trees.node import units
 from tests.cli.program import Outcome, call, give_input, on_terminal
-from tests.parser.samples import write_chart, write_ensemble
+from tests.parser.samples import write_chart, write_ensemble, write_reading_chart
 
 EDUS = ["It rained", "because of a storm", "and the ferry stopped .", "Nobody was hurt ,", "it rained ."]
 WANTED = '{"edus": [1, 4], "relation": "contrast", "nuclearity": "NN"}'
@@ -49,6 +49,17 @@ def test_what_is_whole(run: Run, chart: Path):
         found = read(f"{whole}.json")
         assert (found.tree, found.log_probability) == (expected.tree, expected.log_probability)
     assert read("sentences.json").log_probability != read("nothing.json").log_probability
+
+
+def test_how_finely_relations_are_named(run: Run, tmp_path: Path):
+    reader = write_reading_chart(tmp_path / "reader")
+    for relations in ("fine", "coarse"):
+        outcome = run("storm.json", "--model", reader, "--relations", relations, "--json")
+        assert (outcome.status, outcome.messages) == (0, [])
+        Path(f"{relations}.json").write_text(outcome.output, encoding="utf-8")
+        expected = load(reader, relations=relations).parse(STORM)
+        assert read(f"{relations}.json").tree == expected.tree
+    assert read("fine.json").tree != read("coarse.json").tree
 
 
 def test_a_contradiction_stops_no_other_document(run: Run):

@@ -122,9 +122,8 @@ def test_it_is_its_own_segmenter(parser: Parser, tmp_path: Path):
 
 
 def test_relations_are_as_fine_as_can_be(parser: Parser, document: Document):
-    coarse = replace(parser.config, relations="coarse")
-    assert isinstance(parser.search, ChartSearch)
-    other = Parser(ChartSearch(parser.search.models, coarse), coarse)(TEXT)
+    assert parser.folder is not None
+    other = load(parser.folder, device="cpu", relations="coarse")(TEXT)
     names = dict(FINE)
     pairs = list(zip(units(document.tree), units(other.tree), strict=True))  # type: ignore[arg-type]
     assert [names.get(fine.relation, fine.relation) for fine, _ in pairs] == [one.relation for _, one in pairs]

@@ -11,17 +11,14 @@ corrected, after and before: Parseval precision over the units of the tree, rela
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
-from genrst.errors import UsageError
 from genrst.experiments.charts.calibration import start_chart_parser
 from genrst.experiments.command import Rows, count, read_environment, run_command
 from genrst.io import progress
 from genrst.model.device import choose_device
 from genrst.model.examples import prepare_tree
-from genrst.parser.chart_search import ChartSearch
 from genrst.parser.parser import Parser, load
 from genrst.trees.constraint import Constraint
 from genrst.trees.node import Tree, Unit, units
@@ -41,7 +38,8 @@ def main(words: Sequence[str] | None = None) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
     documents = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
-    parser = coarse(load(arguments.model, device=arguments.device))
+    # Gold units have coarse relations here.
+    parser = load(arguments.model, device=arguments.device, relations="coarse")
     rows = Rows(read_environment(choose_device(arguments.device)), {"model": arguments.model, "split": arguments.split})
     totals = {number: Counter[str]() for number in arguments.corrections}
     for document in progress(documents, "correcting", len(documents)):
@@ -67,13 +65,6 @@ def run(arguments: argparse.Namespace) -> None:
             for aspect in "SF"
         }
         rows.add(corrections=number, units=total["after units"], **shares)
-
-
-def coarse(parser: Parser) -> Parser:
-    """The parser of a chart, which names no finer relations, since gold trees here have none."""
-    if not isinstance(parser.search, ChartSearch):
-        raise UsageError(f"--model: it must be a chart's model, was: {parser.config.name!r}")
-    return replace(parser, search=ChartSearch(parser.search.models, replace(parser.config, relations="coarse")))
 
 
 def gold_units(document: Document) -> Gold:

@@ -133,7 +133,7 @@ def _read(line: str, path: Path) -> Samples:
 
 def draw(gold: Sequence[Document], chart_name: str, model_name: str, n_samples: int, device: str) -> Iterator[Samples]:
     """Draw trees by a chart, and score them by a generative model."""
-    chart, model = load(chart_name, device=device), load(model_name, device=device)
+    chart, model = load(chart_name, device=device, relations="coarse"), load(model_name, device=device)
     for document in progress(gold, "drawing", len(gold)):
         document = replace(document, constraints=())
         distribution = chart.distribution(document)
