@@ -66,9 +66,10 @@ def main() -> None:
 
 
 def parse_seconds(model: genrst.Parser, document: genrst.Document) -> float:
-    """The time of one parse without a service."""
+    """The time of one parse without a service, of a text that was not read before: its first EDU is another."""
+    edus = [f"At {time.monotonic_ns()}", *document.edu_texts[1:]]
     start = time.perf_counter()
-    model.parse_edus(document.edu_texts)
+    model.parse_edus(edus)
     return time.perf_counter() - start
 
 

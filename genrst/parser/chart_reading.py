@@ -4,9 +4,11 @@ Where EDUs or sentences are not known, they are found in the states of the piece
 EDU, and that a sentence starts with it. There is no spaCy here.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -45,12 +47,41 @@ class Pieces:
     """Those that an EDU or a sentence may start with: tokens, if there are any. EDUs, if these are known."""
 
 
-def read_texts(model: ChartModel, documents: Sequence[Document]) -> list[ReadText]:
+class KnownStates:
+    """The states of the texts that were read last: who asks about one again need not wait for the encoder.
+
+    So it is when somebody corrects a tree, and the rest is parsed again around it.
+    """
+
+    most_pieces = 1 << 14
+    """Of all texts together: 50 MB, if a state has 768 numbers."""
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[bytes, Tensor] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, pieces: NDArray[np.int64]) -> Tensor | None:
+        """The states of a text, if they are known."""
+        with self._lock:
+            return self._states.get(pieces.tobytes())
+
+    def add(self, pieces: NDArray[np.int64], states: Tensor) -> None:
+        """Keep the states of a text, unless it is too long, and forget the oldest."""
+        if len(pieces) > self.most_pieces:
+            return
+        with self._lock:
+            # A part of a larger tensor would keep all of it.
+            self._states[pieces.tobytes()] = states.clone()
+            while sum(map(len, self._states.values())) > self.most_pieces:
+                self._states.popitem(last=False)
+
+
+def read_texts(model: ChartModel, documents: Sequence[Document], known: KnownStates | None = None) -> list[ReadText]:
     """Read documents; those that are not segmented get EDUs, those without sentences get sentences."""
     tokenizer = model.tokenizer
     assert tokenizer is not None
     found = [find_pieces(document, tokenizer) for document in documents]
-    states = _read_pieces(model.network, [pieces.numbers for pieces in found])
+    states = _read_pieces(model.network, [pieces.numbers for pieces in found], known or KnownStates())
     return [_read(model, *parts) for parts in zip(documents, found, states, strict=True)]
 
 
@@ -70,11 +101,19 @@ def find_pieces(document: Document, tokenizer: PieceTokenizer) -> Pieces:
 
 
 @torch.inference_mode()
-def _read_pieces(network: ChartNetwork, texts: Sequence[NDArray[np.int64]]) -> Sequence[Tensor]:
+def _read_pieces(network: ChartNetwork, texts: Sequence[NDArray[np.int64]], known: KnownStates) -> list[Tensor]:
     """The states of the word pieces of texts."""
     assert isinstance(network.edu_encoder, PretrainedEncoder)
-    states = network.read(pack_pieces(texts, network.edu_encoder.shape).to(network.device))
-    return torch.split(states, [len(pieces) for pieces in texts])
+    found = [known.get(pieces) for pieces in texts]
+    new = [pieces for pieces, states in zip(texts, found, strict=True) if states is None]
+    if not new:
+        return [states for states in found if states is not None]
+    read = network.read(pack_pieces(new, network.edu_encoder.shape).to(network.device))
+    parts = torch.split(read, [len(pieces) for pieces in new])
+    for pieces, states in zip(new, parts, strict=True):
+        known.add(pieces, states)
+    rest = iter(parts)
+    return [next(rest) if states is None else states for states in found]
 
 
 def _read(model: ChartModel, document: Document, pieces: Pieces, states: Tensor) -> ReadText:

@@ -16,7 +16,7 @@ from genrst.document import Document
 from genrst.errors import ConfigError, UsageError
 from genrst.model.device import check_process
 from genrst.model.examples import Example
-from genrst.parser.chart_reading import read_texts
+from genrst.parser.chart_reading import KnownStates, read_texts
 from genrst.parser.packages import ParserConfig
 from genrst.parser.search import MOST_EDUS, WeightedModel, demands_on
 from genrst.search.beam import in_groups
@@ -53,6 +53,7 @@ class ChartSearch:
         self.fine = dict(models[0].model.symbols.fine)
         """The label's relation of each finer one."""
         self.labels = models[0].model.symbols.actions.pairs
+        self._known = [KnownStates() for _ in models]
 
     def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
@@ -85,14 +86,15 @@ class ChartSearch:
 
     def segment(self, documents: Sequence[Document]) -> list[Document]:
         """Documents with EDUs and sentences, where they have none; only if charts read texts."""
+        model, known = self.models[0].model, self._known[0]
         groups = in_groups(documents, _likely_edus, MOST_EDUS)
-        return [read.document for group in groups for read in read_texts(self.models[0].model, group)]
+        return [read.document for group in groups for read in read_texts(model, group, known)]
 
     def _read(self, documents: Sequence[Document]) -> tuple[list[Document], list[list[Example]], list[Tensor]]:
         """Documents, segmented by the first model; as numbers, and as states of word pieces, once for each model."""
         examples, states = [], []
-        for one in self.models:
-            found = read_texts(one.model, documents)
+        for one, known in zip(self.models, self._known, strict=True):
+            found = read_texts(one.model, documents, known)
             documents = [read.document for read in found]
             examples.append([read.example for read in found])
             states.append(torch.cat([read.states for read in found]))

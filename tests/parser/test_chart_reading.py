@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, Token
+from genrst.parser.chart_reading import KnownStates
 from genrst.parser.chart_search import ChartSearch
 from genrst.parser.parser import Parser, load
 from genrst.text.raw import unsegmented
@@ -116,6 +119,32 @@ def test_it_is_its_own_segmenter(parser: Parser, tmp_path: Path):
     assert parser.segmenter is parser.search
     parser.save(tmp_path / "copy")
     assert load(tmp_path / "copy", device="cpu").segment(TEXT).edus == parser.segment(TEXT).edus
+
+
+def test_a_text_is_read_once(parser: Parser, document: Document, monkeypatch: pytest.MonkeyPatch):
+    """Whoever corrects a tree does not wait for the encoder again."""
+    assert isinstance(parser.search, ChartSearch)
+    assert parser.folder is not None
+    wanted = [Constraint(0, 2, is_unit=False)]
+    expected = load(parser.folder, device="cpu").parse(document, wanted)
+    parser(TEXT)
+    monkeypatch.setattr(parser.search.models[0].model.network, "read", None)
+    found = parser.parse(document, wanted)
+    assert found.tree == expected.tree
+    assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
+    with pytest.raises(TypeError):
+        parser("It rained, and nobody had read of it before.")
+
+
+def test_old_texts_are_forgotten():
+    known = KnownStates()
+    known.most_pieces = 10
+    texts = {n: np.arange(n) for n in (4, 5, 6, 11)}
+    for n, pieces in texts.items():
+        known.add(pieces, torch.full((n, 2), n))
+    found = {n: known.get(pieces) for n, pieces in texts.items()}
+    assert {n for n, states in found.items() if states is not None} == {6}, "4 and 5 are old, 11 is too long"
+    assert torch.equal(found[6], torch.full((6, 2), 6))  # type: ignore[arg-type]
 
 
 # Finer relations
