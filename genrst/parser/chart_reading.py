@@ -4,11 +4,9 @@ Where EDUs or sentences are not known, they are found in the states of the piece
 EDU, and that a sentence starts with it. There is no spaCy here.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -57,23 +55,22 @@ class KnownStates:
     """Of all texts together: 50 MB, if a state has 768 numbers."""
 
     def __init__(self) -> None:
-        self._states: OrderedDict[bytes, Tensor] = OrderedDict()
-        self._lock = Lock()
+        # Never changed, only replaced: threads need no lock, which a forked process might find closed forever.
+        self._states: dict[bytes, Tensor] = {}
 
     def get(self, pieces: NDArray[np.int64]) -> Tensor | None:
         """The states of a text, if they are known."""
-        with self._lock:
-            return self._states.get(pieces.tobytes())
+        return self._states.get(pieces.tobytes())
 
     def add(self, pieces: NDArray[np.int64], states: Tensor) -> None:
         """Keep the states of a text, unless it is too long, and forget the oldest."""
         if len(pieces) > self.most_pieces:
             return
-        with self._lock:
-            # A part of a larger tensor would keep all of it.
-            self._states[pieces.tobytes()] = states.clone()
-            while sum(map(len, self._states.values())) > self.most_pieces:
-                self._states.popitem(last=False)
+        # A part of a larger tensor would keep all of it.
+        kept = {**self._states, pieces.tobytes(): states.clone()}
+        while sum(map(len, kept.values())) > self.most_pieces:
+            del kept[next(iter(kept))]
+        self._states = kept
 
 
 def read_texts(model: ChartModel, documents: Sequence[Document], known: KnownStates | None = None) -> list[ReadText]:

@@ -11,8 +11,8 @@ from genrst.errors import UsageError
 from genrst.model.device import check_process, choose_device
 
 PROGRAM = """
-import multiprocessing, genrst
-parser = genrst.load("en-generative", device="cpu", search="greedy")
+import multiprocessing, sys, genrst
+parser = genrst.load(sys.argv[1], device="cpu", search=sys.argv[2])
 
 def parse(text):
     return str(parser(text).tree)
@@ -21,14 +21,17 @@ text = "It rained, so we stayed in."
 own = parse(text)
 with multiprocessing.get_context("fork").Pool(1) as pool:
     assert pool.apply(parse, [text]) == own
+    assert str(pool.apply(parser, [text]).tree) == own
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
-def test_forked_processes_parse():
+@pytest.mark.parametrize(("model", "search"), [("en", "risk"), ("en-generative", "greedy")])
+def test_forked_processes_parse(model: str, search: str):
     """Without threads that are gone; a process that waits for them does so for ever."""
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "2"})
+    program = [sys.executable, "-c", PROGRAM, model, search]
+    subprocess.run(program, check=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "2"})
 
 
 def test_a_gpu_is_lost_in_a_forked_process(monkeypatch: pytest.MonkeyPatch):
