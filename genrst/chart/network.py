@@ -55,6 +55,13 @@ def edu_boundaries(example: Example, has_kinds: bool) -> NDArray[np.int64]:
     return np.array([*boundaries(example.syntax, has_kinds), n_boundaries(has_kinds)])
 
 
+def boundaries_around(kinds: Sequence[NDArray[np.int64]]) -> tuple[Tensor, Tensor]:
+    """The boundaries before and after each EDU of documents, given what EDUs begin (`edu_boundaries`)."""
+    sides = ([found[:-1] for found in kinds], [found[1:] for found in kinds])
+    before, after = (torch.from_numpy(np.concatenate(side)) for side in sides)
+    return before, after
+
+
 def make_layout(kinds: Sequence[NDArray[np.int64]], charts: Sequence[tuple[int, Borders]]) -> Layout:
     """The layout of charts, each with the number of its document, given what EDUs begin (`edu_boundaries`)."""
     sizes = tuple(len(borders) - 1 for _, borders in charts)
@@ -246,9 +253,7 @@ class ChartNetwork(nn.Module):
 
     def make_batch(self, examples: Sequence[Example]) -> ChartBatch:
         """Documents as this network reads them."""
-        kinds = [edu_boundaries(example, self.config.layout_kinds) for example in examples]
-        before = torch.from_numpy(np.concatenate([found[:-1] for found in kinds]))
-        after = torch.from_numpy(np.concatenate([found[1:] for found in kinds]))
+        before, after = boundaries_around([edu_boundaries(example, self.config.layout_kinds) for example in examples])
         if not isinstance(self.edu_encoder, PretrainedEncoder):
             lengths = np.concatenate([example.edu_lengths for example in examples])
             return ChartBatch(pack_words(examples), torch.from_numpy(lengths), before, after)
@@ -277,7 +282,14 @@ class ChartNetwork(nn.Module):
         vectors = self.read(batch.read) if states is None else states
         if isinstance(self.edu_encoder, PretrainedEncoder):
             vectors = self.edu_encoder.pool(vectors, batch.lengths)
-        edus: Tensor = self.dropout(vectors + self.before(batch.before) + self.after(batch.after))
+        return self.place(vectors, batch.before, batch.after)
+
+    def place(self, vectors: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        """The vectors of EDUs with the boundaries around them.
+
+        Shape: (EDUs, 2 · edu_size), (EDUs) twice → (EDUs, 2 · edu_size)
+        """
+        edus: Tensor = self.dropout(vectors + self.before(before) + self.after(after))
         return edus
 
     def forward(self, edus: Tensor, layout: Layout) -> Chart:

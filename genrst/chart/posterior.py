@@ -56,13 +56,14 @@ def read_documents(
     examples: Sequence[Sequence[Example]],
     demands: Sequence[Demands] | None = None,
     temperature: float = 1.0,
-    states: Sequence[Tensor] | None = None,
+    vectors: Sequence[Tensor] | None = None,
 ) -> list["Posterior"]:
     """The posteriors of documents, which are given as numbers once for each network; a network has a weight.
 
-    A temperature above 1 makes all distributions flatter. `states` are what each network has read already, if it has.
+    A temperature above 1 makes all distributions flatter. `vectors` are those of all EDUs, if
+    the networks have read them already.
     """
-    reading = make_reading(networks, examples, demands, temperature, states)
+    reading = make_reading(networks, examples, demands, temperature, vectors)
     posteriors = {number: Posterior(reading, number) for number in range(len(reading.ids))}
     _fill(reading, posteriors)
     return list(posteriors.values())

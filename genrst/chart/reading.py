@@ -15,12 +15,12 @@ from torch import Tensor
 
 from genrst.chart.blocks import Borders, cut
 from genrst.chart.inference import Span
-from genrst.chart.network import Chart, ChartNetwork, LabelParts, edu_boundaries, make_layout
+from genrst.chart.network import Chart, ChartNetwork, LabelParts, boundaries_around, edu_boundaries, make_layout
 from genrst.model.examples import Example
 from genrst.trees.demands import NOTHING, Demands
 
-MOST_CELLS = 1 << 23
-"""How many units are scored at once, unless one chart has more."""
+MOST_CELLS, MOST_SPANS = 1 << 23, 1 << 14
+"""How many units are scored, and how many spans have vectors at once, unless one chart has more."""
 
 
 class OwnChart(NamedTuple):
@@ -161,16 +161,21 @@ def make_reading(
     examples: Sequence[Sequence[Example]],
     demands: Sequence[Demands] | None,
     temperature: float,
-    states: Sequence[Tensor | None] | None = None,
+    vectors: Sequence[Tensor] | None = None,
 ) -> Reading:
     """Let networks read documents, see `read_documents`."""
     total = sum(weight for _, weight in networks)
-    read = states or [None] * len(networks)
-    readers = [
-        Reader(network, weight / total, network.encode(network.make_batch(own).to(network.device), known))
-        for (network, weight), own, known in zip(networks, examples, read, strict=True)
-    ]
     kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
+    if vectors is None:
+        pairs = zip(networks, examples, strict=True)
+        edus = [network.encode(network.make_batch(own).to(network.device)) for (network, _), own in pairs]
+    else:
+        around = boundaries_around(kinds)
+        edus = [
+            network.place(own, *(side.to(network.device) for side in around))
+            for (network, _), own in zip(networks, vectors, strict=True)
+        ]
+    readers = [Reader(network, weight / total, own) for (network, weight), own in zip(networks, edus, strict=True)]
     ids = [example.id for example in examples[0]]
     return Reading(ids, readers, kinds, demands or [NOTHING] * len(kinds), temperature)
 
@@ -179,7 +184,8 @@ def in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
     """Charts of similar sizes, as many as can be scored at once."""
     group: list[OwnChart] = []
     for chart in sorted(charts, key=lambda chart: len(chart.borders)):
-        if group and (len(group) + 1) * len(chart.borders) ** 3 > MOST_CELLS:
+        size, n_charts = len(chart.borders), len(group) + 1
+        if group and (n_charts * size**3 > MOST_CELLS or n_charts * size * (size - 1) // 2 > MOST_SPANS):
             yield group
             group = []
         group.append(chart)

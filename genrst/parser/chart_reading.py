@@ -25,13 +25,16 @@ from genrst.segmenter.edus import with_edus
 from genrst.text.annotate import sentence_starts
 from genrst.text.speakers import with_speakers
 
+MOST_POOLED, MOST_SEGMENTED = 1 << 10, 1 << 14
+"""How many EDUs get vectors, and how many word pieces get probabilities at once."""
+
 
 class ReadText(NamedTuple):
-    """A text with its EDUs and sentences, and the states of the word pieces of all EDUs."""
+    """A text with its EDUs and sentences, and the vectors of its EDUs. Shape: (EDUs, 2 · edu_size)"""
 
     document: Document
     example: Example
-    states: Tensor
+    edus: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,24 @@ def _read(model: ChartModel, document: Document, pieces: Pieces, states: Tensor)
     if not lengths.all():
         # An EDU of signs that the tokenizer passes over has a piece of its own when it is read again.
         return read_texts(model, [document])[0]
-    kept = states if is_inside.all() else states[torch.from_numpy(is_inside).to(states.device)]
-    return ReadText(document, prepare_pieces(document, pieces.numbers[is_inside], lengths), kept)
+    example = prepare_pieces(document, pieces.numbers[is_inside], lengths)
+    return ReadText(document, example, _pool(model.network, states, np.flatnonzero(is_inside), lengths))
+
+
+@torch.inference_mode()
+def _pool(network: ChartNetwork, states: Tensor, inside: NDArray[np.int64], lengths: NDArray[np.int64]) -> Tensor:
+    """The vectors of EDUs, some at a time: of a long text, the states are the largest thing that there is.
+
+    Shape: (pieces, hidden_size), (pieces in EDUs), (EDUs) → (EDUs, 2 · edu_size)
+    """
+    assert isinstance(network.edu_encoder, PretrainedEncoder)
+    ends, parts = np.append(0, np.cumsum(lengths)), []
+    for first in range(0, len(lengths), MOST_POOLED):
+        last = min(first + MOST_POOLED, len(lengths))
+        rows, own = torch.from_numpy(inside[ends[first] : ends[last]]), torch.from_numpy(lengths[first:last])
+        own_states = states.index_select(0, rows.to(states.device))
+        parts.append(network.edu_encoder.pool(own_states, own.to(states.device)))
+    return torch.cat(parts)
 
 
 def _edus_of_pieces(document: Document, pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -141,7 +160,8 @@ def _start_probabilities(network: ChartNetwork, pieces: Pieces, states: Tensor) 
     Shape: → (words, 2)
     """
     assert network.segments is not None
-    p: NDArray[np.float32] = torch.sigmoid(network.segments(states).float()).cpu().numpy()
+    logits = torch.cat([network.segments(part).float() for part in states.split(MOST_SEGMENTED)])  # type: ignore[no-untyped-call]
+    p: NDArray[np.float32] = torch.sigmoid(logits).cpu().numpy()
     first = np.searchsorted(pieces.starts, [word.start for word in pieces.words])
     return p[np.minimum(first, len(p) - 1)]
 

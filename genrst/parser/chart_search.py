@@ -74,13 +74,13 @@ class ChartSearch:
         """The distribution over the trees of each document."""
         networks = [(one.model.network, one.weight) for one in self.models]
         for group in in_groups(documents, _likely_edus, MOST_EDUS):
-            states = None
+            vectors = None
             if self.reads_texts:
-                group, examples, states = self._read(group)
+                group, examples, vectors = self._read(group)
             else:
                 examples = [[one.prepare(document) for document in group] for one in self.models]
             demands = [self.demands(document) for document in group]
-            found = read_documents(networks, examples, demands, self.config.temperature, states)
+            found = read_documents(networks, examples, demands, self.config.temperature, vectors)
             for document, posterior in zip(group, found, strict=True):
                 yield Distribution(document, posterior, self)
 
@@ -91,14 +91,14 @@ class ChartSearch:
         return [read.document for group in groups for read in read_texts(model, group, known)]
 
     def _read(self, documents: Sequence[Document]) -> tuple[list[Document], list[list[Example]], list[Tensor]]:
-        """Documents, segmented by the first model; as numbers, and as states of word pieces, once for each model."""
-        examples, states = [], []
+        """Documents, segmented by the first model; as numbers, and as vectors of EDUs, once for each model."""
+        examples, vectors = [], []
         for one, known in zip(self.models, self._known, strict=True):
             found = read_texts(one.model, documents, known)
             documents = [read.document for read in found]
             examples.append([read.example for read in found])
-            states.append(torch.cat([read.states for read in found]))
-        return list(documents), examples, states
+            vectors.append(torch.cat([read.edus for read in found]))
+        return list(documents), examples, vectors
 
     def demands(self, document: Document) -> Demands:
         """What is demanded of a document's trees: its constraints, and what is whole."""

@@ -136,6 +136,19 @@ def test_a_text_is_read_once(parser: Parser, document: Document, monkeypatch: py
         parser("It rained, and nobody had read of it before.")
 
 
+def test_little_of_a_long_text_is_worked_on_at_once(
+    parser: Parser, document: Document, monkeypatch: pytest.MonkeyPatch
+):
+    text = f"* {TEXT}"  # with a sign outside of all EDUs
+    expected = parser(text)
+    for name in ("parser.chart_reading.MOST_POOLED", "parser.chart_reading.MOST_SEGMENTED", "chart.reading.MOST_SPANS"):
+        monkeypatch.setattr(f"genrst.{name}", 2)
+    for given, before in ((TEXT, document), (text, expected)):
+        found = parser(given)
+        assert (found.edus, found.sentences, found.tree) == (before.edus, before.sentences, before.tree)
+        assert found.log_probability == pytest.approx(before.log_probability, abs=1e-3)
+
+
 def test_old_texts_are_forgotten():
     known = KnownStates()
     known.most_pieces = 10
