@@ -20,6 +20,7 @@ from itertools import cycle
 from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks import read_anew
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, Span
 
@@ -69,6 +70,7 @@ def measure(model: str, device: str, document: Document, n_rounds: int) -> dict[
     from genrst.parser.chart_search import ChartSearch
     from genrst.parser.parser import load
 
+    read_anew()
     search = load(model, device=device, search="risk").search
     assert isinstance(search, ChartSearch)
     searches = {"risk": search, "best": ChartSearch(search.models, replace(search.config, search="best"))}

@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import read_anew
 from benchmarks.train import machine, peak_memory, random_prepared
 from genrst.document import Document
 from genrst.model.model_config import ModelConfig
@@ -120,6 +121,7 @@ class TimedSearch:
 
 def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
     """Seconds of a parser that is loaded, in all and by stage; the median of the runs after the first."""
+    read_anew()
     clock = Clock()
     with clock.stage("load model"):
         parser = load(model, device="cpu")

@@ -31,6 +31,7 @@ from genrst.formats.json_format import document_to_dict
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library.txt"
 READY_SECONDS = 120
+PROGRAM = "import sys, benchmarks, genrst.cli.main; benchmarks.read_anew(); sys.exit(genrst.cli.main.main())"
 
 
 def main() -> None:
@@ -96,7 +97,7 @@ def serving(arguments: argparse.Namespace, batch: int) -> Iterator[tuple[int, "s
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "genrst.cli.main", "serve", "--model", arguments.model, "--port", str(port)]
+    command = [sys.executable, "-c", PROGRAM, "serve", "--model", arguments.model, "--port", str(port)]
     command += ["--device", arguments.device, "--batch", str(batch), "--max-wait", "600", "--max-queue", "1000"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
