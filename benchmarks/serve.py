@@ -31,7 +31,11 @@ from genrst.formats.json_format import document_to_dict
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library.txt"
 READY_SECONDS = 120
-PROGRAM = "import sys, benchmarks, genrst.cli.main; benchmarks.read_anew(); sys.exit(genrst.cli.main.main())"
+PROGRAM = ("-m", "genrst.cli.main")
+READ_ANEW = (
+    "-c",
+    "import sys, benchmarks, genrst.cli.main as program; benchmarks.read_anew(); sys.exit(program.main())",
+)
 
 
 def main() -> None:
@@ -61,7 +65,7 @@ def make_questions(path: Path, model: str, device: str, sizes: Sequence[int]) ->
 
 def measure(arguments: argparse.Namespace, batch: int, questions: Sequence[tuple[bytes, Any]]) -> dict[str, Any]:
     """Ask a service from many clients for some time."""
-    with serving(arguments, batch) as (port, process):
+    with serving(arguments.model, arguments.device, batch, READ_ANEW) as (port, process):
         start = time.perf_counter()
         seconds: list[float] = []
         outcomes: Counter[str] = Counter()
@@ -92,13 +96,15 @@ def measure(arguments: argparse.Namespace, batch: int, questions: Sequence[tuple
 
 
 @contextmanager
-def serving(arguments: argparse.Namespace, batch: int) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
-    """A service in a process of its own."""
+def serving(
+    model: str, device: str, batch: int, program: Sequence[str] = PROGRAM
+) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
+    """A service in a process of its own, and its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", PROGRAM, "serve", "--model", arguments.model, "--port", str(port)]
-    command += ["--device", arguments.device, "--batch", str(batch), "--max-wait", "600", "--max-queue", "1000"]
+    command = [sys.executable, *program, "serve", "--model", model, "--port", str(port)]
+    command += ["--device", device, "--batch", str(batch), "--max-wait", "600", "--max-queue", "1000"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         for _ in range(10 * READY_SECONDS):

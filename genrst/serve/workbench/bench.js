@@ -90,26 +90,30 @@ function step(doc, { select = bench.selected, changed = [], isLabel = false } = 
   bench.past = [...bench.past, bench.doc].slice(-MOST_STEPS);
   Object.assign(bench, { doc, future: [], selected: select, changed });
   if (isLabel) echo(select);
+  return drawAndRemember();
+}
+
+// The document is kept while the service draws it.
+function drawAndRemember() {
+  const drawn = draw();
   remember();
-  return draw();
+  return drawn;
 }
 
 function undo() {
   if (!bench.past.length) return say("there is nothing to undo");
   bench.future = [...bench.future, bench.doc];
   Object.assign(bench, { doc: bench.past.at(-1), past: bench.past.slice(0, -1), changed: [] });
-  remember();
   say("undone");
-  return draw();
+  return drawAndRemember();
 }
 
 function redo() {
   if (!bench.future.length) return say("there is nothing to redo");
   bench.past = [...bench.past, bench.doc];
   Object.assign(bench, { doc: bench.future.at(-1), future: bench.future.slice(0, -1), changed: [] });
-  remember();
   say("done again");
-  return draw();
+  return drawAndRemember();
 }
 
 // Long documents may not fit with their past: then less of it is kept.
