@@ -90,6 +90,7 @@ class _Parts:
     """The boxes and shapes of a picture by node and kind."""
 
     def __init__(self, picture: Picture) -> None:
+        self.width = picture.width
         self.boxes: dict[tuple[Range, TextKind], TextBox] = {(box.node, box.kind): box for box in picture.boxes}
         self.shapes: dict[tuple[Range, ShapeKind], Shape] = {
             (shape.node, shape.kind): shape for shape in picture.shapes
@@ -125,7 +126,8 @@ def _compact_areas(document: Document, parts: _Parts, canvas: Canvas, text_width
             canvas.text(key, "summary", (text_column, anchor - line_height("summary") / 2), lines[key])
             canvas.line(key, "fold", (parts.label_end(key, left, anchor), anchor), (text_column - _NUMBER_GAP, anchor))
         areas[key] = Area(left - _PADDING, top, left, bottom, anchor, bottom)
-    right = canvas.finish().width - MARGIN / 2  # known only now that all summaries are placed
+    # Known only now that all summaries are placed.
+    right = max(parts.width - MARGIN, *(box.x + box.width for box in canvas.boxes)) + MARGIN / 2
     return {key: replace(area, right=right) for key, area in areas.items()}
 
 

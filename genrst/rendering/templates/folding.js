@@ -1,11 +1,11 @@
 // A picture whose units fold. The picture was laid out before: folding only moves what is there along one axis.
 
 class Picture {
-  constructor(svg, tree) {
+  constructor(svg, tree, zoom) {
     Object.assign(this, tree); // axis, size, mirrored, nodes
     this.svg = svg;
     this.folded = new Set();
-    this.zoom = 1;
+    this.zoom = zoom;
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     this.full = { width, height };
     this.across = this.axis === "x";
@@ -36,15 +36,20 @@ class Picture {
     }
   }
 
-  // A rectangle per node below the drawing: what pointers hit, what has the focus, and what is highlighted.
+  // A rectangle per node below the drawing: what pointers hit, what has the focus, and what is highlighted. If the
+  // picture was there before, those of its nodes that still are there stay.
   drawAreas() {
     this.svg.querySelector(":scope > title")?.remove();
     this.svg.setAttribute("role", "group");
     this.svg.classList.toggle("mirrored", this.mirrored);
-    const layer = createSvg("g", { class: "areas", role: "tree", "aria-label": this.svg.getAttribute("aria-label") });
+    const layer = this.svg.querySelector(".areas") ?? createSvg("g", { class: "areas", role: "tree" });
+    setSvg(layer, { "aria-label": this.svg.getAttribute("aria-label") });
+    const old = new Map([...layer.children].map((rect) => [`${rect.dataset.start}-${rect.dataset.stop}`, rect]));
+    let next = layer.firstElementChild;
     for (const node of this.nodes) {
       const siblings = node.up ? node.up.children : this.roots;
-      node.rect = createSvg("rect", {
+      node.rect = old.get(`${node.start}-${node.stop}`) ?? createSvg("rect", {});
+      setSvg(node.rect, {
         class: node.children.length ? "unit" : "leaf",
         role: "treeitem",
         tabindex: node.index ? -1 : 0,
@@ -56,9 +61,12 @@ class Picture {
         "data-start": node.start,
         "data-stop": node.stop,
       });
-      layer.append(node.rect);
+      if (node.rect === next) next = next.nextElementSibling;
+      else layer.insertBefore(node.rect, next);
+      old.delete(`${node.start}-${node.stop}`);
     }
-    this.svg.querySelector(".paper").after(layer);
+    for (const rect of old.values()) rect.remove();
+    if (!layer.parentNode) this.svg.querySelector(".paper").after(layer);
   }
 
   // The node itself, or the folded unit that hides it.
@@ -247,9 +255,11 @@ function round(number) {
   return Math.round(number * 10) / 10;
 }
 
+// A browser lays out what is set, also to what it was.
 function setSvg(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    element.setAttribute(name, typeof value === "number" ? round(value) : value);
+    const text = String(typeof value === "number" ? round(value) : value);
+    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
   }
 }
 

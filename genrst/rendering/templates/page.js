@@ -18,7 +18,7 @@ let zoom = 1;
 // Take up the trees and the text that are in the page, given what is known of them.
 function show(data) {
   views = [...pane.querySelectorAll(".view")]; // the styles of one tree, of which one is shown; or none, and two trees
-  drawn = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => () => new Picture(svg, data[number]));
+  drawn = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => () => new Picture(svg, data[number], zoom));
   pictures = (views.length ? drawn.slice(0, 1) : drawn).map((draw) => draw());
   edus = prose ? [...prose.querySelectorAll(".edu")] : [];
   styled = new Map([[views[0], pictures[0]]]);

@@ -165,7 +165,9 @@ async function draw({ isNew = false } = {}) {
   const folded = pictures.flatMap((picture) => [...picture.folded].map((node) => `${node.start}-${node.stop}`));
   const place = [pane.scrollLeft, pane.scrollTop];
   const hadFocus = pane.contains(document.activeElement) || document.activeElement === document.body;
-  if (!patch(parts.trees)) pane.innerHTML = parts.trees;
+  if (hadFocus) document.activeElement.blur(); // before anything moves: who takes the focus away has it laid out
+  const isPatched = patch(parts.trees);
+  if (!isPatched) pane.innerHTML = parts.trees;
   shownTrees = parts.trees;
   if (shownText !== parts.text) prose.innerHTML = parts.text ?? "";
   shownText = parts.text;
@@ -180,7 +182,7 @@ async function draw({ isNew = false } = {}) {
   find("style").textContent = style === "compact" ? "Classic" : "Compact";
   find("uncertain").disabled = find("colours").disabled = !hasProbabilities;
   if (isNew) settle();
-  else settleAgain(folded, place);
+  else settleAgain(folded, isPatched ? null : place);
   mark();
   summarise();
   showPanel();
@@ -218,7 +220,6 @@ function patch(trees) {
   );
   setSvg(svg, { viewBox: size.slice(9, -1) });
   setSvg(svg.querySelector(".paper"), { width, height });
-  svg.querySelector(".areas").remove();
   for (const [, start, stop, content] of trees.matchAll(NODE)) {
     const key = `${start}-${stop}`;
     const group = groups.get(key) ?? createSvg("g", { class: "node", "data-start": start, "data-stop": stop });
@@ -242,9 +243,8 @@ function settleAgain(folded, place) {
     const isFolded = (node) => node.children.length && folded.includes(`${node.start}-${node.stop}`);
     picture.folded = new Set(folded.length ? picture.nodes.filter(isFolded) : []);
     if (picture.folded.size) picture.refresh();
-    picture.setZoom(zoom);
   }
-  pane.scrollTo(...place);
+  if (place) pane.scrollTo(...place);
 }
 
 function nodeAt(range) {
@@ -264,7 +264,7 @@ function mark() {
       element?.classList.toggle("changed", isNew);
     }
     const facts = [node.title, isFixed && "frozen", isNew && "changed"].filter(Boolean);
-    node.rect.setAttribute("aria-label", facts.join(", "));
+    setSvg(node.rect, { "aria-label": facts.join(", ") });
   }
 }
 
