@@ -4,7 +4,8 @@
 
 A service is started on this machine, and its page opened in Chromium on a document of so many EDUs: an example text,
 again and again, with the tree that the parser finds. Then labels are changed, units split and joined, and the parser is
-asked again. Prints a line of JSON: medians and the longest of all, in milliseconds, until the browser has painted.
+asked again. Prints a line of JSON: milliseconds until the browser has painted something of the change, and until it has
+painted the new tree (medians, and the longest of all).
 """
 
 import argparse
@@ -14,7 +15,7 @@ import time
 import warnings
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -24,16 +25,23 @@ from genrst.formats.json_format import document_to_dict
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library.txt"
 
+# Notes when something of the tree was first seen to change after a key, and when elements of it were put in or out.
 WATCH = """() => {
-    document.addEventListener("keydown", () => { window.pressed = performance.now(); window.painted = null; }, true);
-    new MutationObserver(() => {
-        if (!window.pressed || window.painted) return;
-        window.painted = -1;
+    const forget = () => Object.assign(window, { pressed: performance.now(), seen: null, drawn: null });
+    document.addEventListener("keydown", forget, true);
+    const note = (name) => {
+        if (!window.pressed || window[name]) return;
+        window[name] = -1;
         // A frame's callbacks come before it is painted, and what they post comes after.
         const channel = new MessageChannel();
-        channel.port1.onmessage = () => { window.painted = performance.now() - window.pressed; };
+        channel.port1.onmessage = () => { window[name] = performance.now() - window.pressed; };
         requestAnimationFrame(() => channel.port2.postMessage(null));
-    }).observe(document.querySelector("#trees"), { childList: true, subtree: true });
+    };
+    new MutationObserver((changes) => {
+        const isDrawn = changes.some((one) => one.type === "childList");
+        if (isDrawn || changes.some((one) => one.target.classList.contains("gone"))) note("seen");
+        if (isDrawn) note("drawn");
+    }).observe(document.querySelector("#trees"), { childList: true, subtree: true, attributeFilter: ["class"] });
 }"""
 
 
@@ -79,27 +87,38 @@ def measure(page: Page, address: str, document: dict[str, Any], n_edits: int) ->
         "() => [...document.querySelectorAll('.areas rect.unit')].map((one) => [one.dataset.start, one.dataset.stop])"
     )
     spans = [span for span in spans[1:] if int(span[1]) - int(span[0]) < 20][:: max(1, len(spans) // n_edits)][:n_edits]
-    labels = [press(page, span, "n") for span in spans]
-    splits, undone = [], []
+    kinds: dict[str, list[Times]] = {"relabel": [press(page, span, "n") for span in spans], "split": [], "undo": []}
     for span in spans:
-        splits.append(press(page, span, "x"))
-        undone.append(press(page, None, "Control+z"))
-    asked = []
+        kinds["split"].append(press(page, span, "x"))
+        kinds["undo"].append(press(page, None, "Control+z"))
+    kinds["ask_again"] = []
     for span in spans[:3]:
         press(page, span, "x")  # so that there is something to ask
-        asked.append(press(page, None, "a"))
-    kinds = {"relabel": labels, "split": splits, "undo": undone, "ask_again": asked}
-    return {f"{name}_ms": {"median": round(median(times)), "most": round(max(times))} for name, times in kinds.items()}
+        kinds["ask_again"].append(press(page, None, "a"))
+    return {f"{name}_ms": summary(times) for name, times in kinds.items()}
 
 
-def press(page: Page, span: list[str] | None, key: str) -> float:
-    """Milliseconds from a key, with a unit selected, until the new tree is painted."""
+class Times(NamedTuple):
+    """Milliseconds from a key until something of it is seen, and until the new tree is."""
+
+    seen: float
+    drawn: float
+
+
+def summary(times: list[Times]) -> dict[str, int]:
+    """Medians, and the longest."""
+    seen, drawn = zip(*times, strict=True)
+    return {"seen": round(median(seen)), "drawn": round(median(drawn)), "most": round(max(drawn))}
+
+
+def press(page: Page, span: list[str] | None, key: str) -> Times:
+    """The times of a key, with a unit selected."""
     if span is not None:
         page.focus(f'.areas rect[data-start="{span[0]}"][data-stop="{span[1]}"]')
     page.wait_for_timeout(150)
     page.keyboard.press(key)
-    page.wait_for_function("() => window.painted > 0", timeout=120_000)
-    return float(page.evaluate("() => window.painted"))
+    page.wait_for_function("() => window.drawn > 0", timeout=120_000)
+    return Times(*page.evaluate("() => [window.seen, window.drawn]"))
 
 
 if __name__ == "__main__":

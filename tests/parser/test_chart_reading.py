@@ -143,8 +143,8 @@ def test_little_of_a_long_text_is_worked_on_at_once(
     expected = parser(text)
     for name in ("parser.chart_reading.MOST_POOLED", "parser.chart_reading.MOST_SEGMENTED", "chart.reading.MOST_SPANS"):
         monkeypatch.setattr(f"genrst.{name}", 2)
-    for given, before in ((TEXT, document), (text, expected)):
-        found = parser(given)
+    for raw, before in ((TEXT, document), (text, expected)):
+        found = parser(raw)
         assert (found.edus, found.sentences, found.tree) == (before.edus, before.sentences, before.tree)
         assert found.log_probability == pytest.approx(before.log_probability, abs=1e-3)
 

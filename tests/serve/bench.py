@@ -67,10 +67,12 @@ class Bench:
     @contextmanager
     def drawn(self) -> "Iterator[None]":
         """Do something after which the tree is drawn again."""
-        with self.page.expect_response(lambda response: response.url.endswith("/v1/render")):
-            yield
+        before = self.page.get_attribute("#trees", "data-drawing")
+        yield
+        self.page.wait_for_function(
+            "(old) => (document.querySelector('#trees').dataset.drawing ?? null) !== old", arg=before
+        )
         self.page.wait_for_function(SETTLED)
-        self.page.wait_for_timeout(30)
 
     @property
     def stored(self) -> dict[str, Any]:

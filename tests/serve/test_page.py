@@ -175,6 +175,29 @@ def test_undo_ten_times_and_redo(bench: Bench):
     assert bench.document == states[-1]
 
 
+def test_edits_are_seen_before_they_are_drawn(bench: Bench):
+    """What is gone vanishes at once, and what was drawn before needs no service."""
+    document = bench.parse(TEXT)
+    start, stop = find(document, least=3)
+    unit = f'#trees .node[data-start="{start}"][data-stop="{stop}"]'
+    nodes = "() => [...document.querySelectorAll('#trees .node')].map((node) => node.innerHTML.trim()).sort()"
+    whole = bench.page.evaluate(nodes)
+    bench.select((start, stop))
+    bench.page.route("**/v1/render", lambda route: None)  # waits
+    bench.page.keyboard.press("x")
+    is_gone = "(unit) => getComputedStyle(document.querySelector(unit)).display === 'none'"
+    bench.page.wait_for_function(is_gone, arg=unit)
+    bench.page.keyboard.press("Control+z")
+    bench.page.wait_for_function(f"(unit) => !({is_gone})(unit)", arg=unit)
+    bench.page.unroute("**/v1/render")  # goes on
+    bench.page.wait_for_timeout(300)
+    assert not bench.page.evaluate(is_gone, unit), "a drawing that comes too late is not shown"
+    bench.press("Control+y")
+    assert bench.page.locator(unit).count() == 0
+    bench.press("Control+z")
+    assert bench.page.evaluate(nodes) == whole
+
+
 def test_least_certain_and_alternatives(bench: Bench):
     document = bench.parse(TEXT)
     probabilities: list[float] = []

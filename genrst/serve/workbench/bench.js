@@ -4,6 +4,7 @@
 const STORE = "genrst-bench";
 const MOST_STEPS = 200; // that can be undone
 const MOST_KEPT = 20; // of them that survive a reload
+const MOST_DRAWN = 20; // whose pictures are kept
 
 const bench = {
   doc: null,
@@ -90,6 +91,7 @@ function step(doc, { select = bench.selected, changed = [], isLabel = false } = 
   bench.past = [...bench.past, bench.doc].slice(-MOST_STEPS);
   Object.assign(bench, { doc, future: [], selected: select, changed });
   if (isLabel) echo(select);
+  else vanish();
   return drawAndRemember();
 }
 
@@ -152,6 +154,7 @@ function recall() {
 
 let drawing = 0;
 let [shownTrees, shownText] = ["", null];
+const drawings = new Map(); // the last ones, by their documents: a step that is undone shows at once
 
 async function draw({ isNew = false } = {}) {
   const turn = ++drawing;
@@ -160,7 +163,8 @@ async function draw({ isNew = false } = {}) {
   const hasProbabilities = places(doc.tree).some((one) => one.node.probability !== undefined);
   if (other) Object.assign(request, { against: seen(other) });
   else Object.assign(request, { style, colours: hasProbabilities ? colours : "relation" });
-  const parts = await askJson("/v1/render", request);
+  const parts = drawings.get(doc)?.get(drawingOf(request)) ?? (await askJson("/v1/render", request));
+  keepDrawing(doc, request, parts);
   if (turn !== drawing) return;
   const folded = pictures.flatMap((picture) => [...picture.folded].map((node) => `${node.start}-${node.stop}`));
   const place = [pane.scrollLeft, pane.scrollTop];
@@ -187,6 +191,29 @@ async function draw({ isNew = false } = {}) {
   summarise();
   showPanel();
   if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
+  pane.dataset.drawing = turn; // whoever waits for it
+}
+
+function drawingOf({ style, colours }) {
+  return `${style} ${colours}`;
+}
+
+function keepDrawing(doc, request, parts) {
+  if (request.against) return;
+  const ways = drawings.get(doc) ?? new Map();
+  drawings.delete(doc); // the last ones are those that were seen last
+  drawings.set(doc, ways.set(drawingOf(request), parts));
+  for (const old of [...drawings.keys()].slice(0, -MOST_DRAWN)) drawings.delete(old);
+}
+
+// Units that are gone vanish at once; the drawing follows. Where EDUs have changed, other units have their numbers.
+function vanish() {
+  const [before, now] = [bench.past.at(-1), bench.doc];
+  if (!before || pictures.length !== 1 || before.edus.length !== now.edus.length) return;
+  const left = new Set(places(now.tree).map((one) => rangeOf(one).join("-")));
+  for (const node of pictures[0].nodes) {
+    if (!left.has(`${node.start}-${node.stop}`)) node.group?.classList.add("gone");
+  }
 }
 
 // A new label of the selected unit is shown at once, where the old one was; the drawing follows.
