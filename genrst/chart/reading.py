@@ -181,10 +181,13 @@ def make_reading(
 
 
 def in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
-    """Charts of similar sizes, as many as can be scored at once."""
+    """Charts of similar sizes, as many as can be scored at once.
+
+    The largest come first: what they leave has room for the others, and memory does not grow.
+    """
     group: list[OwnChart] = []
-    for chart in sorted(charts, key=lambda chart: len(chart.borders)):
-        size, n_charts = len(chart.borders), len(group) + 1
+    for chart in sorted(charts, key=lambda chart: -len(chart.borders)):
+        size, n_charts = len((group or [chart])[0].borders), len(group) + 1
         if group and (n_charts * size**3 > MOST_CELLS or n_charts * size * (size - 1) // 2 > MOST_SPANS):
             yield group
             group = []
