@@ -60,8 +60,8 @@ def read_documents(
 ) -> list["Posterior"]:
     """The posteriors of documents, which are given as numbers once for each network; a network has a weight.
 
-    A temperature above 1 makes all distributions flatter. `vectors` are those of all EDUs, if
-    the networks have read them already.
+    A temperature above 1 makes all distributions flatter. `vectors` are those of all EDUs, if the
+    networks have read them already.
     """
     reading = make_reading(networks, examples, demands, temperature, vectors)
     posteriors = {number: Posterior(reading, number) for number in range(len(reading.ids))}

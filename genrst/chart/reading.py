@@ -15,7 +15,8 @@ from torch import Tensor
 
 from genrst.chart.blocks import Borders, cut
 from genrst.chart.inference import Span
-from genrst.chart.network import Chart, ChartNetwork, LabelParts, boundaries_around, edu_boundaries, make_layout
+from genrst.chart.layout import boundaries_around, edu_boundaries, make_layout
+from genrst.chart.network import Chart, ChartNetwork, LabelParts
 from genrst.model.examples import Example
 from genrst.trees.demands import NOTHING, Demands
 

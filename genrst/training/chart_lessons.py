@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from genrst.chart.inference import inside, split_logp
-from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import LabelledUnit, read_documents
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation

@@ -6,7 +6,8 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import Posterior, read_documents
 from genrst.model.examples import Example
 from genrst.model.model_config import ChartConfig

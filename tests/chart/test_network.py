@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.chart.network import ChartNetwork
 from genrst.errors import ConfigError
 from genrst.model.examples import Example
 from genrst.model.model_config import ChartConfig

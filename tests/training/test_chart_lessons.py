@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.chart.network import ChartNetwork, edu_boundaries, make_layout
+from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.chart.network import ChartNetwork
 from genrst.chart.storage import load_chart, make_chart_network
 from genrst.errors import ConfigError
 from genrst.model.examples import Example
