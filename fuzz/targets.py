@@ -40,6 +40,7 @@ from genrst.errors import CorpusWarning, GenrstError
 from genrst.evaluation.report import TREE_METRICS, evaluate
 from genrst.formats.files import ReadOptions, format_documents, read_content
 from genrst.formats.json_format import document_from_dict, document_to_dict
+from genrst.formats.lines import dense, one_line
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
@@ -146,25 +147,15 @@ def _read_text(text: str, suffix: str) -> Document:
 
 
 def check_texts(document: Document, again: Document, suffix: str) -> None:
-    """All formats but JSON turn white space into single spaces, and put signs outside of EDUs to the EDU beside them;
-    no other character goes anywhere.
+    """All formats but JSON turn white space into single spaces, and move signs outside of EDUs into the EDU beside
+    them; no other character moves.
     """
     if dense("".join(again.edu_texts)) != dense(document.text or ""):
         raise BrokenRuleError(f"{suffix} changes a text without a warning")
     for before, now in zip(document.edu_texts, again.edu_texts, strict=True):
-        first, _, last = f" {spaced(now)} ".partition(f" {spaced(before)} ") if before.strip() else (now, "", "")
+        first, _, last = f" {one_line(now)} ".partition(f" {one_line(before)} ") if before.strip() else (now, "", "")
         if any(map(str.isalpha, first + last)):
             raise BrokenRuleError(f"{suffix} changes an EDU without a warning")
-
-
-def spaced(text: str) -> str:
-    """The text with single spaces."""
-    return " ".join(text.split())
-
-
-def dense(text: str) -> str:
-    """The text without white space."""
-    return "".join(text.split())
 
 
 def satellites(document: Document) -> list[str]:

@@ -104,7 +104,7 @@ def serve(
         warnings.simplefilter("ignore", ParserWarning)
         parsers = _load(arguments)
         app = make_app(parsers, _limits(arguments), access, files)
-        # What is loaded stays: looking for garbage in it would take half of the time in which a tree is drawn.
+        # What is loaded stays: looking for garbage in it would hold up an answer now and then.
         gc.collect()
         gc.freeze()
         handler = logging.StreamHandler()

@@ -37,7 +37,7 @@ class Picture {
   }
 
   // A rectangle per node below the drawing: what pointers hit, what has the focus, and what is highlighted. If the
-  // picture was there before, those of its nodes that still are there stay.
+  // picture was there before, the rectangles of nodes that are still there stay.
   drawAreas() {
     this.svg.querySelector(":scope > title")?.remove();
     this.svg.setAttribute("role", "group");
@@ -255,7 +255,7 @@ function round(number) {
   return Math.round(number * 10) / 10;
 }
 
-// A browser lays out what is set, also to what it was.
+// Browsers lay out again what is set, even if it stays the same.
 function setSvg(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     const text = String(typeof value === "number" ? round(value) : value);

@@ -169,7 +169,7 @@ async function draw({ isNew = false } = {}) {
   const folded = pictures.flatMap((picture) => [...picture.folded].map((node) => `${node.start}-${node.stop}`));
   const place = [pane.scrollLeft, pane.scrollTop];
   const hadFocus = pane.contains(document.activeElement) || document.activeElement === document.body;
-  if (hadFocus) document.activeElement.blur(); // before anything moves: who takes the focus away has it laid out
+  if (hadFocus) document.activeElement.blur(); // before anything moves, since losing the focus has the page laid out
   const isPatched = patch(parts.trees);
   if (!isPatched) pane.innerHTML = parts.trees;
   shownTrees = parts.trees;
@@ -191,7 +191,7 @@ async function draw({ isNew = false } = {}) {
   summarise();
   showPanel();
   if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
-  pane.dataset.drawing = turn; // whoever waits for it
+  pane.dataset.drawing = turn; // for those who wait for it
 }
 
 function drawingOf({ style, colours }) {
