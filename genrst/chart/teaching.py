@@ -1,12 +1,14 @@
 """What charts teach others: the probabilities of units and labels, of which a student learns all instead of one tree.
 
-Where teachers agree, a unit weighs 1; where they do not, its alternatives share that weight.
+Where teachers agree, a unit weighs 1; where they do not, its alternatives share that weight. EDUs and sentences are
+taught in the same way.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart import inference
@@ -38,6 +40,21 @@ def make_soft_trees(
         for row, own in enumerate(torch.split(columns, torch.bincount(rows, minlength=len(group)).tolist())):
             found[owners[row]].append(own)
     return [_soft_tree(parts) for parts in found]
+
+
+@torch.inference_mode()
+def make_soft_starts(networks: Sequence[ChartNetwork], example: Example) -> NDArray[np.float32]:
+    """The probabilities that an EDU, and that a sentence starts with each piece of a document.
+
+    Shape: → (pieces, 2)
+    """
+    found = []
+    for network in networks:
+        assert network.segments is not None
+        states = network.read(network.make_batch([example]).to(network.device).read)
+        found.append(network.segments(states).float().sigmoid())
+    starts: NDArray[np.float32] = torch.stack(found).mean(0).cpu().numpy()
+    return starts
 
 
 def _units(reading: Reading, charts: Sequence[OwnChart]) -> tuple[Tensor, Tensor]:

@@ -64,6 +64,9 @@ class Example:
     """The finer relation of each unit, in the order of the actions that make them; −1 if it has none. May be empty."""
     soft: SoftTree | None = None
     """In place of actions: what other models think of its trees."""
+    starts: NDArray[np.float32] | None = None
+    """What other models think of its segments: the probabilities that an EDU, and that a sentence starts with each
+    piece. Shape: (pieces, 2)"""
 
     @property
     def n_edus(self) -> int:

@@ -17,6 +17,7 @@ from genrst.chart.inference import inside, split_logp
 from genrst.chart.layout import edu_boundaries, make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import LabelledUnit, read_documents
+from genrst.chart.teaching import make_soft_starts
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation
 from genrst.model.encoder.files import PieceTokenizer
@@ -76,7 +77,10 @@ class ChartLessons(Lessons[ChartNetwork]):
     def scores(self, network: ChartNetwork) -> dict[str, float]:
         """Those of trees and, if texts are read, of EDUs."""
         found = super().scores(network)
-        return found if network.segments is None else {**found, "Seg": segment_f1(network, self._prepared.dev)}
+        if network.segments is None:
+            return found
+        dev = self._prepared.dev
+        return {**found, "Seg": segment_f1([make_soft_starts([network], one) for one in dev], dev)}
 
 
 class Losses(NamedTuple):
@@ -89,20 +93,18 @@ class Losses(NamedTuple):
     fine: Tensor
     """That of the finer relations of its tree; zero where they are not known."""
     segments: Tensor
-    """That of its EDUs and sentences; zeros without a pretrained encoder."""
+    """That of its EDUs and sentences, or the cross-entropies if it has soft ones; zeros without a pretrained
+    encoder."""
 
 
-@torch.inference_mode()
-def segment_f1(network: ChartNetwork, examples: Sequence[Example]) -> float:
+def segment_f1(starts: Sequence[NDArray[np.float32]], examples: Sequence[Example]) -> float:
     """How well EDUs are found, as F1 of their starts in percent; the first one of a document does not count.
 
-    Paragraphs are known, and every sentence starts an EDU.
+    Paragraphs are known, and every sentence starts an EDU. `starts` are their probabilities in each document.
     """
-    assert network.segments is not None
     n_right = n_found = n_gold = 0
-    for example in examples:
-        logits = network.segments(network.read(network.make_batch([example]).to(network.device).read))
-        found, gold = (logits > 0).any(dim=1).cpu().numpy(), segment_starts(example)[:, 0]
+    for p, example in zip(starts, examples, strict=True):
+        found, gold = p.max(axis=1) > 0.5, segment_starts(example)[:, 0]
         first = np.cumsum(example.piece_lengths) - example.piece_lengths
         found[first[np.array(example.syntax.kinds) > Kind.SENTENCE]] = True
         n_right += int((found & gold)[1:].sum())
@@ -151,10 +153,15 @@ def _segment_losses(network: ChartNetwork, examples: Sequence[Example], states: 
     """Shape: (pieces, size) → (documents)"""
     assert network.segments is not None
     logits = network.segments(network.dropout(states)).float()
-    targets = torch.from_numpy(np.concatenate([segment_starts(example) for example in examples])).to(logits)
+    targets = torch.from_numpy(np.concatenate([_start_targets(example) for example in examples])).to(logits)
     losses = binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(1)
     rows = np.repeat(np.arange(len(examples)), [len(example.pieces) for example in examples])
     return losses.new_zeros(len(examples)).index_add(0, torch.from_numpy(rows).to(losses.device), losses)
+
+
+def _start_targets(example: Example) -> NDArray[np.float32]:
+    """What is to be learned of segments: their probabilities, or its own ones with probability 1."""
+    return segment_starts(example).astype(np.float32) if example.starts is None else example.starts
 
 
 def segment_starts(example: Example) -> NDArray[np.bool_]:

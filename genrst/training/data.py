@@ -271,6 +271,8 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
             arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
             arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
         arrays |= _soft_arrays(split, [one.soft for one in examples if one.soft is not None])
+        if starts := [one.starts for one in examples if one.starts is not None]:
+            arrays[f"{split}.starts"] = np.concatenate(starts).astype(np.float16)
     if prepared.tokenizer is not None:
         arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
     save_archive(path, header, arrays, prepared.vectors)
@@ -314,9 +316,13 @@ def _examples(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str]
             columns.append([np.zeros(0, dtype=np.int64)] * len(ids))
     rows = zip(ids, *columns, strict=True)
     examples = [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
-    if f"{split}.soft.sizes" not in arrays:
-        return examples
-    return [replace(one, soft=soft) for one, soft in zip(examples, _soft_trees(arrays, split), strict=True)]
+    if f"{split}.soft.sizes" in arrays:
+        examples = [replace(one, soft=soft) for one, soft in zip(examples, _soft_trees(arrays, split), strict=True)]
+    if f"{split}.starts" in arrays:
+        ends = np.cumsum([len(one.pieces) for one in examples])[:-1]
+        starts = np.split(arrays[f"{split}.starts"].astype(np.float32), ends)
+        examples = [replace(one, starts=own) for one, own in zip(examples, starts, strict=True)]
+    return examples
 
 
 def _soft_trees(arrays: Mapping[str, NDArray[Any]], split: str) -> Iterator[SoftTree]:

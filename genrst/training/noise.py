@@ -65,4 +65,9 @@ def without_pieces(example: Example, is_lost: NDArray[np.bool_]) -> Example:
     is_kept = ~is_lost
     is_kept[first[n_kept == 0]] = True
     lengths = np.bincount(edus[is_kept], minlength=example.n_edus)
-    return replace(example, pieces=example.pieces[is_kept], piece_lengths=lengths)
+    starts = example.starts
+    if starts is not None:
+        # What a lost piece would have started, the next one does.
+        (kept,) = np.nonzero(is_kept)
+        starts = np.maximum.reduceat(starts[: kept[-1] + 1], [0, *(kept[:-1] + 1)])
+    return replace(example, pieces=example.pieces[is_kept], piece_lengths=lengths, starts=starts)

@@ -3,10 +3,11 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from genrst.chart.teaching import LEAST, make_soft_trees
+from genrst.chart.teaching import LEAST, make_soft_starts, make_soft_trees
 from genrst.model.examples import SoftTree
 from genrst.training.chart_lessons import find_losses
 from genrst.trees.demands import make_demands
@@ -49,6 +50,19 @@ def test_whole_sentences_have_charts_of_their_own():
         spans[start, stop] += p
     assert [spans[0, 3], spans[3, 7], spans[0, 7]] == pytest.approx([1, 1, 1], abs=0.1)
     assert (2, 5) not in spans
+
+
+@torch.no_grad()
+def test_soft_segments_are_the_mean_of_the_probabilities():
+    networks, example = [make_network(seed=1), make_network(seed=2)], piece_example(5, seed=1)
+    for number, network in enumerate(networks, start=1):
+        assert network.segments is not None
+        network.segments.output.weight.mul_(number / 100)
+        network.segments.output.bias.mul_(0)
+    each = [torch.sigmoid(one.segments(one.read(one.make_batch([example]).read))) for one in networks]  # type: ignore[misc]
+    expected = ((each[0] + each[1]) / 2).numpy()
+    assert not np.allclose(each[0], each[1], atol=1e-3)
+    np.testing.assert_allclose(make_soft_starts(networks, example), expected, atol=1e-5)
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+from genrst.chart.teaching import make_soft_starts
 from genrst.experiments.silver_trees import join, soften
 from genrst.training.chart_lessons import find_losses
 from genrst.training.data import load_prepared, save_prepared
@@ -27,12 +28,15 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     network = make_chart_network(config, prepared.symbols, make_pretrained(config)).eval()
     save_chart(ChartModel(network, prepared.symbols, tokenizer), tmp_path / "teacher")
     words = ["--teacher", str(tmp_path / "teacher"), "--prepared", str(tmp_path / "hard.npz"), "--device", "cpu"]
+    words += ["--segment-teacher", str(tmp_path / "teacher")]
     soften.main([*words, "--output", str(tmp_path / "whole.npz")])
     parts = [str(tmp_path / f"part{number}.npz") for number in (1, 2)]
     for number, part in enumerate(parts, start=1):
         soften.main([*words, "--shard", f"{number}/2", "--output", part])
     join.main([*parts, "--output", str(tmp_path / "joined.npz")])
-    assert '"documents": "dev"' in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert '"documents": "dev"' in printed
+    assert '"Seg"' in printed
     whole, joined = (load_prepared(tmp_path / name).silver for name in ("whole.npz", "joined.npz"))
     assert sorted(one.id for one in whole) == sorted(one.id for one in prepared.train)
     assert [one.id for one in joined] == [one.id for one in whole]
@@ -43,4 +47,7 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         np.testing.assert_allclose(one.soft.p, other.soft.p, atol=2e-3)
         # A tree of n EDUs has n − 1 units; what is very unlikely is left out.
         assert 0.9 * (one.n_edus - 1) <= one.soft.p.sum() <= one.n_edus - 1 + 0.01
+        assert one.starts is not None
+        assert one.starts.shape == (len(one.pieces), 2)
+        np.testing.assert_allclose(one.starts, make_soft_starts([network], one), atol=2e-2)
     assert torch.isfinite(find_losses(network, whole).trees).all()

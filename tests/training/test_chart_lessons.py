@@ -104,15 +104,24 @@ def test_the_loss_of_segments_is_that_of_each_piece():
         assert float(found[row].detach()) == pytest.approx(float(-right.log().sum().detach()), rel=1e-4)
 
 
-def test_the_starts_of_edus_are_counted(monkeypatch: pytest.MonkeyPatch):
+def test_the_loss_of_soft_segments_is_the_mean_of_that_of_segments():
+    network, (example, *_) = make_network(), some_examples()
+    starts = np.random.default_rng(1).random((len(example.pieces), 2), dtype=np.float32)
+    soft = find_losses(network, [replace(example, starts=starts)]).segments
+    p = torch.sigmoid(network.segments(network.read(network.make_batch([example]).read)))  # type: ignore[misc]
+    share = torch.from_numpy(starts)
+    expected = -(share * p.log() + (1 - share) * (1 - p).log()).sum()
+    assert float(soft.detach()) == pytest.approx(float(expected.detach()), rel=1e-4)
+
+
+def test_the_starts_of_edus_are_counted():
     """A start that is missed, one too many, one that a paragraph gives away."""
-    network, example = make_network(), piece_example(4)
+    example = piece_example(4)
     syntax = replace(example.syntax, sentences=[0, 0, 1, 1], kinds=[3, 0, 3, 0])
     example = replace(example, syntax=syntax, pieces=np.arange(4, 11), piece_lengths=np.array([2, 1, 3, 1]))
-    logits = torch.full((7, 2), -1.0)
-    logits[[0, 4, 6], [0, 0, 1]] = 1.0
-    monkeypatch.setattr(network.segments, "forward", lambda states: logits)
-    assert segment_f1(network, [example, example]) == pytest.approx(100 * 2 * 2 / (3 + 3))
+    starts = np.full((7, 2), 0.4, dtype=np.float32)
+    starts[[0, 4, 6], [0, 0, 1]] = 0.6
+    assert segment_f1([starts, starts], [example, example]) == pytest.approx(100 * 2 * 2 / (3 + 3))
 
 
 def test_the_loss_of_finer_relations_is_that_of_the_units_that_have_one():

@@ -127,8 +127,8 @@ def test_silver_documents_are_kept_apart(tmp_path: Path):
     assert load_prepared(tmp_path / "gold.npz").silver == []
 
 
-def test_soft_trees(tmp_path: Path):
-    prepared = prepare_samples()
+def test_soft_trees_and_segments(tmp_path: Path):
+    prepared = prepare_samples(make_tokenizer())
     soft = [
         SoftTree(
             np.array([[0, 1, 2]] * size).reshape(-1, 3),
@@ -138,11 +138,17 @@ def test_soft_trees(tmp_path: Path):
         )
         for size in (3, 0, 2)
     ]
-    silver = [replace(example, soft=tree) for example, tree in zip(prepared.train, soft, strict=True)]
+    rng = np.random.default_rng(1)
+    starts = [rng.random((len(example.pieces), 2), dtype=np.float32) for example in prepared.train]
+    rows = zip(prepared.train, soft, starts, strict=True)
+    silver = [replace(example, soft=tree, starts=own) for example, tree, own in rows]
     save_prepared(replace(prepared, silver=silver), tmp_path / "features.npz")
     loaded = load_prepared(tmp_path / "features.npz")
     assert all(example.soft is None for example in (*loaded.train, *loaded.dev))
-    for example, tree in zip(loaded.silver, soft, strict=True):
+    assert all(example.starts is None for example in (*loaded.train, *loaded.dev))
+    for example, tree, own in zip(loaded.silver, soft, starts, strict=True):
         assert example.soft is not None
+        assert example.starts is not None
+        np.testing.assert_allclose(example.starts, own, atol=1e-3)
         for name in ("units", "p", "labels", "label_p"):
             np.testing.assert_allclose(getattr(example.soft, name), getattr(tree, name), atol=1e-3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from genrst.model.examples import Example
+from genrst.training.chart_lessons import segment_starts
 from genrst.training.noise import make_noise, without_kinds, without_paragraphs, without_pieces
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.boundaries import Kind
@@ -41,6 +42,17 @@ def test_an_edu_that_would_lose_all_its_pieces_keeps_one():
     found = without_pieces(example, example.pieces == 9)
     assert found.pieces.tolist() == [5, 9, 6, 7]
     assert found.piece_lengths.tolist() == [1, 1, 2]
+
+
+def test_what_a_lost_piece_would_have_started_the_next_one_does():
+    """As it is with the EDUs of the document itself."""
+    example = replace(piece_example(3), pieces=np.array([9, 5, 9, 9, 6, 7, 9]), piece_lengths=np.array([2, 3, 2]))
+    starts = np.array([0.9, 0.1, 0.8, 0.2, 0.3, 0.7, 0.6], dtype=np.float32)[:, None].repeat(2, axis=1)
+    found = without_pieces(replace(example, starts=starts), example.pieces == 9)
+    assert found.starts is not None
+    np.testing.assert_allclose(found.starts, np.array([0.9, 0.8, 0.7])[:, None].repeat(2, axis=1))
+    (firsts,) = np.nonzero(segment_starts(found)[:, 0])
+    assert firsts.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["layout_noise", "punctuation_noise"])
