@@ -157,14 +157,13 @@ def test_errors_are_one_line(
 
 def test_free_texts_alone():
     """Genres, of gold and silver documents; students have fewer epochs and words."""
-    arguments = label.make_parser().parse_args(["--teacher", "-", "--prepared", "-", "--output", "-"])
-    vars(arguments).update(free=True, changes=[], teacher_changes=[], student_changes=[], teachers=[1, 2])
-    vars(arguments).update(teacher_config="mpnet-discriminative", students=["minilm", "small"], output=Path("nowhere"))
-    vars(arguments).update(data=Path("GUM"), silver=Path("AMALGUM"))
-    made = silver_run.make_recipe(arguments)
+    given = ["--data", "GUM", "--silver", "AMALGUM", "--output", "nowhere", "--free"]
+    given += ["--teachers", "1", "2", "--students", "minilm", "small"]
+    made = silver_run.make_recipe(silver_run.make_parser().parse_args(given))
     for member in (*made.teachers, *made.students):
         assert member.config.data.genres == silver_run.FREE_GENRES
         assert member.config.data.path == "GUM"
+        assert not member.config.data.silver_genres
     assert [(one.config.training.max_epochs, one.config.data.min_count) for one in made.teachers] == [(18, 2)] * 2
     assert [(one.config.training.max_epochs, one.config.data.min_count) for one in made.students] == [(12, 4)] * 2
     assert {one.config.data.silver for one in made.students} == {"AMALGUM"}

@@ -1,22 +1,29 @@
 """Does a generative model prefer texts as they were written? Originals against shuffled copies, per word.
 
-    python -m genrst.experiments.shuffling.run GUM --models en-generative --output runs/shuffling
+    python -m genrst.experiments.shuffling.run GUM --models runs/fast/model --without-stack runs/flat/model \\
+        --output runs/shuffling
 
 EDUs, sentences or paragraphs of a document are put into another order, 20 times each; the layout stays where it was. A
 text is as probable as with the best tree that its model finds, words with weight 1, divided by the number of words;
 with --proposal, the model of a chart, as with all trees together, by importance sampling. Prints, for each document and
 level, the share of copies that are less probable than the original, and draws the means.
 
-Several models stand side by side: for one without a stack, give its folder, too.
+Models --without-stack were trained on flat trees (`flatten.py` says how, and what they see). Here texts have a flat
+tree, too, so that nothing is searched for: it costs next to nothing, and what is left is log p(words), with layout as
+in other models. The last row of each model has the mean over all words of the originals, of all that is generated and
+of words alone. The latter are given the tree that was chosen with them in view, so that they flatter a model with a
+stack; the former is a lower bound of its log p(words).
 """
 
 import argparse
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from matplotlib.figure import Figure
 
@@ -24,11 +31,13 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
+from genrst.experiments.shuffling.flatten import flat_actions
 from genrst.io import progress
 from genrst.model.device import choose_device
-from genrst.parser.likelihood import score_text, single_model
+from genrst.parser.likelihood import score_text, score_tree, single_model
 from genrst.parser.parser import Parser, load
 from genrst.parser.stages import Failure
+from genrst.transitions.oracle import tree_of
 
 Level = Literal["edus", "sentences", "paragraphs"]
 
@@ -38,6 +47,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = start_parser(__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--models", nargs="+", default=["en-generative"], help="generative ones")
+    parser.add_argument("--without-stack", nargs="+", default=[], metavar="MODEL", help="those of flat trees")
     parser.add_argument("--proposal", help="a chart's model: sum over trees")
     parser.add_argument("--samples", type=count, default=200)
     parser.add_argument("--output", type=Path, required=True)
@@ -52,51 +62,109 @@ def run(arguments: argparse.Namespace) -> None:
     """The command."""
     documents = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
     rows = Rows(read_environment(choose_device(arguments.device)), {"copies": arguments.copies})
-    proposal = load(arguments.proposal, device=arguments.device) if arguments.proposal else None
     means: dict[str, dict[str, float]] = {}
-    for name in arguments.models:
-        parser = load(name, device=arguments.device, search="bag", word_weight=1.0)
-        if single_model(parser).model.network.language_model is None:
-            raise UsageError(f"--models: they must be generative, was: {name}")
+    for name, judge in load_judges(arguments).items():
         shares: dict[str, list[float]] = {level: [] for level in get_args(Level)}
+        originals: list[Score] = []
         for document in progress(documents, name, len(documents)):
-            for level, share in compare(parser, proposal, document, arguments.copies, arguments.samples).items():
+            original, of_levels = compare(judge, document, arguments.copies)
+            originals.append(original)
+            for level, share in of_levels.items():
                 shares[level].append(share)
-                rows.add(model=name, document=document.id, level=level, original_is_likelier=share)
+                figures = {"original_is_likelier": share, "logp_per_word": original.per_word}
+                rows.add(model=name, document=document.id, level=level, **figures)
         means[name] = {level: fmean(own) for level, own in shares.items() if own}
-        rows.add(model=name, documents=len(documents), **means[name])
+        rows.add(model=name, documents=len(documents), **means[name], **means_per_word(originals))
     rows.write(arguments.output / "results.jsonl")
     plot(means, arguments.output / "shuffling.svg")
 
 
-def compare(
-    parser: Parser, proposal: Parser | None, document: Document, n_copies: int, n_samples: int
-) -> dict[Level, float]:
-    """The share of copies of each level that are less probable per word than the original."""
+class Score(NamedTuple):
+    """How probable a text is, with a tree or with all of them."""
+
+    logp: float
+    """Of all that is generated: words, layout, the tree."""
+    word_logp: float
+    """Of the words, given the tree as far as it was built before them."""
+    n_words: int
+    """With the ends of EDUs."""
+
+    @property
+    def per_word(self) -> float:
+        """What texts are compared by."""
+        return self.logp / self.n_words
+
+
+def means_per_word(scores: Sequence[Score]) -> dict[str, float]:
+    """Over the words of all texts."""
+    logps, word_logps, n_words = zip(*scores, strict=True)
+    return {
+        "logp_per_word": math.fsum(logps) / sum(n_words),
+        "word_logp_per_word": math.fsum(word_logps) / sum(n_words),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A model, and the trees that it reads texts with."""
+
+    parser: Parser
+    has_stack: bool = True
+    """Whether it finds trees; else they are flat."""
+    proposal: Parser | None = None
+    """A chart that draws trees, to sum over them."""
+    n_samples: int = 200
+
+    def score(self, texts: Sequence[Document]) -> list[Score]:
+        """How probable each of some texts is."""
+        found = []
+        for document in self._with_trees(texts):
+            one = score_tree(self.parser, document)
+            logp = one.log_probability
+            if self.proposal is not None:
+                logp = score_text(self.parser, self.proposal, document, self.n_samples).log_probability
+            word_logp = -math.fsum(surprisal for edu in one.edus for _, surprisal in edu.words)
+            found.append(Score(logp, word_logp, one.n_words))
+        return found
+
+    def _with_trees(self, texts: Sequence[Document]) -> Iterator[Document]:
+        if not self.has_stack:
+            actions = single_model(self.parser).model.symbols.actions
+            for text in texts:
+                yield replace(text, tree=tree_of(actions[number] for number in flat_actions(len(text.edus))))
+            return
+        for parsed in self.parser.pipe(texts):
+            if isinstance(parsed, Failure):
+                raise parsed.error
+            yield parsed
+
+
+def load_judges(arguments: argparse.Namespace) -> dict[str, Judge]:
+    """The models of the command by name, with a stack and without."""
+    proposal = load(arguments.proposal, device=arguments.device) if arguments.proposal else None
+    judges = {name: Judge(_load(name, arguments), True, proposal, arguments.samples) for name in arguments.models}
+    return judges | {
+        f"{name}, without a stack": Judge(_load(name, arguments), has_stack=False) for name in arguments.without_stack
+    }
+
+
+def _load(name: str, arguments: argparse.Namespace) -> Parser:
+    parser = load(name, device=arguments.device, search="bag", word_weight=1.0)
+    if single_model(parser).model.network.language_model is None:
+        raise UsageError(f"models must be generative, was: {name}")
+    return parser
+
+
+def compare(judge: Judge, document: Document, n_copies: int) -> tuple[Score, dict[Level, float]]:
+    """The original, and the share of copies of each level that are less probable per word."""
     levels = [level for level in get_args(Level) if len(blocks(document, level)) > 1]
     copies = {level: [shuffled(document, level, seed) for seed in range(n_copies)] for level in levels}
     texts = [ordered(document, range(len(document.edus))), *(copy for own in copies.values() for copy in own)]
-    original, *others = logp_per_word(parser, proposal, texts, n_samples)
+    original, *others = judge.score(texts)
     found = iter(others)
-    return {level: fmean(original > next(found) for _ in own) for level, own in copies.items()}
-
-
-def logp_per_word(
-    parser: Parser, proposal: Parser | None, documents: Sequence[Document], n_samples: int
-) -> list[float]:
-    """log p(words, best tree), or log p(words) if there is a proposal, by the number of words and ends of EDUs."""
-    one = single_model(parser)
-    found = []
-    for parsed in parser.pipe(documents):
-        if isinstance(parsed, Failure):
-            raise parsed.error
-        logp = parsed.log_probability
-        if proposal is not None:
-            logp = score_text(parser, proposal, parsed, n_samples).log_probability
-        assert logp is not None
-        example = one.prepare(parsed)
-        found.append(logp / (len(example.edu_words) + example.n_edus))
-    return found
+    return original, {
+        level: fmean(original.per_word > next(found).per_word for _ in own) for level, own in copies.items()
+    }
 
 
 def blocks(document: Document, level: Level) -> list[list[int]]:

@@ -2,17 +2,22 @@
 
     python -m genrst.experiments.silver_trees.run --data GUM --silver AMALGUM --output runs/silver
     python -m genrst.experiments.silver_trees.run --data GUM --silver AMALGUM --output runs/free --free --teachers 1 2 3
+    python -m genrst.experiments.silver_trees.run --data GUM --silver AMALGUM --output runs/charts \\
+        --teacher-config mpnet-chart --teachers 1 2 3 --student-set training.seeds=[1,2,3]
 
-On a machine without spaCy or the corpora, from features that `--prepare-only` has made and named elsewhere:
+Charts, as in the last command, do not label: they give the probabilities of all units and labels, and charts learn
+these. On a machine without spaCy or the corpora, from features that `--prepare-only` has made and named elsewhere:
 
     python -m genrst.experiments.silver_trees.run --prepared STUDENTS.npz TEACHERS.npz --output runs/silver
 
 Everything is written at once and never computed twice: a run that was killed goes on with the same command. Prints a
-line of JSON for each step and writes all of them to results.jsonl: scores on dev by bag-level search, beams of 10.
+line of JSON for each step and writes all of them to results.jsonl: scores on dev by bag-level search, beams of 10, or
+of the trees of least risk if they are charts.
 """
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
@@ -38,7 +43,7 @@ from genrst.experiments.command import (
 from genrst.experiments.data import load_dev, shared_source
 from genrst.experiments.jobs import Schedule, start_workers
 from genrst.experiments.runs import SeedRun, list_bag_searches, list_seeds
-from genrst.experiments.silver_trees import label
+from genrst.experiments.silver_trees import chart_steps, label, soften
 from genrst.experiments.silver_trees.teachers import load_teachers
 from genrst.io import write_atomically
 from genrst.model.device import choose_device
@@ -49,15 +54,34 @@ from genrst.training.run_config import DataConfig, RunConfig, load_config
 FREE_GENRES = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")
 """Those of GUM and AMALGUM whose licences allow commercial use."""
 
+FREE_SILVER_GENRES = ("academic", "bio", "fiction", "interview", "news", "voyage")
+"""Those of AMALGUM, whose fiction is free, too; only for charts, so that our other results stay as they are."""
+
 STUDENT = ("training.silver_epochs=2", "training.max_epochs=12", "training.batch_documents=8")
 """Two epochs on silver and gold trees, then ten on gold ones alone."""
 
 MANY_WORDS = ("data.min_count=4",)
 """With this many documents, a word has to be seen four times to count."""
 
+CHART_STUDENT = (
+    *("training.silver_epochs=2", "training.max_epochs=12", "training.evaluate_from=11", "training.clip=0.005"),
+    *("training.segment_weight=0.2", "training.layout_noise=0.3", "training.punctuation_noise=0.1"),
+)
+"""Two epochs on soft and gold trees, then ten on gold ones alone: that of `en`, less what makes it small."""
+
+SEGMENT_TEACHER = ("training.segment_weight=1",)
+
+FOR_STEPS, FOR_CHARTS = ("agreement", "label_beam", "word_weights", "at_once"), ("segment_teachers", "segment_changes")
+"""The arguments for teachers that work step by step alone, and for charts alone."""
+
+CHOICE = ("documents", "min_edus", "max_edus")
+"""The arguments that choose silver documents; `label` and `soften` have their own defaults."""
+
 SETTINGS = (
     *("data", "silver", "prepared", "free", "teachers", "teacher_config", "changes", "teacher_changes"),
-    *("documents", "min_edus", "max_edus", "agreement", "label_beam"),
+    *("segment_teachers", "segment_changes"),
+    *CHOICE,
+    *("agreement", "label_beam"),
 )
 """The arguments that silver trees depend on."""
 
@@ -66,10 +90,11 @@ BEAM = 10
 
 def main(words: Sequence[str] | None = None) -> None:
     """Do all steps that are not done yet."""
-    run_command(_parser(), run, words)
+    run_command(make_parser(), run, words)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The arguments of the command."""
     parser = start_parser(__doc__)
     parser.add_argument("--data", metavar="DIR", type=Path, help="the folder of GUM")
     parser.add_argument("--silver", metavar="DIR", type=Path, help="the folder of AMALGUM")
@@ -80,14 +105,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--free", action="store_true", help="only texts whose licences allow commercial use")
     parser.add_argument("--teachers", metavar="SEED", type=int, nargs="+", default=[1], help="a teacher for each seed")
     parser.add_argument("--teacher-config", metavar="CONFIG", default="mpnet-discriminative")
-    parser.add_argument("--students", metavar="CONFIG", nargs="+", default=["minilm-discriminative"])
-    for name, whose in (("", "all"), ("teacher-", "teachers"), ("student-", "students")):
+    help = "(default: minilm-discriminative; of a chart its own)"
+    parser.add_argument("--students", metavar="CONFIG", nargs="+", default=[], help=help)
+    help = "charts that teach EDUs and sentences, a seed each"
+    parser.add_argument("--segment-teachers", metavar="SEED", type=int, nargs="+", default=[], help=help)
+    some = "teachers; of some seeds: 4,5:a.b=c"
+    for name, whose in (("", "all"), ("teacher-", some), ("segment-", "segment teachers"), ("student-", "students")):
         target = f"{name}changes".replace("-", "_")
         help = f"change a setting of {whose}"
         parser.add_argument(f"--{name}set", dest=target, action="append", default=[], metavar="a.b=c", help=help)
-    parser.add_argument("--documents", type=count, default=2400, help="how many silver documents are labelled")
-    parser.add_argument("--min-edus", type=count, default=10, help="shorter silver documents are left out")
-    parser.add_argument("--max-edus", type=count, default=250, help="longer silver documents are left out")
+    help = "how many silver documents are labelled (default: 2400; by charts all)"
+    parser.add_argument("--documents", type=count, help=help)
+    help = "silver documents are left out (default: {}; by charts {})"
+    parser.add_argument("--min-edus", type=count, help=f"shorter {help.format(10, 2)}")
+    parser.add_argument("--max-edus", type=count, help=f"longer {help.format(250, 400)}")
     parser.add_argument("--agreement", metavar="SHARE", type=share, help="keep those that teachers agree on most")
     parser.add_argument("--label-beam", type=count, default=1, help="label by bag-level search, not greedily")
     add_search_arguments(parser, [0.75])
@@ -96,30 +127,51 @@ def _parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
-    _check(arguments)
     recipe = make_recipe(arguments)
+    _fill_defaults(arguments, recipe.is_chart)
+    _check(arguments, recipe)
     of_students, of_teachers = _prepare(arguments, recipe)
     _keep_settings(arguments)
     if arguments.prepare_only:
         show_json({"students": str(of_students), "teachers": str(of_teachers)})
         return
     results: list[str] = []
-    for lines in _steps(arguments, recipe, of_students, of_teachers):
+    steps = _chart_steps if recipe.is_chart else _steps
+    for lines in steps(arguments, recipe, of_students, of_teachers):
         for line in lines:
             show(line.removesuffix("\n"))
         results += lines
         write_atomically(arguments.output / "results.jsonl", "".join(results))
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _fill_defaults(arguments: argparse.Namespace, is_chart: bool) -> None:
+    defaults = (soften if is_chart else label).make_parser()
+    for name in CHOICE:
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, defaults.get_default(name))
+
+
+def _check(arguments: argparse.Namespace, recipe: "Recipe") -> None:
     """Raise an error for what would go wrong later, before anything is trained."""
     if not arguments.prepared and not (arguments.data and arguments.silver):
         raise UsageError("--data and --silver are both needed, or else --prepared")
     if arguments.prepared and (arguments.data or arguments.silver or len(arguments.prepared) > 2):
         raise UsageError("--prepared must be the features of students and of teachers, without --data and --silver")
-    check_once(arguments, "teachers")
-    label.check(_label_arguments(arguments, arguments.teachers, Path()))
+    check_once(arguments, "teachers", "segment_teachers")
+    _check_options(arguments, recipe.is_chart)
+    if not recipe.is_chart:
+        label.check(_label_arguments(arguments, arguments.teachers, Path()))
     check_search_arguments(arguments)
+
+
+def _check_options(arguments: argparse.Namespace, is_chart: bool) -> None:
+    """Raise an error if arguments do not go with charts, or only with charts."""
+    defaults = make_parser()
+    for name in FOR_STEPS if is_chart else FOR_CHARTS:
+        if getattr(arguments, name) != defaults.get_default(name):
+            option = name.replace("_", "-").replace("changes", "set")
+            rule = "must not be given where" if is_chart else "must be given only where"
+            raise UsageError(f"--{option} {rule} teachers are charts, was: {arguments.teacher_config}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,40 +179,96 @@ class Recipe:
     """What is trained: the seeds of the teacher and of each student."""
 
     teachers: Sequence[SeedRun]
+    segment_teachers: Sequence[SeedRun]
     students: Sequence[SeedRun]
+
+    @property
+    def runs(self) -> Sequence[SeedRun]:
+        """All of them."""
+        return [*self.teachers, *self.segment_teachers, *self.students]
+
+    @property
+    def is_chart(self) -> bool:
+        """Whether teachers are charts."""
+        return self.teachers[0].config.model.kind == "chart"
 
     def students_source(self) -> tuple[DataConfig, str | None]:
         """The data and the encoder that all students share."""
         return shared_source([student.config for student in self.students])
 
+    def teachers_source(self) -> tuple[DataConfig, str | None]:
+        """The same of teachers."""
+        return shared_source([teacher.config for teacher in (*self.teachers, *self.segment_teachers)])
+
     def prepare(self, cache: Path) -> tuple[Path, Path]:
         """The files with the features of students, which have the silver documents, and of teachers."""
-        teacher = self.teachers[0].config
+        of_teacher, teacher_encoder = self.teachers_source()
         # Students without an encoder do not need word pieces, but a teacher may.
         data, encoder = self.students_source()
-        _, of_students = prepare_data(data, cache, encoder or teacher.model.encoder)
-        _, of_teachers = prepare_data(teacher.data, cache, teacher.model.encoder)
+        _, of_students = prepare_data(data, cache, encoder or teacher_encoder)
+        _, of_teachers = prepare_data(of_teacher, cache, teacher_encoder)
         return of_students, of_teachers
 
 
 def make_recipe(arguments: argparse.Namespace) -> Recipe:
     """The recipe that the command asks for; settings given by hand override the usual ones."""
-    free = [f"data.genres={json.dumps(FREE_GENRES)}"] if arguments.free else []
-    of_teacher = [*free, *arguments.changes, *arguments.teacher_changes]
-    of_students = [*free, *MANY_WORDS, *STUDENT, *arguments.changes, *arguments.student_changes]
-    teacher = _configure(find_config(arguments.teacher_config), of_teacher, arguments.data, None)
-    students: list[SeedRun] = []
-    for path in map(find_config, arguments.students):
-        config = _configure(path, of_students, arguments.data, arguments.silver)
-        students += list_seeds(path.stem, config, config.training.seeds, arguments.output / "students" / path.stem)
-    if len({student.folder for student in students}) < len(students):
-        raise UsageError(f"--students: each must be given once, was: {' '.join(arguments.students)}")
-    teachers = list_seeds("teacher", teacher, arguments.teachers, arguments.output / "teachers")
-    recipe = Recipe(list(teachers), students)
+    teachers, segment_teachers = _list_teachers(arguments)
+    is_chart = teachers[0].config.model.kind == "chart"
+    recipe = Recipe(teachers, segment_teachers, _list_students(arguments, is_chart))
     recipe.students_source()
-    for seed_run in (*recipe.teachers, *students):
+    recipe.teachers_source()
+    for seed_run in recipe.runs:
         seed_run.check_settings()
     return recipe
+
+
+def _list_teachers(arguments: argparse.Namespace) -> tuple[list[SeedRun], list[SeedRun]]:
+    """Those of trees, and those of EDUs and sentences."""
+    path, output = find_config(arguments.teacher_config), arguments.output
+    usual = [*_free(arguments), *arguments.changes]
+    named = {seed for change in arguments.teacher_changes for seed in _split_seeds(change)[0]}
+    if unknown := named - {*arguments.teachers}:
+        raise UsageError(f"--teacher-set: seeds must be those of --teachers, {arguments.teachers}, was: {min(unknown)}")
+    teachers: list[SeedRun] = []
+    for seed in arguments.teachers:
+        config = _configure(path, [*usual, *_changes_of(seed, arguments)], arguments.data, None)
+        teachers += list_seeds("teacher", config, [seed], output / "teachers")
+    changes = [*usual, *_changes_of(None, arguments), *SEGMENT_TEACHER, *arguments.segment_changes]
+    config = _configure(path, changes, arguments.data, None)
+    others = list_seeds("segment-teacher", config, arguments.segment_teachers, output / "segment-teachers")
+    return teachers, list(others)
+
+
+def _list_students(arguments: argparse.Namespace, is_chart: bool) -> list[SeedRun]:
+    usual = CHART_STUDENT if is_chart else (*MANY_WORDS, *STUDENT)
+    free = [f"data.silver_genres={json.dumps(FREE_SILVER_GENRES)}"] if arguments.free and is_chart else []
+    changes = [*_free(arguments), *free, *usual, *arguments.changes, *arguments.student_changes]
+    names = arguments.students or [arguments.teacher_config if is_chart else "minilm-discriminative"]
+    students: list[SeedRun] = []
+    for path in map(find_config, names):
+        if (load_config(path).model.kind == "chart") != is_chart:
+            raise UsageError(f"--students: all or none must be charts, as teachers are, was: {path.stem}")
+        config = _configure(path, changes, arguments.data, arguments.silver)
+        students += list_seeds(path.stem, config, config.training.seeds, arguments.output / "students" / path.stem)
+    if len({student.folder for student in students}) < len(students):
+        raise UsageError(f"--students: each must be given once, was: {' '.join(names)}")
+    return students
+
+
+def _free(arguments: argparse.Namespace) -> list[str]:
+    return [f"data.genres={json.dumps(FREE_GENRES)}"] if arguments.free else []
+
+
+def _changes_of(seed: int | None, arguments: argparse.Namespace) -> list[str]:
+    """What --teacher-set changes for a seed: what is for all, and what is for some seeds if it is one of them."""
+    split = map(_split_seeds, arguments.teacher_changes)
+    return [change for seeds, change in split if not seeds or seed in seeds]
+
+
+def _split_seeds(change: str) -> tuple[list[int], str]:
+    """`4,5:a.b=c` as the seeds and the setting; a setting for all has no seeds."""
+    named = re.fullmatch(r"(\d+(?:,\d+)*):(.*)", change, re.DOTALL)
+    return ([int(seed) for seed in named[1].split(",")], named[2]) if named else ([], change)
 
 
 def _configure(path: Path, changes: Sequence[str], data: Path | None, silver: Path | None) -> RunConfig:
@@ -192,7 +300,7 @@ def _keep_settings(arguments: argparse.Namespace) -> None:
     path = arguments.output / "settings.json"
     settings = json.loads(json.dumps({name: getattr(arguments, name) for name in SETTINGS}, default=str))
     earlier = json.loads(path.read_bytes()) if path.is_file() else settings
-    if other := [name for name in SETTINGS if earlier.get(name) != settings[name]]:
+    if other := [name for name in SETTINGS if earlier.get(name, settings[name]) != settings[name]]:
         raise UsageError(f"{path.parent} holds a run of other settings ({', '.join(other)}): choose another --output")
     write_atomically(path, json.dumps(settings, indent=1) + "\n")
 
@@ -215,6 +323,19 @@ def _steps(
             label.run(_label_arguments(arguments, teachers, of_students))
     yield _read_lines(labelled.with_suffix(".jsonl"))
     yield _train(recipe.students, labelled, arguments)
+
+
+def _chart_steps(
+    arguments: argparse.Namespace, recipe: Recipe, of_students: Path, of_teachers: Path
+) -> Iterator[Sequence[str]]:
+    """The same with charts."""
+    chart_steps.check_features(of_students, of_teachers)
+    yield chart_steps.train([*recipe.teachers, *recipe.segment_teachers], of_teachers, arguments)
+    soft = arguments.output / "soft.npz"
+    tasks = chart_steps.list_tasks(recipe.teachers, recipe.segment_teachers, of_students, soft, arguments)
+    chart_steps.make_soft(tasks, soft)
+    yield _read_lines(soft.with_suffix(".jsonl"))
+    yield chart_steps.train(recipe.students, soft, arguments)
 
 
 def _read_lines(path: Path) -> list[str]:
