@@ -1,11 +1,13 @@
 """How many EDUs a second come from raw text, everything counted: one document at a time, in batches, and in processes.
 
     python -m benchmarks.bulk TEXTS [--model NAME|DIR] [--documents 24] [--device cpu] [--ways one batch …]
+    python -m benchmarks.bulk TEXTS --device cuda --workers 8 --format jsonl --ways one batch local
     python -m benchmarks.bulk --memory 20000
 
 TEXTS is a folder or anything else that `genrst bulk` reads. Prints a JSON object a line, for each way: `one` and
 `threads` parse one document at a time in this process, with one thread and with two; `batch` does units of work, as
-workers do; `local` and `ray` are whole runs, after a short one that is not counted (its time, for loading, is `start`).
+workers do; `local` and `ray` are whole runs, after a short one that is not counted (its time, for loading, is `start`),
+and write parts of `--format`: Parquet, or JSON lines, which need no pyarrow.
 `share` is the time that the matrix products need at the machine's measured rate, over the time taken. What is
 measured alternates `--rounds` times, and the best counts: other programs only ever make it slower. `--memory` parses so
 many documents of words that never come again, and prints the memory of the process after each twentieth of them.
@@ -19,15 +21,17 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks import read_anew
 from benchmarks.search import matrix_rate
 from benchmarks.train import machine
 from genrst.bulk.engines import EngineName, Plan
 from genrst.bulk.inputs import Choice, Columns, Record, Source, Unit, find_addresses, make_units, scan
+from genrst.bulk.parts import PartFormat
 from genrst.bulk.run import Job, run
 from genrst.bulk.work import Rows, Settings, load_worker, make_batches, work
 
@@ -40,6 +44,8 @@ WAYS = ("one", "threads", "batch", "local", "ray")
 def main() -> None:
     """Measure and print."""
     arguments = parse_arguments()
+    # What is not counted comes first, and reads a batch that is counted later.
+    read_anew()
     settings = Settings(arguments.model, arguments.device, search=arguments.search, beam=arguments.beam)
     if arguments.memory:
         watch_memory(settings, arguments.memory)
@@ -75,6 +81,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--documents", type=int, default=24)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--format", default="parquet", choices=get_args(PartFormat))
     parser.add_argument("--ways", nargs="+", default=["one", "threads", "batch", "local"], choices=WAYS)
     parser.add_argument("--memory", type=int, metavar="DOCUMENTS")
     return parser.parse_args()
@@ -127,7 +134,8 @@ def whole_run(
         choice = Choice(sample=n_documents, part_documents=n_each)
         started, cpu_started = time.perf_counter(), cpu_seconds()
         plan = Plan(engine, min(arguments.workers, n_documents))
-        *_, report = run(Job(addresses, Path(folder) / str(n_documents), settings, choice, plan=plan))
+        out = Path(folder) / str(n_documents)
+        *_, report = run(Job(addresses, out, settings, choice, format=arguments.format, plan=plan))
         seconds = {"seconds": time.perf_counter() - started, "cpu_seconds": cpu_seconds() - cpu_started}
         return seconds | {"edus": report.n_edus, "words": report.n_words, "errors": report.n_errors}
 

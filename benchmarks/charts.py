@@ -6,7 +6,7 @@ Documents of dev are put one after the other, until there are enough EDUs; EDUs,
 Measured is all from EDUs to trees: word pieces, encoder, chart. Each size has a process of its own, so that its peak of
 resident memory is its own, too; in it, the tree of minimum risk is found, which needs the probabilities of all units,
 and then, in turn with it, the most probable tree, which needs none (not with --only-risk). Prints a line of JSON for
-each size, the best of some rounds; memory is that of the tree of minimum risk.
+each size, the best of some rounds; memory is that of the tree of minimum risk, on a GPU also the GPU's.
 """
 
 import argparse
@@ -81,6 +81,8 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
     loaded = peak_mebibytes()
     risks, bests = [seconds_of(partial(search, [document]))], []
     peak = peak_mebibytes()
+    is_gpu = search.device.type == "cuda"
+    gpu = {"gpu_mebibytes": torch.cuda.max_memory_allocated(search.device) >> 20} if is_gpu else {}
     for number in range(n_rounds):
         risks += [seconds_of(partial(search, [document]))] if number else []
         bests += [] if only_risk else [seconds_of(partial(other, [document]))]
@@ -94,6 +96,7 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
         "peak_mebibytes": peak,
         "threads": torch.get_num_threads(),
         "device": str(search.device),
+        **gpu,
     }
 
 
