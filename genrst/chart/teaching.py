@@ -43,18 +43,18 @@ def make_soft_trees(
 
 
 @torch.inference_mode()
-def make_soft_starts(networks: Sequence[ChartNetwork], example: Example) -> NDArray[np.float32]:
-    """The probabilities that an EDU, and that a sentence starts with each piece of a document.
+def make_soft_starts(networks: Sequence[ChartNetwork], examples: Sequence[Example]) -> list[NDArray[np.float32]]:
+    """The probabilities that an EDU, and that a sentence starts with each piece of documents.
 
-    Shape: → (pieces, 2)
+    Shape: → (pieces, 2) of each
     """
     found = []
     for network in networks:
         assert network.segments is not None
-        states = network.read(network.make_batch([example]).to(network.device).read)
+        states = network.read(network.make_batch(examples).to(network.device).read)
         found.append(network.segments(states).float().sigmoid())
-    starts: NDArray[np.float32] = torch.stack(found).mean(0).cpu().numpy()
-    return starts
+    starts = torch.stack(found).mean(0).cpu().numpy()
+    return np.split(starts, np.cumsum([len(example.pieces) for example in examples])[:-1])
 
 
 def _units(reading: Reading, charts: Sequence[OwnChart]) -> tuple[Tensor, Tensor]:

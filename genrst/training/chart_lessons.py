@@ -80,7 +80,8 @@ class ChartLessons(Lessons[ChartNetwork]):
         if network.segments is None:
             return found
         dev = self._prepared.dev
-        return {**found, "Seg": segment_f1([make_soft_starts([network], one) for one in dev], dev)}
+        starts = [starts for one in dev for starts in make_soft_starts([network], [one])]
+        return {**found, "Seg": segment_f1(starts, dev)}
 
 
 class Losses(NamedTuple):

@@ -54,15 +54,15 @@ def test_whole_sentences_have_charts_of_their_own():
 
 @torch.no_grad()
 def test_soft_segments_are_the_mean_of_the_probabilities():
-    networks, example = [make_network(seed=1), make_network(seed=2)], piece_example(5, seed=1)
+    networks, examples = [make_network(seed=1), make_network(seed=2)], [piece_example(5, seed=1), piece_example(3)]
     for number, network in enumerate(networks, start=1):
         assert network.segments is not None
         network.segments.output.weight.mul_(number / 100)
         network.segments.output.bias.mul_(0)
-    each = [torch.sigmoid(one.segments(one.read(one.make_batch([example]).read))) for one in networks]  # type: ignore[misc]
-    expected = ((each[0] + each[1]) / 2).numpy()
-    assert not np.allclose(each[0], each[1], atol=1e-3)
-    np.testing.assert_allclose(make_soft_starts(networks, example), expected, atol=1e-5)
+    for example, found in zip(examples, make_soft_starts(networks, examples), strict=True):
+        each = [torch.sigmoid(one.segments(one.read(one.make_batch([example]).read))) for one in networks]  # type: ignore[misc]
+        assert not np.allclose(each[0], each[1], atol=1e-3)
+        np.testing.assert_allclose(found, ((each[0] + each[1]) / 2).numpy(), atol=1e-5)
 
 
 @torch.no_grad()

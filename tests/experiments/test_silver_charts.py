@@ -107,8 +107,8 @@ def test_students_learn_what_the_teachers_see(finished: Path):
     assert labelling["segment_teacher"] == [str(run / "segment-teachers" / "seed-3" / "model")]
     assert labelling["temperature"] == soften.make_parser().get_default("temperature")
     training = load_config(run / "students" / "mpnet-chart" / "seed-2" / "config.toml").training
-    assert (training.silver_epochs, training.max_epochs, training.clip) == (2, 3, 0.005)
-    assert load_config(run / "segment-teachers" / "seed-3" / "config.toml").training.segment_weight == 1
+    assert (training.silver_epochs, training.max_epochs, training.silver_batch_documents) == (2, 3, 4)
+    assert load_config(run / "segment-teachers" / "seed-3" / "config.toml").training.segment_weight == 3
     assert load_config(run / "teachers" / "seed-1" / "config.toml").training.segment_weight == 0.1
 
 
@@ -172,7 +172,7 @@ def test_settings_of_some_teachers():
     assert [one.seeds for one in teachers] == [(1,), (2,), (3,), (1,), (2,)]
     assert [one.layout_noise for one in teachers] == [0, 0.3, 0.3, 0, 0]
     assert [one.clip for one in teachers] == [0.5, 0.5, 0.25, 2, 2]
-    assert [one.segment_weight for one in teachers] == [0, 0, 0, 1, 1]
+    assert [one.segment_weight for one in teachers] == [0, 0, 0, 3, 3]
     assert {run.folder.parent.name for run in made.segment_teachers} == {"segment-teachers"}
 
 

@@ -12,7 +12,7 @@ from genrst.chart.teaching import make_soft_starts
 from genrst.experiments.silver_trees import join, soften
 from genrst.training.chart_lessons import find_losses
 from genrst.training.data import load_prepared, save_prepared
-from tests.model.tiny_encoders import make_pretrained, make_tokenizer
+from tests.model.tiny_encoders import make_pretrained, make_tokenizer, piece_example
 from tests.parser.samples import SMALL_CHART
 from tests.training.samples import prepare_samples
 
@@ -49,5 +49,27 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert 0.9 * (one.n_edus - 1) <= one.soft.p.sum() <= one.n_edus - 1 + 0.01
         assert one.starts is not None
         assert one.starts.shape == (len(one.pieces), 2)
-        np.testing.assert_allclose(one.starts, make_soft_starts([network], one), atol=2e-2)
+        np.testing.assert_allclose(one.starts, make_soft_starts([network], [one])[0], atol=2e-2)
     assert torch.isfinite(find_losses(network, whole).trees).all()
+
+
+def test_a_text_gets_the_edus_that_its_teachers_find():
+    """Sentences stay, and with them the kinds of what starts there."""
+    example = piece_example(4)
+    syntax = replace(example.syntax, sentences=[0, 0, 1, 1], paragraphs=[0, 0, 0, 1], kinds=[3, 0, 1, 2])
+    example = replace(example, syntax=syntax, pieces=np.arange(4, 12), piece_lengths=np.array([2, 2, 3, 1]))
+    starts = np.full((8, 2), 0.2, dtype=np.float32)
+    starts[[1, 5, 7], 0] = 0.9
+    found = soften.resegment(replace(example, starts=starts))
+    assert found.piece_lengths.tolist() == [1, 3, 1, 2, 1]
+    assert found.n_edus == 5
+    assert found.syntax.sentences == [0, 0, 1, 1, 1]
+    assert found.syntax.paragraphs == [0, 0, 0, 0, 1]
+    assert found.syntax.kinds == [3, 0, 1, 0, 2]
+    assert found.pieces.tolist() == example.pieces.tolist()
+
+
+def test_no_edus_without_teachers_for_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        soften.main(["--teacher", "x", "--prepared", "x.npz", "--resegment", "--output", str(tmp_path / "y.npz")])
+    assert "--resegment needs --segment-teacher" in capsys.readouterr().err

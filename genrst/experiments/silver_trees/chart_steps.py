@@ -97,7 +97,8 @@ def score(folder: Path, prepared: Prepared, device_name: str) -> dict[str, float
     seconds = perf_counter() - started
     scores = scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols))
     if len(models) == 1:
-        starts = [make_soft_starts([models[0].model.network], example) for example in prepared.dev]
+        network = models[0].model.network
+        starts = [starts for one in prepared.dev for starts in make_soft_starts([network], [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     return {**scores, "seconds": round(seconds, 2)}
 

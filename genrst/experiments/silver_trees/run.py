@@ -64,12 +64,14 @@ MANY_WORDS = ("data.min_count=4",)
 """With this many documents, a word has to be seen four times to count."""
 
 CHART_STUDENT = (
-    *("training.silver_epochs=2", "training.max_epochs=12", "training.evaluate_from=11", "training.clip=0.005"),
-    *("training.segment_weight=0.2", "training.layout_noise=0.3", "training.punctuation_noise=0.1"),
+    *("training.silver_epochs=2", "training.silver_batch_documents=4", "training.max_epochs=12"),
+    *("training.evaluate_from=11", "training.segment_weight=0.3"),
+    *("training.layout_noise=0.3", "training.punctuation_noise=0.1"),
 )
-"""Two epochs on soft and gold trees, then ten on gold ones alone: that of `en`, less what makes it small."""
+"""Two epochs on soft and gold trees, then ten on gold ones alone."""
 
-SEGMENT_TEACHER = ("training.segment_weight=1",)
+SEGMENT_TEACHER = ("training.segment_weight=3", "training.piece_noise=0.05")
+"""EDUs matter most here, and most of the words that tell them are to be seen."""
 
 FOR_STEPS, FOR_CHARTS = ("agreement", "label_beam", "word_weights", "at_once"), ("segment_teachers", "segment_changes")
 """The arguments for teachers that work step by step alone, and for charts alone."""

@@ -3,15 +3,17 @@
     python -m genrst.experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
 
 Students learn from all units and labels, weighted by their probabilities, instead of one tree. So they do with EDUs and
-sentences if there are teachers for these; else they learn those that the documents have. Teachers must have the labels
-and the tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may take a
-shard each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev.
+sentences if there are teachers for these; else they learn those that the documents have. With --resegment the trees are
+over the EDUs that these teachers find, too, as a student will find them. Teachers must have the labels and the
+tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may take a shard
+each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 
 from genrst.chart.network import ChartNetwork
@@ -27,12 +29,14 @@ from genrst.model.examples import Example
 from genrst.parser.packages import find_model
 from genrst.parser.search import MOST_EDUS
 from genrst.search.beam import in_groups
-from genrst.training.chart_lessons import actions_of_units, segment_f1
+from genrst.training.chart_lessons import actions_of_units, segment_f1, segment_starts
 from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
+from genrst.transitions.boundaries import Kind
+from genrst.transitions.features import Syntax
 from genrst.trees.demands import Demands, make_demands
 
-SETTINGS = ("teacher", "segment_teacher", "documents", "seed", "temperature", "shard")
+SETTINGS = ("teacher", "segment_teacher", "resegment", "documents", "seed", "temperature", "shard")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -48,11 +52,14 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--segment-teacher", nargs="+", default=[], metavar="MODEL", help="charts that teach EDUs and sentences"
     )
+    parser.add_argument("--resegment", action="store_true", help="trees over the EDUs of segment teachers")
     return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
+    if arguments.resegment and not arguments.segment_teacher:
+        raise UsageError("--resegment needs --segment-teacher")
     prepared = load_prepared(arguments.prepared)
     device = choose_device(arguments.device)
     networks = [(_load(name, prepared, device), 1.0) for name in arguments.teacher]
@@ -68,7 +75,8 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     scores = scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols))
     if segmenters:
-        scores["Seg"] = round(segment_f1([make_soft_starts(segmenters, one) for one in prepared.dev], prepared.dev), 2)
+        starts = [starts for one in prepared.dev for starts in make_soft_starts(segmenters, [one])]
+        scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     rows.add(documents="dev", **scores)
     rows.write(arguments.results)
     sizes = range(arguments.min_edus, arguments.max_edus + 1)
@@ -76,15 +84,36 @@ def run(arguments: argparse.Namespace) -> None:
     numbers = sorted(range(len(silver)), key=lambda number: silver[number].n_edus)
     groups = list(in_groups(numbers, lambda number: silver[number].n_edus, MOST_EDUS))
     for chosen in progress(groups, "asking teachers", len(groups)):
-        group = [silver[number] for number in chosen]
+        group = [replace(silver[number], actions=()) for number in chosen]
+        if segmenters:
+            pairs = zip(group, make_soft_starts(segmenters, group), strict=True)
+            group = [replace(example, starts=starts) for example, starts in pairs]
+        if arguments.resegment:
+            group = list(map(resegment, group))
         found = make_soft_trees(
             networks, [group] * len(networks), list(_demands(group, prepared)), arguments.temperature
         )
-        for number, soft in zip(chosen, found, strict=True):
-            starts = make_soft_starts(segmenters, silver[number]) if segmenters else None
-            silver[number] = replace(silver[number], soft=soft, actions=(), starts=starts)
+        for number, example, soft in zip(chosen, group, found, strict=True):
+            silver[number] = replace(example, soft=soft)
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
+
+
+def resegment(example: Example) -> Example:
+    """The same text with the EDUs that its teachers find; sentences, paragraphs and what they are stay."""
+    assert example.starts is not None
+    is_start = (example.starts[:, 0] > 0.5) | segment_starts(example)[:, 1]
+    (first,) = np.nonzero(is_start)
+    lengths = np.diff(first, append=len(is_start))
+    # The former EDU of each new one, and whether they start together.
+    own = np.repeat(np.arange(example.n_edus), example.piece_lengths)[first]
+    is_same = (np.cumsum(example.piece_lengths) - example.piece_lengths)[own] == first
+    sentences, paragraphs, kinds = (
+        np.array(column)[own] for column in (example.syntax.sentences, example.syntax.paragraphs, example.syntax.kinds)
+    )
+    places = (column.tolist() for column in (sentences, paragraphs, np.where(is_same, kinds, Kind.NOTHING)))
+    syntax = Syntax([], [], [], *places)
+    return replace(example, edu_lengths=np.zeros_like(lengths), piece_lengths=lengths, syntax=syntax)
 
 
 def _load(name: str, prepared: Prepared, device: torch.device) -> ChartNetwork:
