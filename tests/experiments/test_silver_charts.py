@@ -34,7 +34,10 @@ CHANGES = [
     *(f"model.{size}" for size in ("encoder_window=24", *SIZES)),
     *(f"training.{name}" for name in ("precision=float32", "piece_noise=0", "averaging=0", "learning_rate=0.05")),
 ]
-PEOPLE = ["--teachers", "1", "2", "--segment-teachers", "3", "--student-set", "training.seeds=[1,2]"]
+PEOPLE = [
+    *("--teachers", "1", "2", "--student-set", "training.seeds=[1,2]"),
+    *("--segment-teachers", "3", "--segment-set", "training.piece_noise=0"),
+]
 
 
 def words(folder: Path, *more: str) -> list[str]:
