@@ -64,7 +64,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = start_parser(__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--charts", nargs="+", required=True)
-    parser.add_argument("--models", nargs="+", required=True, help="generative ones, as many as charts")
+    parser.add_argument("--models", nargs="+", required=True, help="generative or discriminative, as many as charts")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--splits", nargs="+", choices=("dev", "test"), default=["dev"], help="dev comes first")
     parser.add_argument("--documents", metavar="N", type=count, help="only the first N of a split")
