@@ -79,7 +79,9 @@ def restore(
     if isinstance(pretrained, PretrainedEncoder):
         with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
             pretrained.try_out()
-        pretrained.encoder.to(encoder_dtype)
+        # Not its buffers: the angles of rotary positions need all their digits.
+        for parameter in pretrained.encoder.parameters():
+            parameter.data = parameter.data.to(encoder_dtype)
         if encoder_overlap is not None:
             pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)
     return network, tokenizer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer
 from genrst.model.encoder.pretrained import PretrainedEncoder
@@ -17,7 +17,11 @@ from genrst.model.model_config import AnyModelConfig
 from tests.model.random_examples import random_example
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SPECIALS = {"bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]"], "mpnet": ["<s>", "<pad>", "</s>", "[UNK]"]}
+SPECIALS = {
+    "bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]"],
+    "mpnet": ["<s>", "<pad>", "</s>", "[UNK]"],
+    "qwen2": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
+}
 KINDS = list(SPECIALS)
 N_POSITIONS = 24
 """Pieces in a window at most."""
@@ -25,6 +29,8 @@ N_POSITIONS = 24
 
 def make_tokenizer(kind: str = "bert") -> PieceTokenizer:
     """Spells every word: its first letter, then `##` and each of the others. The only other sign is the full stop."""
+    if kind == "qwen2":
+        return _make_byte_tokenizer()
     pieces = [*SPECIALS[kind], *LETTERS, ".", *(f"##{letter}" for letter in LETTERS)]
     numbers = {piece: number for number, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
@@ -41,15 +47,33 @@ def make_tokenizer(kind: str = "bert") -> PieceTokenizer:
     return PieceTokenizer(tokenizer.to_str())
 
 
+def _make_byte_tokenizer() -> PieceTokenizer:
+    """Spells every word: a space with its first letter, then each of the others. Nothing stands around a text."""
+    pieces = [*SPECIALS["qwen2"], "Ġ", *LETTERS, ".", *(f"Ġ{letter}" for letter in LETTERS)]
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.BPE(numbers, [("Ġ", letter) for letter in LETTERS]))
+    tokenizer.normalizer = normalizers.NFC()
+    # A full stop is no word with the space before it, as it is with Qwen's digits.
+    words = pre_tokenizers.Split(Regex(r"[^\r\n\p{L}\p{N}]?\p{L}+|[^\s\p{L}]|\s+"), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.ByteLevel(False, use_regex=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    tokenizer.add_special_tokens(SPECIALS["qwen2"])
+    return PieceTokenizer(tokenizer.to_str())
+
+
 def make_hugging_face(kind: str = "bert", seed: int = 0) -> Any:
     """A model of transformers with random weights."""
     torch.manual_seed(seed)
     sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
-    sizes |= {"intermediate_size": 16, "initializer_range": 0.5}
+    sizes |= {"intermediate_size": 16, "initializer_range": 0.5, "max_position_embeddings": N_POSITIONS}
+    config: Any
     if kind == "bert":
-        config = transformers.BertConfig(**sizes, max_position_embeddings=N_POSITIONS, pad_token_id=0)
+        config = transformers.BertConfig(**sizes, pad_token_id=0)
+    elif kind == "mpnet":
+        config = transformers.MPNetConfig(**sizes | {"max_position_embeddings": N_POSITIONS + 2}, pad_token_id=1)
     else:
-        config = transformers.MPNetConfig(**sizes, max_position_embeddings=N_POSITIONS + 2, pad_token_id=1)
+        config = transformers.Qwen2Config(**sizes, num_key_value_heads=1, rope_theta=1e6, use_cache=False)
     return transformers.AutoModel.from_config(config)
 
 

@@ -50,6 +50,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("generative", "mpnet", LOW_RANK),
         ("discriminative", "bert", LOW_RANK),
         ("discriminative", "mpnet", {}),
+        ("discriminative", "qwen2", LOW_RANK),
     ],
 )
 def test_three_documents_are_learned_by_heart(

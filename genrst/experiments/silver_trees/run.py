@@ -235,6 +235,8 @@ def _list_teachers(arguments: argparse.Namespace) -> tuple[list[SeedRun], list[S
     for seed in arguments.teachers:
         config = _configure(path, [*usual, *_changes_of(seed, arguments)], arguments.data, None)
         teachers += list_seeds("teacher", config, [seed], output / "teachers")
+    if config.model.kind != "chart":
+        return teachers, []
     changes = [*usual, *_changes_of(None, arguments), *SEGMENT_TEACHER, *arguments.segment_changes]
     config = _configure(path, changes, arguments.data, None)
     others = list_seeds("segment-teacher", config, arguments.segment_teachers, output / "segment-teachers")

@@ -8,8 +8,9 @@ is given its weights; it sees nothing else of the folder. What is computed with 
 import contextlib
 import dataclasses
 import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
     from torch import Tensor, nn
 
+MASKS = ("[MASK]", "<mask>", "Ġ_")
+"""Pieces that stand for a hidden one. Qwen has none for that, but a line to be filled in (BehnamGhader et al. 2024)."""
+SPACE = "Ġ"
+"""How tokenizers that read bytes write a space."""
 HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
 
 
@@ -38,11 +43,15 @@ class Piece(NamedTuple):
 
 
 class PieceTokenizer:
-    """Numbers the word pieces of texts, as a `tokenizer.json` says; `json` is the content of that file."""
+    """Numbers the word pieces of texts, as a `tokenizer.json` says; `json` is the content of that file.
+
+    To tokenizers that read bytes, as Qwen's and RoBERTa's do, a word after a space is another one than without it. So
+    every text starts with a space here, and all white space is one: an EDU has the same pieces alone and in its text.
+    """
 
     def __init__(self, json: str) -> None:
         try:
-            from tokenizers import Tokenizer
+            from tokenizers import Tokenizer, decoders
         except ImportError as error:
             raise MissingDependencyError(HOW_TO_INSTALL) from error
         self.json = json
@@ -52,6 +61,10 @@ class PieceTokenizer:
             self._tokenizer.no_padding()
             # A text that says "[SEP]" does not end there.
             self._tokenizer.encode_special_tokens = True
+            self._space: int | None = None
+            if isinstance(self._tokenizer.decoder, decoders.ByteLevel):
+                self._space = self._tokenizer.token_to_id(SPACE)
+                self._tokenizer.normalizer = _with_spaces(self._tokenizer.normalizer)
             self.size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
             """One more than the largest number of a piece."""
             around = self._tokenizer.encode("a")
@@ -72,10 +85,12 @@ class PieceTokenizer:
     def read(self, text: str) -> list[Piece]:
         """The pieces of a text, and where they stand in it."""
         found = self._encode(text)
-        words = [-1, *found.word_ids]
+        # A space may be a piece by itself: it belongs to the word after it.
+        words = [(-1, -1), *zip(found.ids, found.word_ids, strict=True)]
+        starts = [word != before and last != self._space for (last, before), (_, word) in pairwise(words)]
         return [
-            Piece(number, *offsets, word != before)
-            for number, offsets, (before, word) in zip(found.ids, found.offsets, pairwise(words), strict=True)
+            Piece(number, end - len(text[start:end].lstrip()), end, starts_word)
+            for number, (start, end), starts_word in zip(found.ids, found.offsets, starts, strict=True)
         ] or [Piece(self._unknown, 0, len(text), True)]
 
     def _pieces(self, text: str) -> list[int]:
@@ -89,22 +104,33 @@ class PieceTokenizer:
 
     @property
     def _unknown(self) -> int:
-        name = getattr(self._tokenizer.model, "unk_token", None)
-        number: int | None = None if name is None else self._tokenizer.token_to_id(name)
+        name = getattr(self._tokenizer.model, "unk_token", None) or SPACE
+        number: int | None = self._tokenizer.token_to_id(name)
         return number if number is not None else (0, *self.prefix, *self.suffix)[-1]
 
     @property
     def punctuation(self) -> list[int]:
         """The pieces that have neither a letter nor a digit."""
         around = {*self.prefix, *self.suffix, self.mask, self._unknown}
-        names = self._tokenizer.get_vocab().items()
-        return sorted(n for name, n in names if n not in around and not any(map(str.isalnum, name)))
+        numbers = sorted({*self._tokenizer.get_vocab().values()} - around)
+        texts = self._tokenizer.decode_batch([[number] for number in numbers], skip_special_tokens=False)
+        # Half a character may be a letter.
+        has_letters = [any(c.isalnum() or c == "\ufffd" for c in text) for text in texts]
+        return [number for number, has_some in zip(numbers, has_letters, strict=True) if not has_some]
 
     @property
     def mask(self) -> int | None:
         """The piece that stands for a hidden one, if there is one."""
-        found = (self._tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>"))
+        found = (self._tokenizer.token_to_id(name) for name in MASKS)
         return next((number for number in found if number is not None), None)
+
+
+def _with_spaces(normalizer: Any) -> Any:  # noqa: ANN401
+    """One space before a text and between its words, then what a tokenizer does to them."""
+    from tokenizers import Regex
+    from tokenizers.normalizers import Prepend, Replace, Sequence, Strip
+
+    return Sequence([Replace(Regex(r"\s+"), " "), Strip(), Prepend(" "), *([normalizer] if normalizer else [])])
 
 
 def read_tokenizer(path: Path) -> PieceTokenizer:
@@ -124,10 +150,12 @@ REVISIONS = {
 """The commits of the encoders that our configurations name: what a name stands for must not change."""
 _REVISION = re.compile("[0-9a-f]{40}")
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors"
-KINDS = ("bert", "camembert", "electra", "mpnet", "roberta", "xlm-roberta")
+KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-roberta")
 
 
-_NOT_IN_MPNET = ("embedding_size", "type_vocab_size")
+_OF_QWEN = ("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta")
+_NOT_IN_BERT = ("embedding_size", "relative_attention_num_buckets", *_OF_QWEN)
+_NOT_IN_MPNET = ("embedding_size", "type_vocab_size", *_OF_QWEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,26 +172,33 @@ class EncoderConfig:
     intermediate_size: int | None = None
     num_hidden_layers: int | None = None
     num_attention_heads: int | None = None
+    num_key_value_heads: int | None = None
     max_position_embeddings: int | None = None
     relative_attention_num_buckets: int | None = None
     type_vocab_size: int | None = None
     hidden_act: str | None = None
     hidden_dropout_prob: float | None = None
     attention_probs_dropout_prob: float | None = None
+    attention_dropout: float | None = None
     layer_norm_eps: float | None = None
+    rms_norm_eps: float | None = None
+    rope_theta: float | None = None
     pad_token_id: int | None = None
 
     def __post_init__(self) -> None:
         if self.model_type not in KINDS:
             raise ConfigError(f"model_type: an encoder must be one of {', '.join(KINDS)}, was: {self.model_type!r}")
-        check_sizes({name: value for name, value in asdict(self).items() if name != "pad_token_id"}, "encoder")
+        others = ("pad_token_id", "rope_theta")
+        check_sizes({name: value for name, value in asdict(self).items() if name not in others}, "encoder")
+        if self.rope_theta is not None and not 1 <= self.rope_theta < math.inf:
+            raise ConfigError(f"rope_theta: the value must be 1 or more, was: {self.rope_theta}")
         if not 0 <= (self.pad_token_id or 0) < (self.vocab_size or 1 << 63):
             raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
 
     @property
     def is_plain(self) -> bool:
         """Whether it is a BERT or an MPNet of which all sizes are given, as in every file that we write."""
-        others = {"bert": ("embedding_size", "relative_attention_num_buckets"), "mpnet": _NOT_IN_MPNET}
+        others = {"bert": _NOT_IN_BERT, "mpnet": _NOT_IN_MPNET}
         if self.model_type not in others or self.hidden_act != "gelu":
             return False
         is_whole = all(value is not None for name, value in asdict(self).items() if name not in others[self.model_type])
@@ -178,11 +213,19 @@ def read_encoder_config(path: Path) -> EncoderConfig:
     """The settings of an encoder; all others in the file are passed over."""
     data = read_json(path)
     known = {field.name for field in dataclasses.fields(EncoderConfig)}
-    taken = {key: value for key, value in data.items() if key in known} if isinstance(data, dict) else data
     try:
+        taken = {k: v for k, v in (data | _rotary(data)).items() if k in known} if isinstance(data, dict) else data
         return from_mapping(EncoderConfig, taken)
     except (ConfigError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def _rotary(data: Mapping[str, object]) -> dict[str, object]:
+    """The base of rotary positions, if it is in the table where transformers has it now."""
+    table = data.get("rope_parameters") or data.get("rope_scaling") or {}
+    if not isinstance(table, dict) or table.get("rope_type", table.get("type", "default")) != "default":
+        raise ConfigError(f"rope_parameters: rope_type must be 'default', was: {str(table)[:100]}")
+    return {name: value for name, value in table.items() if name == "rope_theta"}
 
 
 def find_encoder(name: str) -> Path:
@@ -240,11 +283,12 @@ def keep_layers(encoder: Any, layers: Sequence[int]) -> None:  # noqa: ANN401
     """Leave out all other layers of an encoder; none is if none is named."""
     from torch.nn import ModuleList
 
-    stack = encoder.encoder.layer
+    parent, name = (encoder.encoder, "layer") if hasattr(encoder, "encoder") else (encoder, "layers")
+    stack = getattr(parent, name)
     if wrong := [layer for layer in layers if layer >= len(stack)]:
         raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, was: {wrong[0]}")
     if layers:
-        encoder.encoder.layer = ModuleList(stack[layer] for layer in layers)
+        setattr(parent, name, ModuleList(stack[layer] for layer in layers))
         encoder.config.num_hidden_layers = len(layers)
 
 
@@ -284,6 +328,8 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
     given = {name: value for name, value in asdict(config).items() if value is not None}
     with one_line(f"{folder / CONFIG}: an encoder cannot be built so"), torch.random.fork_rng([]):
         encoder = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**given))
+    # Keys and values would be kept for words to come.
+    encoder.config.use_cache = False
     return _check(encoder, tokenizer, folder)
 
 

@@ -132,7 +132,9 @@ def test_vectors_are_pooled_from_what_the_encoder_itself_gives(kind: str):
     example = replace(piece_example(2), pieces=np.array([10, 11, 12, 13, 14]), piece_lengths=np.array([3, 2]))
     found = encoder(pack_windows([example], encoder.shape))
     ids = torch.tensor([[*encoder.shape.prefix, *example.pieces, *encoder.shape.suffix]])
-    states = encoder.encoder(input_ids=ids).last_hidden_state[0, 1:-1]
+    mask = torch.zeros(1, 1, ids.shape[1], ids.shape[1])
+    first = len(encoder.shape.prefix)
+    states = encoder.encoder(input_ids=ids, attention_mask=mask).last_hidden_state[0, first : first + 5]
     pooled = [torch.cat([part.mean(dim=0), part[0], part[-1]]) for part in torch.split(states, [3, 2])]
     torch.testing.assert_close(found, encoder.project(encoder.norm(torch.stack(pooled))), atol=1e-5, rtol=1e-5)
 
@@ -242,12 +244,16 @@ def test_at_first_an_encoder_is_what_it_was(kind: str):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_learns(kind: str):
-    """Six matrices in each of the two layers: queries, keys, values, what becomes of them, and two of feed-forward."""
+    """Six matrices in each of the two layers: queries, keys, values, what becomes of them, and two of feed-forward.
+
+    Qwen has three of these.
+    """
     network = with_low_rank(kind)
     assert isinstance(network.edu_encoder, PretrainedEncoder)
     found = [name for name, p in network.edu_encoder.encoder.named_parameters() if p.requires_grad]
-    assert len(found) == len(set(found)) == 2 * 6 * 2
-    assert all(".layer." in name and name.endswith((".narrow", ".widen")) for name in found)
+    assert len(found) == len(set(found)) == 2 * (7 if kind == "qwen2" else 6) * 2
+    layers = "layers." if kind == "qwen2" else ".layer."
+    assert all(layers in name and name.endswith((".narrow", ".widen")) for name in found)
     others = [p for name, p in network.named_parameters() if not name.startswith("edu_encoder.encoder.")]
     assert others
     assert all(parameter.requires_grad for parameter in others)
