@@ -119,15 +119,24 @@ class Run:
     def _write(self, record: Record, trainer: Trainer) -> None:
         append_to_log(record, self.folder)
         if record.is_best:
-            data, prepared = self.config.data, trainer.prepared
-            segmenter = None if self.config.model.reads_texts else SEGMENTER_OF
-            settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": segmenter}
-            write_atomically(self.folder / MODEL / PARSER, json.dumps(settings) + "\n")
-            write_atomically(self.folder / MODEL / CARD, make_card(self.config, self.seed, record, prepared.notes))
-            tokenizer = self._tokenizer(prepared)
-            write_network(trainer.kept_network, prepared.symbols, tokenizer, self.folder / MODEL, "float32")
+            self._write_model(record, trainer, self.folder / MODEL)
+        for way in record.also_best:
+            self._write_model(record, trainer, folder_by(way, self.folder) / MODEL)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)
+
+    def _write_model(self, record: Record, trainer: Trainer, folder: Path) -> None:
+        data, prepared = self.config.data, trainer.prepared
+        segmenter = None if self.config.model.reads_texts else SEGMENTER_OF
+        settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": segmenter}
+        write_atomically(folder / PARSER, json.dumps(settings) + "\n")
+        write_atomically(folder / CARD, make_card(self.config, self.seed, record, prepared.notes))
+        write_network(trainer.kept_network, prepared.symbols, self._tokenizer(prepared), folder, "float32")
+
+
+def folder_by(way: str, run: Path) -> Path:
+    """Where the model lies whose epoch was chosen in another way than the run's own."""
+    return run / f"by-{way}"
 
 
 def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:

@@ -112,6 +112,9 @@ class TrainingConfig:
     generative model, which is judged by its words, too, and greedy for a discriminative one. Not for charts."""
     evaluate_beam: int = 4
     """Of that bag-level search."""
+    also_select: tuple[Literal["bag", "greedy", "loss"], ...] = ()
+    """Other ways to choose an epoch, by F of bag-level or greedy search or by the loss: each keeps a model of its own,
+    `by-bag/model` and so on, from the same training. When it ends is not for them to say. Not for charts."""
 
     def __post_init__(self) -> None:
         checks = {
@@ -139,6 +142,7 @@ class TrainingConfig:
             "evaluate_epochs": self.evaluate_epochs > 0,
             "evaluate_from": self.evaluate_from > 0,
             "evaluate_beam": self.evaluate_beam > 0,
+            "also_select": len(set(self.also_select)) == len(self.also_select),
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
         check_ranges(self, "training", checks)
@@ -170,8 +174,9 @@ class RunConfig:
             raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), was: none")
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
-        if self.training.evaluate_search and self.model.kind == "chart":
-            raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
+        for name in ("evaluate_search", "also_select"):
+            if getattr(self.training, name) and self.model.kind == "chart":
+                raise ConfigError(f"training.{name}: the model must be no chart, was: chart")
         if self.data.syntax == "none" and not self.model.reads_texts:
             raise ConfigError("data.syntax: none must go with a chart with an encoder, was: another")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):

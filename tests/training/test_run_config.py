@@ -64,6 +64,7 @@ def test_the_paper_s_sizes(name: str):
         "blank_noise=-0.1",
         "checkpoint_epochs=0",
         "evaluate_epochs=0",
+        'also_select=["loss", "loss"]',
     ],
 )
 def test_values_out_of_range(file: Path, change: str):

@@ -62,15 +62,15 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--resegment needs --segment-teacher")
     prepared = load_prepared(arguments.prepared)
     device = choose_device(arguments.device)
-    networks = [(_load(name, prepared, device), 1.0) for name in arguments.teacher]
-    segmenters = [_load(name, prepared, device) for name in arguments.segment_teacher]
+    networks = [(load_teacher(name, prepared, device), 1.0) for name in arguments.teacher]
+    segmenters = [load_teacher(name, prepared, device) for name in arguments.segment_teacher]
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     rows = Rows(read_environment(device), {LABELLING: settings})
     derivations = [
         actions_of_units(posterior.minimum_risk(), posterior.n_edus)
         for group in in_groups(prepared.dev, lambda example: example.n_edus, MOST_EDUS)
         for posterior in read_documents(
-            networks, [group] * len(networks), list(_demands(group, prepared)), arguments.temperature
+            networks, [group] * len(networks), list(whole_sentences(group, prepared)), arguments.temperature
         )
     ]
     scores = scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols))
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.resegment:
             group = list(map(resegment, group))
         found = make_soft_trees(
-            networks, [group] * len(networks), list(_demands(group, prepared)), arguments.temperature
+            networks, [group] * len(networks), list(whole_sentences(group, prepared)), arguments.temperature
         )
         for number, example, soft in zip(chosen, group, found, strict=True):
             silver[number] = replace(example, soft=soft)
@@ -116,7 +116,8 @@ def resegment(example: Example) -> Example:
     return replace(example, edu_lengths=np.zeros_like(lengths), piece_lengths=lengths, syntax=syntax)
 
 
-def _load(name: str, prepared: Prepared, device: torch.device) -> ChartNetwork:
+def load_teacher(name: str, prepared: Prepared, device: torch.device) -> ChartNetwork:
+    """A chart by name or folder, which must have the labels and the tokenizer of the features."""
     is_half = device.type == "cuda" or computes_bfloat16(device)
     model = load_chart(find_model(name), device, torch.bfloat16 if is_half else torch.float32)
     if model.symbols.actions != prepared.symbols.actions:
@@ -126,8 +127,8 @@ def _load(name: str, prepared: Prepared, device: torch.device) -> ChartNetwork:
     return model.network
 
 
-def _demands(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
-    """Sentences are whole."""
+def whole_sentences(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
+    """What trees of these documents must be like: sentences are whole."""
     labels = prepared.symbols.actions.pairs
     for example in examples:
         yield make_demands(example.n_edus, (), labels, [example.syntax.sentences])

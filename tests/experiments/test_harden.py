@@ -1,0 +1,59 @@
+"""Hard silver trees by charts, for students that read other features."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+from genrst.experiments.silver_trees import harden, join
+from genrst.training.data import load_prepared, save_prepared
+from genrst.transitions.oracle import tree_of
+from tests.model.tiny_encoders import make_pretrained, make_tokenizer
+from tests.parser.samples import SMALL_CHART
+from tests.training.samples import prepare_samples
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """Features for charts with all documents; those of students, without word pieces, lack one."""
+    tokenizer = make_tokenizer()
+    prepared, students = prepare_samples(tokenizer), prepare_samples()
+    save_prepared(replace(prepared, silver=prepared.train), tmp_path / "charts.npz")
+    save_prepared(replace(students, silver=students.train[:2]), tmp_path / "students.npz")
+    torch.manual_seed(1)
+    config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
+    network = make_chart_network(config, prepared.symbols, make_pretrained(config)).eval()
+    save_chart(ChartModel(network, prepared.symbols, tokenizer), tmp_path / "teacher")
+    words = ["--teacher", str(tmp_path / "teacher"), "--prepared", str(tmp_path / "charts.npz"), "--device", "cpu"]
+    return [*words, "--students", str(tmp_path / "students.npz")]
+
+
+def test_students_get_the_trees_of_charts(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    harden.main([*command, "--output", str(tmp_path / "whole.npz")])
+    printed = capsys.readouterr().out
+    assert '"documents": "dev"' in printed
+    assert '"documents": "silver"' in printed
+    parts = [str(tmp_path / f"part{number}.npz") for number in (1, 2)]
+    for number, part in enumerate(parts, start=1):
+        harden.main([*command, "--shard", f"{number}/2", "--output", part])
+    join.main([*parts, "--output", str(tmp_path / "joined.npz")])
+    students, whole, joined = (load_prepared(tmp_path / f"{name}.npz") for name in ("students", "whole", "joined"))
+    earlier = {one.id: one for one in students.silver}
+    assert {one.id: one.actions for one in joined.silver} == {one.id: one.actions for one in whole.silver}
+    assert {one.id for one in whole.silver} == set(earlier)
+    for one in whole.silver:
+        tree_of(students.symbols.actions[action] for action in one.actions)
+        assert one.edu_words.tolist() == earlier[one.id].edu_words.tolist()
+        assert one.n_edus == earlier[one.id].n_edus
+    assert [one.actions for one in whole.train] == [one.actions for one in students.train]
+
+
+def test_edus_must_be_the_same(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    students = load_prepared(tmp_path / "students.npz")
+    one, other = students.silver
+    save_prepared(replace(students, silver=[replace(one, id=other.id)]), tmp_path / "students.npz")
+    with pytest.raises(SystemExit):
+        harden.main([*command, "--output", str(tmp_path / "whole.npz")])
+    assert "both features must have the same EDUs" in capsys.readouterr().err
