@@ -15,7 +15,6 @@ from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
-from genrst.chart.posterior import read_documents
 from genrst.chart.storage import load_chart
 from genrst.chart.teaching import make_soft_starts
 from genrst.errors import UsageError
@@ -28,11 +27,10 @@ from genrst.model.device import choose_device
 from genrst.parser.packages import EnsembleConfig, ParserConfig, WeightedName
 from genrst.parser.search import load_models
 from genrst.storage import ENSEMBLE, write_config
-from genrst.training.chart_lessons import actions_of_units, segment_f1
+from genrst.training.chart_lessons import segment_f1
 from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
 from genrst.training.run import MODEL
-from genrst.trees.demands import make_demands
 
 SCORES = "dev.jsonl"
 
@@ -89,13 +87,9 @@ def score(folder: Path, prepared: Prepared, device_name: str) -> dict[str, float
             raise UsageError(f"{folder}: the model was trained with other features than these")
     networks = [(one.model.network, one.weight) for one in models]
     started = perf_counter()
-    derivations = []
-    for example in prepared.dev:
-        demands = make_demands(example.n_edus, (), prepared.symbols.actions.pairs, [example.syntax.sentences])
-        (posterior,) = read_documents(networks, [[example]] * len(networks), [demands])
-        derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
+    found = soften.find_trees(networks, prepared.dev, prepared, temperature=1.0)
     seconds = perf_counter() - started
-    scores = scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols))
+    scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
     if len(models) == 1:
         network = models[0].model.network
         starts = [starts for one in prepared.dev for starts in make_soft_starts([network], [one])]

@@ -15,19 +15,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from genrst.chart.network import ChartNetwork
-from genrst.chart.posterior import read_documents
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, read_environment, run_command, scores_of, start_parser
 from genrst.experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
-from genrst.experiments.silver_trees.soften import load_teacher, whole_sentences
-from genrst.io import progress
+from genrst.experiments.silver_trees.soften import find_trees, load_teacher
 from genrst.model.device import choose_device
 from genrst.model.examples import Example
-from genrst.parser.search import MOST_EDUS
-from genrst.search.beam import in_groups
-from genrst.training.chart_lessons import actions_of_units
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
 
 SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature", "shard")
@@ -67,22 +61,6 @@ def run(arguments: argparse.Namespace) -> None:
     labelled = [_label(own[example.id], actions) for example, actions in zip(silver, found, strict=True)]
     notes = students.notes | {LABELLING: settings}
     save_prepared(replace(students, silver=labelled, notes=notes), arguments.output)
-
-
-def find_trees(
-    networks: Sequence[tuple[ChartNetwork, float]], examples: Sequence[Example], prepared: Prepared, temperature: float
-) -> list[tuple[int, ...]]:
-    """The actions of each document's tree of least risk."""
-    order = sorted(range(len(examples)), key=lambda number: examples[number].n_edus)
-    groups = list(in_groups(order, lambda number: examples[number].n_edus, MOST_EDUS))
-    found: dict[int, tuple[int, ...]] = {}
-    for numbers in progress(groups, "asking teachers", len(groups)):
-        group = [examples[number] for number in numbers]
-        demands = list(whole_sentences(group, prepared))
-        posteriors = read_documents(networks, [group] * len(networks), demands, temperature)
-        for number, posterior in zip(numbers, posteriors, strict=True):
-            found[number] = tuple(actions_of_units(posterior.minimum_risk(), posterior.n_edus))
-    return [found[number] for number in range(len(examples))]
 
 
 def _label(example: Example, actions: tuple[int, ...]) -> Example:

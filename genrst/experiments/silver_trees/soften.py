@@ -66,14 +66,8 @@ def run(arguments: argparse.Namespace) -> None:
     segmenters = [load_teacher(name, prepared, device) for name in arguments.segment_teacher]
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     rows = Rows(read_environment(device), {LABELLING: settings})
-    derivations = [
-        actions_of_units(posterior.minimum_risk(), posterior.n_edus)
-        for group in in_groups(prepared.dev, lambda example: example.n_edus, MOST_EDUS)
-        for posterior in read_documents(
-            networks, [group] * len(networks), list(whole_sentences(group, prepared)), arguments.temperature
-        )
-    ]
-    scores = scores_of(evaluate_parses(prepared.dev, derivations, prepared.symbols))
+    found = find_trees(networks, prepared.dev, prepared, arguments.temperature)
+    scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
     if segmenters:
         starts = [starts for one in prepared.dev for starts in make_soft_starts(segmenters, [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
@@ -90,10 +84,10 @@ def run(arguments: argparse.Namespace) -> None:
             group = [replace(example, starts=starts) for example, starts in pairs]
         if arguments.resegment:
             group = list(map(resegment, group))
-        found = make_soft_trees(
-            networks, [group] * len(networks), list(whole_sentences(group, prepared)), arguments.temperature
+        trees = make_soft_trees(
+            networks, [group] * len(networks), list(_whole_sentences(group, prepared)), arguments.temperature
         )
-        for number, example, soft in zip(chosen, group, found, strict=True):
+        for number, example, soft in zip(chosen, group, trees, strict=True):
             silver[number] = replace(example, soft=soft)
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
@@ -127,7 +121,23 @@ def load_teacher(name: str, prepared: Prepared, device: torch.device) -> ChartNe
     return model.network
 
 
-def whole_sentences(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
+def find_trees(
+    networks: Sequence[tuple[ChartNetwork, float]], examples: Sequence[Example], prepared: Prepared, temperature: float
+) -> list[tuple[int, ...]]:
+    """The actions of each document's tree of least risk, with whole sentences."""
+    order = sorted(range(len(examples)), key=lambda number: examples[number].n_edus)
+    groups = list(in_groups(order, lambda number: examples[number].n_edus, MOST_EDUS))
+    found: dict[int, tuple[int, ...]] = {}
+    for numbers in progress(groups, "asking teachers", len(groups)):
+        group = [examples[number] for number in numbers]
+        demands = list(_whole_sentences(group, prepared))
+        posteriors = read_documents(networks, [group] * len(networks), demands, temperature)
+        for number, posterior in zip(numbers, posteriors, strict=True):
+            found[number] = tuple(actions_of_units(posterior.minimum_risk(), posterior.n_edus))
+    return [found[number] for number in range(len(examples))]
+
+
+def _whole_sentences(examples: Sequence[Example], prepared: Prepared) -> Iterator[Demands]:
     """What trees of these documents must be like: sentences are whole."""
     labels = prepared.symbols.actions.pairs
     for example in examples:
