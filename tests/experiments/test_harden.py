@@ -9,6 +9,7 @@ import torch
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 from genrst.experiments.silver_trees import harden, join
 from genrst.training.data import load_prepared, save_prepared
+from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.oracle import tree_of
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer
 from tests.parser.samples import SMALL_CHART
@@ -48,6 +49,29 @@ def test_students_get_the_trees_of_charts(command: list[str], tmp_path: Path, ca
         assert one.edu_words.tolist() == earlier[one.id].edu_words.tolist()
         assert one.n_edus == earlier[one.id].n_edus
     assert [one.actions for one in whole.train] == [one.actions for one in students.train]
+
+
+def test_students_may_know_more_labels(command: list[str], tmp_path: Path):
+    harden.main([*command, "--output", str(tmp_path / "same.npz")])
+    students = load_prepared(tmp_path / "students.npz")
+    labels = students.symbols.actions.labels
+    more = replace(students.symbols, actions=ActionSet((Reduce("another", "NS"), *labels)))
+    save_prepared(replace(students, symbols=more), tmp_path / "students.npz")
+    harden.main([*command, "--output", str(tmp_path / "more.npz")])
+    trees = [
+        [tree_of(prepared.symbols.actions[action] for action in one.actions) for one in prepared.silver]
+        for prepared in (load_prepared(tmp_path / f"{name}.npz") for name in ("same", "more"))
+    ]
+    assert trees[0] == trees[1]
+
+
+def test_students_must_know_all_labels(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    students = load_prepared(tmp_path / "students.npz")
+    fewer = replace(students.symbols, actions=ActionSet(students.symbols.actions.labels[1:]))
+    save_prepared(replace(students, symbols=fewer), tmp_path / "students.npz")
+    with pytest.raises(SystemExit):
+        harden.main([*command, "--output", str(tmp_path / "whole.npz")])
+    assert "all labels of a model must be among those of the features" in capsys.readouterr().err
 
 
 def test_edus_must_be_the_same(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):

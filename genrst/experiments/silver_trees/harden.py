@@ -5,7 +5,7 @@
 
 For students that build trees step by step, which learn from one tree of a document. Charts read other features than
 they do: CHARTS.npz must have the labels and the tokenizer of the teachers, STUDENTS.npz is what the students read, with
-the trees replaced of those silver documents that both have. Several processes may take a shard each, to be joined
+the trees replaced of those silver documents that both have. Students may know more labels than teachers. Several processes may take a shard each, to be joined
 (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev, and how far they agree with the earlier
 silver trees.
 """
@@ -19,8 +19,10 @@ from genrst.errors import UsageError
 from genrst.experiments.command import Rows, read_environment, run_command, scores_of, start_parser
 from genrst.experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from genrst.experiments.silver_trees.soften import find_trees, load_teacher
+from genrst.experiments.silver_trees.teachers import translate_actions
 from genrst.model.device import choose_device
 from genrst.model.examples import Example
+from genrst.model.schedule import IntArray
 from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
 
@@ -44,8 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
     prepared, students = load_prepared(arguments.prepared), load_prepared(arguments.students)
-    if prepared.symbols.actions != students.symbols.actions:
-        raise UsageError(f"{arguments.students}: students must have the labels of {arguments.prepared}, was: others")
+    numbers = translate_actions(prepared.symbols.actions, students.symbols.actions)
     device = choose_device(arguments.device)
     networks = [(load_teacher(name, prepared, device), 1.0) for name in arguments.teacher]
     settings = {name: getattr(arguments, name) for name in SETTINGS}
@@ -58,15 +59,15 @@ def run(arguments: argparse.Namespace) -> None:
         found = find_trees(networks, examples, prepared, arguments.temperature)
         rows.add(documents=name, n=len(examples), **scores_of(evaluate_parses(examples, found, prepared.symbols)))
     rows.write(arguments.results)
-    labelled = [_label(own[example.id], actions) for example, actions in zip(silver, found, strict=True)]
+    labelled = [_label(own[example.id], numbers[list(actions)]) for example, actions in zip(silver, found, strict=True)]
     notes = students.notes | {LABELLING: settings}
     save_prepared(replace(students, silver=labelled, notes=notes), arguments.output)
 
 
-def _label(example: Example, actions: tuple[int, ...]) -> Example:
+def _label(example: Example, actions: IntArray) -> Example:
     if len(actions) != 2 * example.n_edus - 1:
         raise UsageError(f"{example.id}: both features must have the same EDUs, {example.n_edus}, was: others")
-    return replace(example, actions=actions)
+    return replace(example, actions=tuple(actions.tolist()))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def make_translation(prepared: Prepared, model: Model) -> Translation:
         _symbols(ours.words, theirs.words, SPECIALS),
         _symbols(ours.deprels, theirs.deprels, (NONE, UNK)),
         None if model.tokenizer is None else _pieces(prepared.tokenizer, model.tokenizer),
-        _actions(theirs.actions, ours.actions),
+        translate_actions(theirs.actions, ours.actions),
     )
 
 
@@ -82,7 +82,8 @@ def _pieces(spelling: str | None, tokenizer: PieceTokenizer) -> IntArray:
     return numbers
 
 
-def _actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
+def translate_actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
+    """Our number for each of the actions of a model; we must have all of them."""
     numbers = ours.numbers()
     actions = [theirs[number] for number in range(len(theirs))]
     if unknown := [action for action in actions if action not in numbers]:
