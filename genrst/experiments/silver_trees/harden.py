@@ -5,9 +5,9 @@
 
 For students that build trees step by step, which learn from one tree of a document. Charts read other features than
 they do: CHARTS.npz must have the labels and the tokenizer of the teachers, STUDENTS.npz is what the students read, with
-the trees replaced of those silver documents that both have. Students may know more labels than teachers. Several processes may take a shard each, to be joined
-(`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev, and how far they agree with the earlier
-silver trees.
+the trees replaced of those silver documents that both have. Students may know more labels than teachers. Several
+processes may take a shard each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on
+dev, and how far they agree with the earlier silver trees.
 """
 
 import argparse
