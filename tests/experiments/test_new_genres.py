@@ -16,11 +16,16 @@ def test_a_genre_is_only_scored():
     ids = ["GUM_news_a", "GUM_vlog_b", "GUM_news_c"]
     train = [replace(one, id=id) for one, id in zip(prepared.train, ids, strict=True)]
     dev = [replace(prepared.dev[0], id="GUM_vlog_d")]
-    parts = run.without_genre(replace(prepared, train=train, dev=dev, silver=train), "vlog")
+    parts = run.without_genres(replace(prepared, train=train, dev=dev, silver=train), ["vlog"])
     assert [one.id for one in parts.train] == ["GUM_news_a", "GUM_news_c"]
     assert [one.id for one in parts.dev] == ["GUM_vlog_b", "GUM_vlog_d"]
     assert [one.id for one in parts.silver] == ["GUM_news_a", "GUM_news_c"]
     assert run.genre_of("rain") == ""
+
+
+def test_genres_left_out_together_are_each_in_one_part():
+    assert run.in_parts("abcde", 1) == ["a", "b", "c", "d", "e"]
+    assert run.in_parts("abcde", 2) == ["ad", "be", "c"]
 
 
 @pytest.mark.slow

@@ -71,5 +71,5 @@ def test_a_text_gets_the_edus_that_its_teachers_find():
 
 def test_no_edus_without_teachers_for_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
-        soften.main(["--teacher", "x", "--prepared", "x.npz", "--resegment", "--output", str(tmp_path / "y.npz")])
+        soften.main(["--teacher", "x", "--prepared", "x.npz", "--resegment", "1", "--output", str(tmp_path / "y.npz")])
     assert "--resegment needs --segment-teacher" in capsys.readouterr().err

@@ -2,12 +2,13 @@
 
     python -m genrst.experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/genres
     python -m genrst.experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/noisy \
-        --set training.layout_noise=0.3 --genres news vlog
+        --set training.layout_noise=0.3 --genres news vlog bio court --together 2
 
 The features are those of `genrst train --prepare-only`; the second word of a document's name is its genre, as in GUM.
 A genre's documents of train and dev are parsed by a network that has seen none of them, after the last epoch: there is
-nothing else to choose an epoch by. Each genre has a line of JSON and a folder, and is not trained again if its folder
-is there. The mean over genres comes last.
+nothing else to choose an epoch by. With --together several genres are left out of one training, which is harder for
+them and takes less time. Each genre has a line of JSON, the mean over genres comes last. Each training has a folder,
+and is not done again if that is there.
 """
 
 import argparse
@@ -18,10 +19,11 @@ from statistics import fmean
 
 from genrst.config import find_config
 from genrst.errors import UsageError
-from genrst.experiments.command import Rows, read_environment, run_command, start_parser
+from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
+from genrst.experiments.silver_trees.chart_steps import score
 from genrst.model.device import choose_device
 from genrst.training.data import Prepared, load_prepared
-from genrst.training.run import LOG, Run, read_log
+from genrst.training.run import LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
 
 
@@ -32,6 +34,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--genres", nargs="+", help="(default: all)")
+    parser.add_argument("--together", metavar="N", type=count, default=1, help="genres left out of one training")
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--results", type=Path, help="a file for what is printed")
@@ -47,15 +50,26 @@ def run(arguments: argparse.Namespace) -> None:
     if unknown := set(arguments.genres or ()) - set(known):
         raise UsageError(f"--genres: each must be one of {', '.join(known)}, was: {min(unknown)}")
     rows, found = Rows(read_environment(device), {"seed": config.training.seeds[0]}), []
-    for genre in arguments.genres or known:
-        parts = without_genre(prepared, genre)
-        one = Run(config, config.training.seeds[0], arguments.output / genre, device)
-        records = read_log(one.folder / LOG) or list(one.records(parts))
-        found.append(records[-1].dev_scores)
-        n_edus = sum(example.n_edus for example in parts.dev)
-        rows.add(genre=genre, documents=len(parts.dev), edus=n_edus, **_round(found[-1]))
-    rows.add(genre="mean", **_round({name: fmean(scores[name] for scores in found) for name in found[0]}))
+    for genres in in_parts(arguments.genres or known, arguments.together):
+        parts = without_genres(prepared, genres)
+        one = Run(config, config.training.seeds[0], arguments.output / "-".join(genres), device)
+        if not read_log(one.folder / LOG):
+            list(one.records(parts))
+        for genre in genres:
+            own = [example for example in parts.dev if genre_of(example.id) == genre]
+            scores = score(one.folder / MODEL, replace(parts, dev=own), arguments.device)
+            found.append({name: value for name, value in scores.items() if name != "seconds"})
+            n_edus = sum(example.n_edus for example in own)
+            rows.add(genre=genre, documents=len(own), edus=n_edus, **found[-1])
+    means = {name: round(fmean(scores[name] for scores in found), 2) for name in found[0]}
+    rows.add(genre="mean", **means)
     rows.write(arguments.results)
+
+
+def in_parts(genres: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Genres that are left out together: those of a part are far from each other in the list."""
+    n_parts = -(-len(genres) // size)
+    return [genres[first::n_parts] for first in range(n_parts)]
 
 
 def _without_choice(config: RunConfig) -> RunConfig:
@@ -70,16 +84,12 @@ def genre_of(id: str) -> str:
     return words[1] if len(words) > 2 else ""
 
 
-def without_genre(prepared: Prepared, genre: str) -> Prepared:
-    """Training documents of all other genres; all documents of this one to be scored."""
-    train = [example for example in prepared.train if genre_of(example.id) != genre]
-    own = [example for example in (*prepared.train, *prepared.dev) if genre_of(example.id) == genre]
-    silver = [example for example in prepared.silver if genre_of(example.id) != genre]
+def without_genres(prepared: Prepared, genres: Sequence[str]) -> Prepared:
+    """Training documents of all other genres; all documents of these to be scored."""
+    train = [example for example in prepared.train if genre_of(example.id) not in genres]
+    own = [example for example in (*prepared.train, *prepared.dev) if genre_of(example.id) in genres]
+    silver = [example for example in prepared.silver if genre_of(example.id) not in genres]
     return replace(prepared, train=train, dev=own, silver=silver)
-
-
-def _round(scores: dict[str, float]) -> dict[str, float]:
-    return {name: round(score, 2) for name, score in scores.items()}
 
 
 if __name__ == "__main__":

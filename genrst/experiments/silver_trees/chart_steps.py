@@ -90,8 +90,8 @@ def score(folder: Path, prepared: Prepared, device_name: str) -> dict[str, float
     found = soften.find_trees(networks, prepared.dev, prepared, temperature=1.0)
     seconds = perf_counter() - started
     scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
-    if len(models) == 1:
-        network = models[0].model.network
+    network = models[0].model.network
+    if len(models) == 1 and network.segments is not None:
         starts = [starts for one in prepared.dev for starts in make_soft_starts([network], [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     return {**scores, "seconds": round(seconds, 2)}
@@ -121,6 +121,7 @@ def list_tasks(
     words += ["--min-edus", str(arguments.min_edus), "--max-edus", str(arguments.max_edus)]
     if segment_teachers:
         words += ["--segment-teacher", *(str(run.model_folder) for run in segment_teachers)]
+        words += ["--resegment", str(arguments.resegment)] if arguments.resegment else []
     tasks = []
     for number in range(1, arguments.jobs + 1):
         part = output.with_suffix("") / f"{number}-of-{arguments.jobs}.npz"

@@ -73,7 +73,8 @@ CHART_STUDENT = (
 SEGMENT_TEACHER = ("training.segment_weight=3", "training.piece_noise=0.05")
 """EDUs matter most here, and most of the words that tell them are to be seen."""
 
-FOR_STEPS, FOR_CHARTS = ("agreement", "label_beam", "word_weights", "at_once"), ("segment_teachers", "segment_changes")
+FOR_STEPS = ("agreement", "label_beam", "word_weights", "at_once")
+FOR_CHARTS = ("segment_teachers", "segment_changes", "resegment")
 """The arguments for teachers that work step by step alone, and for charts alone."""
 
 CHOICE = ("documents", "min_edus", "max_edus")
@@ -81,7 +82,7 @@ CHOICE = ("documents", "min_edus", "max_edus")
 
 SETTINGS = (
     *("data", "silver", "prepared", "free", "teachers", "teacher_config", "changes", "teacher_changes"),
-    *("segment_teachers", "segment_changes"),
+    *("segment_teachers", "segment_changes", "resegment"),
     *CHOICE,
     *("agreement", "label_beam"),
 )
@@ -111,6 +112,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--students", metavar="CONFIG", nargs="+", default=[], help=help)
     help = "charts that teach EDUs and sentences, a seed each"
     parser.add_argument("--segment-teachers", metavar="SEED", type=int, nargs="+", default=[], help=help)
+    help = "silver documents whose trees are over the EDUs of these (default: 0)"
+    parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     some = "teachers; of some seeds: 4,5:a.b=c"
     for name, whose in (("", "all"), ("teacher-", some), ("segment-", "segment teachers"), ("student-", "students")):
         target = f"{name}changes".replace("-", "_")

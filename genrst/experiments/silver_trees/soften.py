@@ -3,13 +3,14 @@
     python -m genrst.experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
 
 Students learn from all units and labels, weighted by their probabilities, instead of one tree. So they do with EDUs and
-sentences if there are teachers for these; else they learn those that the documents have. With --resegment the trees are
-over the EDUs that these teachers find, too, as a student will find them. Teachers must have the labels and the
-tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may take a shard
-each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev.
+sentences if there are teachers for these; else they learn those that the documents have. With --resegment a share of
+the documents has trees over the EDUs that these teachers find, as a student will find them. Teachers must have the
+labels and the tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may
+take a shard each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev.
 """
 
 import argparse
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from genrst.chart.posterior import read_documents
 from genrst.chart.storage import load_chart
 from genrst.chart.teaching import make_soft_starts, make_soft_trees
 from genrst.errors import UsageError
-from genrst.experiments.command import Rows, read_environment, run_command, scores_of, start_parser
+from genrst.experiments.command import Rows, read_environment, run_command, scores_of, share, start_parser
 from genrst.experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from genrst.io import progress
 from genrst.model.device import choose_device, computes_bfloat16
@@ -52,7 +53,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--segment-teacher", nargs="+", default=[], metavar="MODEL", help="charts that teach EDUs and sentences"
     )
-    parser.add_argument("--resegment", action="store_true", help="trees over the EDUs of segment teachers")
+    help = "of documents that get trees over the EDUs of segment teachers (default: 0)"
+    parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     return parser
 
 
@@ -82,8 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
         if segmenters:
             pairs = zip(group, make_soft_starts(segmenters, group), strict=True)
             group = [replace(example, starts=starts) for example, starts in pairs]
-        if arguments.resegment:
-            group = list(map(resegment, group))
+        group = [resegment(one) if _is_due(one, arguments.resegment) else one for one in group]
         trees = make_soft_trees(
             networks, [group] * len(networks), list(_whole_sentences(group, prepared)), arguments.temperature
         )
@@ -91,6 +92,11 @@ def run(arguments: argparse.Namespace) -> None:
             silver[number] = replace(example, soft=soft)
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
+
+
+def _is_due(example: Example, share: float) -> bool:
+    """Whether a document is among a share of all, drawn by its name."""
+    return random.Random(example.id).random() < share
 
 
 def resegment(example: Example) -> Example:
