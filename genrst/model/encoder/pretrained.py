@@ -23,6 +23,9 @@ AT_ONCE = {"cpu": 512, "cuda": 16_384}
 A core computes as fast with one window as with several, whose states do not fit its cache.
 """
 
+HIDDEN = -1e30
+"""What is added to the attention to a piece that is not seen. As good as −inf, of which some kernels of GPUs make NaN."""
+
 
 class PretrainedEncoder(nn.Module):
     """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected.
@@ -115,7 +118,7 @@ class PretrainedEncoder(nn.Module):
         is_seen = order[:, None, :] <= order[:, :, None]
         # Encoders take a mask of four dimensions as it is, to be added to the scores of attention.
         weight = next(self.encoder.parameters())
-        mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, -torch.inf)[:, None]
+        mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, HIDDEN)[:, None]
         states: Tensor = self.encoder(input_ids=pieces, attention_mask=mask).last_hidden_state
         return states
 
