@@ -51,6 +51,10 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert one.starts.shape == (len(one.pieces), 2)
         np.testing.assert_allclose(one.starts, make_soft_starts([network], [one])[0], atol=2e-2)
     assert torch.isfinite(find_losses(network, whole).trees).all()
+    soften.main([*words, "--resegment", "1", "--output", str(tmp_path / "resegmented.npz")])
+    for one, other in zip(whole, load_prepared(tmp_path / "resegmented.npz").silver, strict=True):
+        assert other.piece_lengths.tolist() == soften.resegment(one).piece_lengths.tolist()
+        assert other.soft is not None
 
 
 def test_a_text_gets_the_edus_that_its_teachers_find():
