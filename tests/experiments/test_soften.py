@@ -10,7 +10,7 @@ import torch
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 from genrst.chart.teaching import make_soft_starts
 from genrst.experiments.silver_trees import join, soften
-from genrst.training.chart_lessons import find_losses
+from genrst.training.chart_lessons import find_losses, segment_starts
 from genrst.training.data import load_prepared, save_prepared
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer, piece_example
 from tests.parser.samples import SMALL_CHART
@@ -52,9 +52,15 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         np.testing.assert_allclose(one.starts, make_soft_starts([network], [one])[0], atol=2e-2)
     assert torch.isfinite(find_losses(network, whole).trees).all()
     soften.main([*words, "--resegment", "1", "--output", str(tmp_path / "resegmented.npz")])
-    for one, other in zip(whole, load_prepared(tmp_path / "resegmented.npz").silver, strict=True):
-        assert other.piece_lengths.tolist() == soften.resegment(one).piece_lengths.tolist()
+    resegmented = load_prepared(tmp_path / "resegmented.npz").silver
+    assert [one.n_edus for one in resegmented] != [one.n_edus for one in whole]
+    for one, other in zip(whole, resegmented, strict=True):
+        assert other.starts is not None
         assert other.soft is not None
+        assert other.pieces.tolist() == one.pieces.tolist()
+        first = np.cumsum(other.piece_lengths) - other.piece_lengths
+        # What is kept is rounded.
+        assert (segment_starts(one)[first, 1] | (other.starts[first, 0] > 0.49)).all()
 
 
 def test_a_text_gets_the_edus_that_its_teachers_find():
