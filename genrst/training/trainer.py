@@ -80,9 +80,7 @@ class Trainer:
         self.seed = seed
         self.processes = processes
         self.progress = Progress()
-        # On a GPU one kernel does the work of many small ones.
-        is_fused = next(network.parameters()).is_cuda or None
-        self.optimizer = torch.optim.Adam(_parameter_groups(network, config), fused=is_fused)
+        self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
         self.lessons: Lessons[Any] = (
             ChartLessons(prepared, config, seed)
             if isinstance(network, ChartNetwork)
