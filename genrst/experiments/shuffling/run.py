@@ -218,8 +218,8 @@ def plot(means: dict[str, dict[str, float]], path: Path) -> None:
     levels = next(iter(means.values()))
     axes.set_xticks([place + 0.4 - width / 2 for place in range(len(levels))], list(levels))
     axes.axhline(0.5, color="grey", linewidth=0.5)
-    axes.set(ylabel="original likelier per word", ylim=(0, 1.05))
-    axes.legend(fontsize="small")
+    axes.set(ylabel="original likelier per word", ylim=(0, 1.1))
+    figure.legend(loc="outside upper center", fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 
