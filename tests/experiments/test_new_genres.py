@@ -49,3 +49,6 @@ def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pyte
     with pytest.raises(SystemExit):
         run.main([*words, "--output", str(tmp_path / "runs"), "--genres", "poetry"])
     assert "must be one of news, vlog, was: poetry" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run.main([*words, "--output", str(tmp_path / "runs"), "--together", "2"])
+    assert "fewer than all 2 genres must be left out, was: 2" in capsys.readouterr().err

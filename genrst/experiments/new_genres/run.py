@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> None:
     known = sorted({genre_of(example.id) for example in prepared.train})
     if unknown := set(arguments.genres or ()) - set(known):
         raise UsageError(f"--genres: each must be one of {', '.join(known)}, was: {min(unknown)}")
+    if arguments.together >= len(known):
+        raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, was: {arguments.together}")
     rows, found = Rows(read_environment(device), {"seed": config.training.seeds[0]}), []
     for genres in in_parts(arguments.genres or known, arguments.together):
         parts = without_genres(prepared, genres)
