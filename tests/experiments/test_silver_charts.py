@@ -221,6 +221,7 @@ def test_the_commands_of_the_page():
             "--students: all or none must be charts, as teachers are, was: mpnet-chart",
         ),
         (["--segment-teachers", "1", "1"], "--segment-teachers: each must be given once, was: [1, 1]"),
+        (["--resegment", "0.5"], "--resegment needs --segment-teachers"),
         (["--teacher-set", "7,8:training.clip=1"], "--teacher-set: seeds must be those of --teachers, [1], was: 7"),
         (["--teachers", "1", "2", "--teacher-set", "2:data.min_count=9"], "all models must have the same data"),
     ],

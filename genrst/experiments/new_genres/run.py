@@ -1,4 +1,4 @@
-"""How good is a parser on texts of a kind that nobody annotated? Train without a genre, then parse all of it.
+"""How good is a chart on texts of a kind that nobody annotated? Train without a genre, then parse all of it.
 
     python -m genrst.experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/genres
     python -m genrst.experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/noisy \
@@ -8,7 +8,7 @@ The features are those of `genrst train --prepare-only`; the second word of a do
 A genre's documents of train and dev are parsed by a network that has seen none of them, after the last epoch: there is
 nothing else to choose an epoch by. With --together several genres are left out of one training, which is harder for
 them and takes less time. Each genre has a line of JSON, the mean over genres comes last. Each training has a folder,
-and is not done again if that is there.
+and is not done again if its model is there.
 """
 
 import argparse
@@ -22,8 +22,9 @@ from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.experiments.silver_trees.chart_steps import score
 from genrst.model.device import choose_device
+from genrst.storage import WEIGHTS
 from genrst.training.data import Prepared, load_prepared
-from genrst.training.run import LOG, MODEL, Run, read_log
+from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, load_config
 
 
@@ -45,6 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     """The command."""
     device = choose_device(arguments.device)
     config = _without_choice(load_config(find_config(arguments.config), arguments.changes))
+    if config.model.kind != "chart":
+        raise UsageError(f"{arguments.config}: the model must be a chart, was: {config.model.kind}")
     prepared = load_prepared(arguments.prepared)
     known = sorted({genre_of(example.id) for example in prepared.train})
     if unknown := set(arguments.genres or ()) - set(known):
@@ -55,7 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
     for genres in in_parts(arguments.genres or known, arguments.together):
         parts = without_genres(prepared, genres)
         one = Run(config, config.training.seeds[0], arguments.output / "-".join(genres), device)
-        if not read_log(one.folder / LOG):
+        # It is written after the last epoch: a run that was killed before has none.
+        if not (one.folder / MODEL / WEIGHTS).is_file():
             list(one.records(parts))
         for genre in genres:
             own = [example for example in parts.dev if genre_of(example.id) == genre]

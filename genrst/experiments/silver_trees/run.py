@@ -74,8 +74,10 @@ SEGMENT_TEACHER = ("training.segment_weight=3", "training.piece_noise=0.05")
 """EDUs matter most here, and most of the words that tell them are to be seen."""
 
 FOR_STEPS = ("agreement", "label_beam", "word_weights", "at_once")
+"""The arguments for teachers that work step by step alone."""
+
 FOR_CHARTS = ("segment_teachers", "segment_changes", "resegment")
-"""The arguments for teachers that work step by step alone, and for charts alone."""
+"""Those for charts alone."""
 
 CHOICE = ("documents", "min_edus", "max_edus")
 """The arguments that choose silver documents; `label` and `soften` have their own defaults."""
@@ -112,7 +114,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--students", metavar="CONFIG", nargs="+", default=[], help=help)
     help = "charts that teach EDUs and sentences, a seed each"
     parser.add_argument("--segment-teachers", metavar="SEED", type=int, nargs="+", default=[], help=help)
-    help = "silver documents whose trees are over the EDUs of these (default: 0)"
+    help = "how many of the silver documents get trees over their EDUs (default: 0)"
     parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     some = "teachers; of some seeds: 4,5:a.b=c"
     for name, whose in (("", "all"), ("teacher-", some), ("segment-", "segment teachers"), ("student-", "students")):
@@ -164,6 +166,8 @@ def _check(arguments: argparse.Namespace, recipe: "Recipe") -> None:
         raise UsageError("--prepared must be the features of students and of teachers, without --data and --silver")
     check_once(arguments, "teachers", "segment_teachers")
     _check_options(arguments, recipe.is_chart)
+    if arguments.resegment and not arguments.segment_teachers:
+        raise UsageError("--resegment needs --segment-teachers")
     if not recipe.is_chart:
         label.check(_label_arguments(arguments, arguments.teachers, Path()))
     check_search_arguments(arguments)

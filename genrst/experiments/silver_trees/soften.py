@@ -53,7 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--segment-teacher", nargs="+", default=[], metavar="MODEL", help="charts that teach EDUs and sentences"
     )
-    help = "of documents that get trees over the EDUs of segment teachers (default: 0)"
+    help = "how many of the documents get trees over the EDUs of segment teachers (default: 0)"
     parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     return parser
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
         if segmenters:
             pairs = zip(group, make_soft_starts(segmenters, group), strict=True)
             group = [replace(example, starts=starts) for example, starts in pairs]
-        group = [resegment(one) if _is_due(one, arguments.resegment) else one for one in group]
+        group = [resegment(one) if _is_resegmented(one, arguments.resegment) else one for one in group]
         trees = make_soft_trees(
             networks, [group] * len(networks), list(_whole_sentences(group, prepared)), arguments.temperature
         )
@@ -94,9 +94,9 @@ def run(arguments: argparse.Namespace) -> None:
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
 
 
-def _is_due(example: Example, share: float) -> bool:
-    """Whether a document is among a share of all, drawn by its name."""
-    return random.Random(example.id).random() < share
+def _is_resegmented(example: Example, probability: float) -> bool:
+    """Drawn by the name of a document, so that shards do not matter."""
+    return random.Random(example.id).random() < probability
 
 
 def resegment(example: Example) -> Example:

@@ -24,7 +24,7 @@ A core computes as fast with one window as with several, whose states do not fit
 """
 
 HIDDEN = -1e30
-"""What is added to the attention to a piece that is not seen: as good as −inf, of which kernels may make NaN."""
+"""What is added to the attention to a piece that is not seen: as good as −inf, but a number, so it gives no NaN."""
 
 
 class PretrainedEncoder(nn.Module):
