@@ -43,7 +43,7 @@ KIND = "segmenter"
 SETS = ("train", "train_raw", "silver", "dev", "dev_raw")
 """Gold documents with their own tokens and sentences or, if raw, with spaCy's; silver ones in one form or the other."""
 
-_UNUSED_PIPES = ("ner", "lemmatizer")
+UNUSED_PIPES = ("ner", "lemmatizer")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ def _read_examples(
     """The documents, annotated; `is_raw` is repeated to say which of them are read as raw text."""
     documents, golds = tee(documents)
     forms = (_as_raw(document) if raw else document for document, raw in zip(documents, cycle(is_raw), strict=False))
-    with language.select_pipes(disable=[name for name in _UNUSED_PIPES if name in language.pipe_names]):
+    with language.select_pipes(disable=[name for name in UNUSED_PIPES if name in language.pipe_names]):
         return [
             SegmenterExample(
                 read_tokens(annotated, symbols), edu_starts(replace(annotated, edus=gold.edus)), len(gold.edus)

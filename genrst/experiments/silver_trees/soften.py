@@ -3,8 +3,9 @@
     python -m genrst.experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
 
 Students learn from all units and labels, weighted by their probabilities, instead of one tree. So they do with EDUs and
-sentences if there are teachers for these; else they learn those that the documents have. With --resegment a share of
-the documents has trees over the EDUs that these teachers find, as a student will find them. Teachers must have the
+sentences if there are teachers for these; else they learn those that the documents have. Where the features say what a
+segmenter sees (`genrst.experiments.silver_trees.segment`), it has a say in EDUs. With --resegment a share of the
+documents has trees over the EDUs that these teachers find, as a student will find them. Teachers must have the
 labels and the tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may
 take a shard each, to be joined (`genrst.experiments.silver_trees.join`). Prints the teachers' scores on dev.
 """
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import read_documents
@@ -37,7 +39,7 @@ from genrst.transitions.boundaries import Kind
 from genrst.transitions.features import Syntax
 from genrst.trees.demands import Demands, make_demands
 
-SETTINGS = ("teacher", "segment_teacher", "resegment", "documents", "seed", "temperature", "shard")
+SETTINGS = ("teacher", "segment_teacher", "segmenter_share", "resegment", "documents", "seed", "temperature", "shard")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -53,6 +55,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--segment-teacher", nargs="+", default=[], metavar="MODEL", help="charts that teach EDUs and sentences"
     )
+    help = "how much of what is taught about EDUs is the segmenter's, where features have that (default: 0.4)"
+    parser.add_argument("--segmenter-share", metavar="SHARE", type=share, default=0.4, help=help)
     help = "how many of the documents get trees over the EDUs of segment teachers (default: 0)"
     parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     return parser
@@ -71,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = find_trees(networks, prepared.dev, prepared, arguments.temperature)
     scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
     if segmenters:
-        starts = [starts for one in prepared.dev for starts in make_soft_starts(segmenters, [one])]
+        starts = [starts for one in prepared.dev for starts in see_starts(segmenters, [one], arguments.segmenter_share)]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     rows.add(documents="dev", **scores)
     rows.write(arguments.results)
@@ -82,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     for chosen in progress(groups, "asking teachers", len(groups)):
         group = [replace(silver[number], actions=()) for number in chosen]
         if segmenters:
-            pairs = zip(group, make_soft_starts(segmenters, group), strict=True)
+            pairs = zip(group, see_starts(segmenters, group, arguments.segmenter_share), strict=True)
             group = [replace(example, starts=starts) for example, starts in pairs]
         group = [resegment(one) if _is_resegmented(one, arguments.resegment) else one for one in group]
         trees = make_soft_trees(
@@ -92,6 +96,17 @@ def run(arguments: argparse.Namespace) -> None:
             silver[number] = replace(example, soft=soft)
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
+
+
+def see_starts(
+    networks: Sequence[ChartNetwork], examples: Sequence[Example], segmenter_share: float
+) -> list[NDArray[np.float32]]:
+    """Where EDUs and sentences start, by charts and, where it is known, by a segmenter. Shape: (pieces, 2) of each"""
+    found = make_soft_starts(networks, examples)
+    for starts, example in zip(found, examples, strict=True):
+        if example.starts is not None:
+            starts[:, 0] += segmenter_share * (example.starts[:, 0] - starts[:, 0])
+    return found
 
 
 def _is_resegmented(example: Example, probability: float) -> bool:
