@@ -270,3 +270,18 @@ def test_other_ways_to_choose_an_epoch_keep_epochs_of_their_own(monkeypatch: pyt
     assert records[3].also_scores == {"loss": -2.5, "greedy": 40, "bag": 30}
     assert trainer.progress.also_best == (-1.0, 40, 40)
     assert trainer.progress.best_epoch == 3, "they have no part in it"
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_a_gradient_in_low_precision_that_is_no_number_destroys_nothing(number):
+    """Other steps go on as they would have, and a network without such steps learns as before."""
+    trainer = make_trainer(config=replace(QUICK, precision="bfloat16", max_epochs=2, evaluate_from=2))
+    weight = trainer.network.embeddings.weight
+    before = weight.detach().clone()
+    broken = weight.register_hook(lambda gradient: torch.full_like(gradient, number))
+    trainer._train_on(first_lessons(trainer))
+    assert torch.equal(weight, before)
+    broken.remove()
+    trainer._train_on(first_lessons(trainer))
+    assert not torch.equal(weight, before)
+    assert all(parameter.isfinite().all() for parameter in trainer.network.parameters())
