@@ -133,7 +133,7 @@ class SegmentScores(nn.Module):
 
         Shape: (pieces, state_size) → (pieces, 2)
         """
-        logits: Tensor = self.output(nn.functional.gelu(self.hidden(states)))
+        logits: Tensor = self.output(nn.functional.gelu(self.hidden(states.to(self.hidden.weight.dtype))))
         return logits
 
 

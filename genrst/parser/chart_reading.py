@@ -55,7 +55,7 @@ class KnownStates:
     """
 
     most_pieces = 1 << 14
-    """Of all texts together: 50 MB, if a state has 768 numbers."""
+    """Of all texts together: 50 MB, if a state has 768 numbers of 32 bits."""
 
     def __init__(self) -> None:
         # Never changed, only replaced: threads need no lock, which a forked process might find closed forever.

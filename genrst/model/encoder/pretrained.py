@@ -73,24 +73,28 @@ class PretrainedEncoder(nn.Module):
     def read(self, windows: PieceWindows) -> Tensor:
         """The states of word pieces, each from the window where it gets its vector, in the order of the text.
 
+        They are as precise as the encoder, and no more: of a long text, nothing takes more memory.
+
         Shape: (windows, length) → (pieces, hidden_size)
         """
         if torch.is_grad_enabled():
-            return self._piece_states(windows)
-        states = self.norm.weight.new_empty(len(windows.rows), self.state_size)
+            return self._piece_states(windows).to(self.norm.weight.dtype)
+        states = next(self.encoder.parameters()).new_empty(len(windows.rows), self.state_size)
         for part, pieces in windows.split(_at_once(windows)):
             states[pieces] = self._piece_states(part)
         return states
 
     def _piece_states(self, windows: PieceWindows) -> Tensor:
         states = self._states(windows.pieces, windows.order).flatten(0, 1)
-        return states.index_select(0, windows.rows).to(self.norm.weight.dtype)
+        return states.index_select(0, windows.rows)
 
     def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
         """The vectors of EDUs, given the states of their pieces and how many each has.
 
         Shape: (pieces, hidden_size), (EDUs) → (EDUs, 2 · edu_size)
         """
+        # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
+        states = states.to(self.norm.weight.dtype)
         edus = torch.repeat_interleave(torch.arange(len(lengths), device=states.device), lengths)
         mean = states.new_zeros(len(lengths), states.shape[1]).index_add(0, edus, states) / lengths[:, None]
         ends = lengths.cumsum(0)
@@ -106,7 +110,7 @@ class PretrainedEncoder(nn.Module):
 
     def _edu_states(self, windows: PieceWindows) -> Tensor:
         """Shape: (windows, length) → (EDUs, 3 · hidden_size)"""
-        # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
+        # As in `pool`.
         states = self._states(windows.pieces, windows.order).flatten(0, 1).to(self.norm.weight.dtype)
         total = states.new_zeros(len(windows.first), states.shape[1])
         total = total.index_add(0, windows.edus, states.index_select(0, windows.rows))

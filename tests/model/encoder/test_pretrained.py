@@ -13,7 +13,7 @@ from genrst.errors import ConfigError
 from genrst.model.batch import Batch, make_batch
 from genrst.model.encoder import pretrained as pretrained_encoder
 from genrst.model.encoder.pretrained import LowRank, PretrainedEncoder, add_low_rank, merged
-from genrst.model.encoder.windows import pack_windows
+from genrst.model.encoder.windows import pack_pieces, pack_windows
 from genrst.model.examples import Example, derive
 from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
@@ -153,6 +153,21 @@ def test_an_encoder_in_bfloat16_gives_nearly_the_same_vectors(kind: str, config:
     assert found.dtype == torch.float32
     assert not torch.equal(found, expected)
     assert (found - expected).norm() < 0.05 * expected.norm()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_states_are_as_precise_as_the_encoder_and_vectors_are_not_less(kind: str):
+    """What is kept of a long text takes no more memory than it is worth, and nothing is lost when it is pooled."""
+    pretrained = make_pretrained(DISCRIMINATIVE, kind).eval()
+    pretrained.encoder.bfloat16()
+    example = piece_example(30, 3)
+    states = pretrained.read(pack_pieces([example.pieces], pretrained.shape))
+    assert states.dtype == torch.bfloat16
+    lengths = torch.from_numpy(example.piece_lengths)
+    vectors = pretrained.pool(states, lengths)
+    assert vectors.dtype == torch.float32
+    torch.testing.assert_close(vectors, pretrained.pool(states.float(), lengths), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
