@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from genrst.errors import ConfigError
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 Precision: TypeAlias = Literal["float32", "float16", "int8", "int4"]
@@ -54,16 +55,18 @@ def pack(weights: Mapping[str, "Tensor"], precision: Precision) -> dict[str, "Te
     return stored
 
 
-def unpack(stored: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
-    """Stored weights, whatever their precision, as float32."""
+def unpack(stored: Mapping[str, "Tensor"], encoder_dtype: "torch.dtype | None" = None) -> dict[str, "Tensor"]:
+    """Stored weights, whatever their precision, as float32; those of a pretrained encoder as another type, if given."""
     import torch
 
     matrices = {name: tensor for name, tensor in stored.items() if tensor.dtype in (torch.int8, torch.uint8)}
     scales = {name + SCALE for name in matrices}
-    weights = {name: tensor.float() for name, tensor in stored.items() if name not in matrices.keys() | scales}
+    # One by one: there is never more than one matrix of an encoder in full precision.
+    dtypes = {name: (encoder_dtype if name.startswith(ENCODER) else None) or torch.float32 for name in stored}
+    weights = {name: tensor.to(dtypes[name]) for name, tensor in stored.items() if name not in matrices.keys() | scales}
     for name, tensor in matrices.items():
         unpack_one = _unpack_8 if tensor.dtype == torch.int8 else _unpack_4
-        weights[name] = unpack_one(name, tensor, stored.get(name + SCALE))
+        weights[name] = unpack_one(name, tensor, stored.get(name + SCALE)).to(dtypes[name])
     return weights
 
 

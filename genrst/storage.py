@@ -35,6 +35,7 @@ from genrst.io import read_bytes, write_atomically
 from genrst.packing import SCALE, Precision, pack, unpack
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor, nn
     from torch.overrides import TorchFunctionMode
 
@@ -104,8 +105,8 @@ def read_network(
         raise ConfigError(f"{folder / SYMBOLS}: {error}") from error
 
 
-def load_network(make: Callable[[], "Network"], folder: Path) -> "Network":
-    """The network that `make` builds, with the weights of a folder as float32.
+def load_network(make: Callable[[], "Network"], folder: Path, encoder_dtype: "torch.dtype | None" = None) -> "Network":
+    """The network that `make` builds, with the weights of a folder as float32, or those of its encoder as another type.
 
     It is built twice: first without memory, to be compared with the header of the weights.
     """
@@ -128,7 +129,7 @@ def load_network(make: Callable[[], "Network"], folder: Path) -> "Network":
             stored |= load_file(path)
         except (OSError, ValueError, SafetensorError) as error:
             raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
-    _set_weights(network, stored, folder)
+    _set_weights(network, stored, folder, encoder_dtype)
     return network
 
 
@@ -156,10 +157,12 @@ def _without_drawing() -> "TorchFunctionMode":
     return WithoutDrawing()
 
 
-def _set_weights(network: "nn.Module", stored: Mapping[str, "Tensor"], folder: Path) -> None:
+def _set_weights(
+    network: "nn.Module", stored: Mapping[str, "Tensor"], folder: Path, encoder_dtype: "torch.dtype | None" = None
+) -> None:
     try:
         # Assigned, not copied: then there is never a second copy of the weights.
-        network.load_state_dict(unpack(stored), assign=True)
+        network.load_state_dict(unpack(stored, encoder_dtype), assign=True)
     except ConfigError as error:
         raise ConfigError(f"{folder / WEIGHTS}: {error}") from error
     except RuntimeError as error:

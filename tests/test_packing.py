@@ -119,3 +119,17 @@ def test_scales_must_fit(precision: Precision):
         damaged = {NAME: stored[NAME]} if scale is None else {NAME: stored[NAME], NAME + SCALE: scale}
         with pytest.raises(ConfigError, match=r"must have a float(32|16) scale"):
             unpack(damaged)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8", "int4"])
+def test_an_encoder_may_be_unpacked_as_another_type(precision: Precision):
+    """The same numbers, rounded once more; all other weights stay float32."""
+    torch.manual_seed(1)
+    names = [f"{ENCODER}layer.weight", f"{ENCODER}layer.bias", "labels.weight", "labels.bias"]
+    weights = {name: torch.randn(80, GROUP) if name.endswith("weight") else torch.randn(80) for name in names}
+    stored = pack(weights, precision)
+    plain, mixed = unpack(stored), unpack(stored, torch.bfloat16)
+    for name in names:
+        expected = plain[name].bfloat16() if name.startswith(ENCODER) else plain[name]
+        assert mixed[name].dtype == expected.dtype
+        assert torch.equal(mixed[name], expected)

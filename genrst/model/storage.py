@@ -73,15 +73,13 @@ def restore(
             return make(None)
         return make(PretrainedEncoder(config, restore_encoder(folder / ENCODER, tokenizer), tokenizer))
 
-    network = load_network(build, folder)
+    # Of the encoder, all parameters but not all buffers: the angles of rotary positions need all their digits.
+    network = load_network(build, folder, encoder_dtype)
     network.to(device).eval()
     pretrained = network.edu_encoder
     if isinstance(pretrained, PretrainedEncoder):
         with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
             pretrained.try_out()
-        # Not its buffers: the angles of rotary positions need all their digits.
-        for parameter in pretrained.encoder.parameters():
-            parameter.data = parameter.data.to(encoder_dtype)
         if encoder_overlap is not None:
             pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)
     return network, tokenizer

@@ -44,6 +44,7 @@ SETS = ("train", "train_raw", "silver", "dev", "dev_raw")
 """Gold documents with their own tokens and sentences or, if raw, with spaCy's; silver ones in one form or the other."""
 
 UNUSED_PIPES = ("ner", "lemmatizer")
+"""What a segmenter does not need of spaCy's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

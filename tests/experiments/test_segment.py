@@ -9,6 +9,7 @@ import pytest
 
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
+from genrst.errors import UsageError
 from genrst.experiments.silver_trees import segment, soften
 from genrst.model.examples import prepare_pieces
 from genrst.segmenter.segment import save_segmenter
@@ -50,7 +51,7 @@ def test_every_token_teaches_its_first_piece(seed):
     words = [(document.text or "")[token.start : token.end] for token in document.tokens]
     lengths = [len(pieces) for pieces in TOKENIZER(words)]
     assert sum(lengths) == len(example.pieces)
-    first = np.cumsum(lengths) - lengths
+    first = np.cumsum(lengths) - np.array(lengths)
     assert starts[first, 0].tolist() == p.tolist()
     assert not np.delete(starts[:, 0], first).any()
     assert starts[:, 1].sum() == len(document.sentences)
@@ -58,8 +59,9 @@ def test_every_token_teaches_its_first_piece(seed):
 
 def test_features_of_another_corpus_are_an_error():
     (example,) = make_features([], [make_text(1)]).silver
-    with pytest.raises(Exception, match=r"text-1: the features must be those of this corpus, was: of others$"):
-        segment.with_starts(replace(example, pieces=example.pieces[1:]), make_text(1), np.zeros(30), TOKENIZER)
+    other = replace(example, pieces=example.pieces[1:])
+    with pytest.raises(UsageError, match=r"text-1: the features must be those of this corpus, was: of others$"):
+        segment.with_starts(other, make_text(1), np.zeros(30, np.float32), TOKENIZER)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import torch
 from genrst.errors import ConfigError, TrainingError
 from genrst.model.batch import make_batch
 from genrst.model.examples import Example
+from genrst.model.network import Network
 from genrst.model.storage import make_network
 from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood
@@ -276,9 +277,10 @@ def test_other_ways_to_choose_an_epoch_keep_epochs_of_their_own(monkeypatch: pyt
 def test_a_gradient_in_low_precision_that_is_no_number_destroys_nothing(number):
     """Other steps go on as they would have, and a network without such steps learns as before."""
     trainer = make_trainer(config=replace(QUICK, precision="bfloat16", max_epochs=2, evaluate_from=2))
+    assert isinstance(trainer.network, Network)
     weight = trainer.network.embeddings.weight
     before = weight.detach().clone()
-    broken = weight.register_hook(lambda gradient: torch.full_like(gradient, number))
+    broken = weight.register_hook(lambda gradient: torch.full_like(gradient, number))  # type: ignore[no-untyped-call]
     trainer._train_on(first_lessons(trainer))
     assert torch.equal(weight, before)
     broken.remove()
