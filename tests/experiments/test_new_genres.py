@@ -8,6 +8,7 @@ import pytest
 
 from genrst.experiments.new_genres import run
 from genrst.training.data import save_prepared
+from tests.model.tiny_encoders import make_tokenizer
 from tests.training.samples import prepare_samples
 
 
@@ -21,6 +22,20 @@ def test_a_genre_is_only_scored():
     assert [one.id for one in parts.dev] == ["GUM_vlog_b", "GUM_vlog_d"]
     assert [one.id for one in parts.silver] == ["GUM_news_a", "GUM_news_c"]
     assert run.genre_of("rain") == ""
+
+
+def test_a_genre_is_also_parsed_without_layout_and_punctuation():
+    prepared = prepare_samples()
+    example = prepared.train[0]
+    changes = run.changes_of(prepared)
+    assert [*changes] == ["as it is", "without layout"], "there are no word pieces here"
+    assert changes["as it is"](example) is example
+    assert set(changes["without layout"](example).syntax.paragraphs) == {0}
+    tokenizer = make_tokenizer()
+    prepared = prepare_samples(tokenizer)
+    example = run.changes_of(prepared)["without punctuation"](prepared.train[0])
+    assert 0 < len(example.pieces) < len(prepared.train[0].pieces)
+    assert not set(example.pieces) & set(tokenizer.punctuation)
 
 
 def test_genres_left_out_together_are_each_in_one_part():
@@ -42,9 +57,12 @@ def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pyte
     for _ in range(2):
         run.main([*words, "--output", str(tmp_path / "runs")])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["genre"] for line in lines] == ["news", "vlog", "mean"] * 2
-    assert lines[:3] == lines[3:]
-    assert lines[2]["F"] == pytest.approx((lines[0]["F"] + lines[1]["F"]) / 2, abs=0.01)
+    assert [line["genre"] for line in lines] == ["news", "news", "vlog", "vlog", "mean", "mean"] * 2
+    assert [line["text"] for line in lines] == ["as it is", "without layout"] * 6
+    assert lines[:6] == lines[6:]
+    for first in (0, 1):
+        news, vlog, mean = (line["F"] for line in lines[first:6:2])
+        assert mean == pytest.approx((news + vlog) / 2, abs=0.01)
     assert lines[0]["documents"] == 2
     with pytest.raises(SystemExit):
         run.main([*words, "--output", str(tmp_path / "runs"), "--genres", "poetry"])

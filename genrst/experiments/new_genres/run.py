@@ -7,23 +7,29 @@
 The features are those of `genrst train --prepare-only`; the second word of a document's name is its genre, as in GUM.
 A genre's documents of train and dev are parsed by a network that has seen none of them, after the last epoch: there is
 nothing else to choose an epoch by. With --together several genres are left out of one training, which is harder for
-them and takes less time. Each genre has a line of JSON, the mean over genres comes last. Each training has a folder,
-and is not done again if its model is there.
+them and takes less time. Each genre is parsed as it is, without its layout, and without its punctuation, and has a line
+of JSON for each; the means over genres come last. Each training has a folder, and is not done again if its model is
+there.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+
+import numpy as np
 
 from genrst.config import find_config
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.experiments.silver_trees.chart_steps import score
 from genrst.model.device import choose_device
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import Example
 from genrst.storage import WEIGHTS
 from genrst.training.data import Prepared, load_prepared
+from genrst.training.noise import without_paragraphs, without_pieces
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, load_config
 
@@ -54,7 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--genres: each must be one of {', '.join(known)}, was: {min(unknown)}")
     if arguments.together >= len(known):
         raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, was: {arguments.together}")
-    rows, found = Rows(read_environment(device), {"seed": config.training.seeds[0]}), []
+    rows = Rows(read_environment(device), {"seed": config.training.seeds[0]})
+    found: list[tuple[str, dict[str, float]]] = []
     for genres in in_parts(arguments.genres or known, arguments.together):
         parts = without_genres(prepared, genres)
         one = Run(config, config.training.seeds[0], arguments.output / "-".join(genres), device)
@@ -63,13 +70,30 @@ def run(arguments: argparse.Namespace) -> None:
             list(one.records(parts))
         for genre in genres:
             own = [example for example in parts.dev if genre_of(example.id) == genre]
-            scores = score(one.folder / MODEL, replace(parts, dev=own), arguments.device)
-            found.append({name: value for name, value in scores.items() if name != "seconds"})
-            n_edus = sum(example.n_edus for example in own)
-            rows.add(genre=genre, documents=len(own), edus=n_edus, **found[-1])
-    means = {name: round(fmean(scores[name] for scores in found), 2) for name in found[0]}
-    rows.add(genre="mean", **means)
+            facts = {"genre": genre, "documents": len(own), "edus": sum(example.n_edus for example in own)}
+            for text, change in changes_of(prepared).items():
+                changed = replace(parts, dev=[change(example) for example in own])
+                scores = score(one.folder / MODEL, changed, arguments.device)
+                del scores["seconds"]
+                found.append((text, scores))
+                rows.add(**facts, text=text, **scores)
+    for text in dict.fromkeys(text for text, _ in found):
+        alike = [scores for other, scores in found if other == text]
+        means = {name: round(fmean(scores[name] for scores in alike), 2) for name in alike[0]}
+        rows.add(genre="mean", text=text, **means)
     rows.write(arguments.results)
+
+
+def changes_of(prepared: Prepared) -> dict[str, Callable[[Example], Example]]:
+    """The texts that a genre is parsed as: what is done to its documents."""
+    changes: dict[str, Callable[[Example], Example]] = {
+        "as it is": lambda example: example,
+        "without layout": without_paragraphs,
+    }
+    if prepared.tokenizer:
+        signs = PieceTokenizer(prepared.tokenizer).punctuation
+        changes["without punctuation"] = lambda one: without_pieces(one, np.isin(one.pieces, signs))
+    return changes
 
 
 def in_parts(genres: Sequence[str], size: int) -> list[Sequence[str]]:
