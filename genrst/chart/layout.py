@@ -24,8 +24,11 @@ class Layout:
     """The boundary at each border. Shape: (charts, N)"""
     inside: Tensor
     """The strongest boundary inside each span. Shape: (charts, N, N)"""
+    edus: Tensor
+    """Those of all documents that are in these charts, chart by chart. Shape: (own EDUs)"""
     spans: Tensor
-    """All spans: their chart, their first and last border there, and their EDUs from and to. Shape: (5, spans)"""
+    """All spans: their chart, their first and last border there, and their EDUs from and to, as numbers among those
+    of these charts. Shape: (5, spans)"""
 
     def to(self, device: torch.device | str) -> "Layout":
         """The same on a device."""
@@ -51,15 +54,17 @@ def make_layout(kinds: Sequence[NDArray[np.int64]], charts: Sequence[tuple[int, 
     before = np.full((len(sizes), max(sizes) + 1), max(found[-1] for found in kinds))
     blocks = np.zeros_like(before)
     first_edus = [0, *accumulate(len(found) - 1 for found in kinds)]
-    spans = []
+    own_edus, spans, n_own = [], [], 0
     for row, (document, places) in enumerate(charts):
         borders, size, found = np.array(places), len(places) - 1, kinds[document]
         before[row, : size + 1] = found[borders]
         blocks[row, :size] = _strongest_inside(found, borders)
         start, stop = np.triu_indices(size)
-        edus = first_edus[document] + borders
+        own_edus.append(first_edus[document] + np.arange(borders[0], borders[-1]))
+        edus = n_own + borders - borders[0]
+        n_own += len(own_edus[-1])
         spans.append(np.stack([np.full(len(start), row), start, stop + 1, edus[start], edus[stop + 1]]))
-    parts = (before, _inside(before, blocks), np.concatenate(spans, axis=1))
+    parts = (before, _inside(before, blocks), np.concatenate(own_edus), np.concatenate(spans, axis=1))
     return Layout(sizes, *map(torch.from_numpy, parts))
 
 

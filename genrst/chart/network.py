@@ -96,6 +96,7 @@ class SpanVectors(nn.Module):
         Shape: edus (EDUs, edu_size) → (spans, span_size)
         """
         chart, start, stop, first, after = layout.spans
+        edus = edus.index_select(0, layout.edus)
         parts = self.first(edus).index_select(0, first) + self.last(edus).index_select(0, after - 1)
         parts = parts + self.pooled(self._means(edus, first, after))
         parts = parts + _look_up(self.sizes.weight, torch.bucketize(after - first, self.limits, right=True))
