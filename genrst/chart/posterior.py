@@ -23,6 +23,7 @@ from genrst.chart.k_best import Ranking, cheapest_trees
 from genrst.chart.network import ChartNetwork
 from genrst.chart.reading import LabelledRow, OwnChart, Reader, Reading, Scored, in_groups, make_reading
 from genrst.errors import ConstraintError, UsageError
+from genrst.model.device import give_back_memory
 from genrst.model.examples import Example
 from genrst.trees.demands import Demands, none_left
 
@@ -32,6 +33,8 @@ SPAN_WEIGHT = 0.3
 """What a right span gains in the tree of minimum risk; its right label gains 1."""
 MOST_LABELLED = 1 << 15
 """How many units get labels at once."""
+LONG = 2_000
+"""Texts with more EDUs give memory back as they are parsed; shorter ones do not need as much, and save the time."""
 
 
 class LabelledUnit(NamedTuple):
@@ -71,9 +74,12 @@ def read_documents(
 
 def _fill(reading: Reading, posteriors: Mapping[int, "Posterior"]) -> None:
     """Give posteriors, by the numbers of their documents, what is known of their charts."""
+    is_long = sum(posterior.n_edus for posterior in posteriors.values()) > LONG
     for group in in_groups([chart for posterior in posteriors.values() for chart in posterior.charts]):
         for chart, tables in zip(group, _make_tables(reading, group), strict=True):
             posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
+        if is_long:
+            give_back_memory()
 
 
 class Tables(NamedTuple):

@@ -34,6 +34,16 @@ def test_documents_together_are_as_each_alone(monkeypatch):
             )
 
 
+def test_long_texts_give_memory_back(monkeypatch: pytest.MonkeyPatch):
+    calls: list[None] = []
+    monkeypatch.setattr("genrst.chart.posterior.give_back_memory", lambda: calls.append(None))
+    monkeypatch.setattr("genrst.chart.posterior.LONG", 10)
+    network = make_network()
+    for n_edus, expected in ((10, 0), (11, 1)):
+        read_documents([(network, 1.0)], [[piece_example(n_edus)]])
+        assert len(calls) == expected
+
+
 def test_charts_of_sentences_say_what_the_whole_chart_says():
     """A document whose trees cannot be enumerated: the whole chart, where spans that cut sentences are forbidden."""
     n_edus, network = 40, make_network()

@@ -1,5 +1,7 @@
 """What a processor can do, by PyTorch or by Linux."""
 
+import ctypes
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ import torch
 
 from genrst.errors import UsageError
 from genrst.model import device
-from genrst.model.device import choose_device, computes_bfloat16
+from genrst.model.device import choose_device, computes_bfloat16, give_back_memory
 
 CPU = torch.device("cpu")
 
@@ -56,3 +58,28 @@ def test_apples_gpus(monkeypatch: pytest.MonkeyPatch):
         choose_device("mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     assert choose_device("mps").type == "mps"
+
+
+is_glibc = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim")
+
+
+@pytest.mark.skipif(not is_glibc, reason="needs glibc")
+def test_what_lies_between_blocks_in_use_is_given_back():
+    blocks = [torch.ones(1 << 14) for _ in range(4000)]
+    kept = blocks[::10]
+    del blocks
+    before = resident_mebibytes()
+    give_back_memory()
+    assert resident_mebibytes() < before - 100, "of 250 MiB, nine tenths are free"
+    assert len(kept) == 400
+
+
+def resident_mebibytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+    return pages * 4096 / (1 << 20)
+
+
+def test_elsewhere_nothing_is_given_back(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(device.sys, "platform", "win32")
+    monkeypatch.setattr(device.ctypes, "CDLL", None)
+    give_back_memory()
