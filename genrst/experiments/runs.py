@@ -102,6 +102,8 @@ def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
         "seconds": sum(record.train_seconds + record.dev_seconds for record in records),
     }
     write_atomically(seed_run.folder / TRAINED, json.dumps(summary))
+    # Other processes on the GPU need the memory that parsing dev took.
+    torch.cuda.empty_cache()
 
 
 KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}

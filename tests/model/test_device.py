@@ -80,6 +80,6 @@ def resident_mebibytes() -> float:
 
 
 def test_elsewhere_nothing_is_given_back(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(device.sys, "platform", "win32")
-    monkeypatch.setattr(device.ctypes, "CDLL", None)
+    monkeypatch.setattr("genrst.model.device.sys.platform", "win32")
+    monkeypatch.setattr("genrst.model.device.ctypes.CDLL", None)
     give_back_memory()
