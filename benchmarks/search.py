@@ -33,7 +33,7 @@ from genrst.search.beam import BeamOptions, search_beams
 from genrst.search.literal import search_bags_literally
 from genrst.search.scorer import sync_is_free
 from genrst.search.word import WordOptions, search_words
-from genrst.training.data import load_prepared
+from genrst.training.prepared import load_prepared
 from genrst.transitions.actions import States
 from genrst.transitions.features import Syntax
 

@@ -24,7 +24,7 @@ from genrst.model.model_config import ModelConfig
 from genrst.model.network import Network
 from genrst.model.storage import make_network
 from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
-from genrst.training.data import Prepared, load_prepared
+from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Trainer
 from genrst.transitions.actions import ActionSet, Reduce

@@ -25,7 +25,7 @@ from genrst.io import read_bytes, tell
 
 if TYPE_CHECKING:
     from genrst.segmenter.training import SegmenterRecord, SegmenterRun
-    from genrst.training.data import Prepared
+    from genrst.training.prepared import Prepared
     from genrst.training.run import Run
     from genrst.training.trainer import Record
 
@@ -61,8 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     from genrst.model.device import choose_device
-    from genrst.training.data import load_prepared, prepare_data
+    from genrst.training.data import prepare_data
     from genrst.training.distributed import join_processes, leave_processes
+    from genrst.training.prepared import load_prepared
     from genrst.training.run import CURVE, Run, plot_curves
     from genrst.training.run_config import RunConfig
 

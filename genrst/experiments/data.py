@@ -10,8 +10,9 @@ from genrst.evaluation.report import Evaluation
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example, prepare, prepare_tree
 from genrst.model.symbols import Symbols
-from genrst.training.data import Prepared, annotate_as_configured, load_prepared, open_split, prepare_data
+from genrst.training.data import annotate_as_configured, open_split, prepare_data
 from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import DataConfig, RunConfig
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Tree

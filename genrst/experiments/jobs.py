@@ -13,7 +13,7 @@ import torch
 
 from genrst.experiments.data import Split
 from genrst.experiments.runs import Result, Search, SeedRun, read_result, result_path, run_search, train
-from genrst.training.data import Prepared
+from genrst.training.prepared import Prepared
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")

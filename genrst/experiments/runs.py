@@ -30,7 +30,7 @@ from genrst.parser.packages import Search as Kind
 from genrst.parser.search import TreeSearch, WeightedModel
 from genrst.search.results import SearchResult
 from genrst.search.word import WordOptions, search_words
-from genrst.training.data import Prepared
+from genrst.training.prepared import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
 

@@ -1,7 +1,7 @@
 """From a corpus to prepared features for the segmenter: once, then from a cache.
 
 Gold documents come in two forms: with their own tokens and sentences, and as raw text, which is what users have.
-Silver ones, of which there are many, alternate between the two. Cache and archive are those of `genrst.training.data`.
+Silver ones, of which there are many, alternate between the two. Cache and archive are `genrst.training.prepared`.
 """
 
 import dataclasses
@@ -23,17 +23,8 @@ from genrst.segmenter.segmenter_config import SegmenterDataConfig
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
 from genrst.text.raw import unsegmented
-from genrst.training.data import (
-    CHOOSING,
-    FORMAT,
-    content_key,
-    file_version,
-    find_vectors,
-    open_archive,
-    prepare_once,
-    read_corpus,
-    save_archive,
-)
+from genrst.training.data import CHOOSING, find_vectors, read_corpus
+from genrst.training.prepared import FORMAT, content_key, file_version, open_archive, prepare_once, save_archive
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -22,10 +22,10 @@ from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example, SoftTree
-from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood, evaluate_parses
 from genrst.training.lessons import Lesson, Lessons
 from genrst.training.noise import make_noise
+from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import GENERATE
 from genrst.transitions.boundaries import Kind

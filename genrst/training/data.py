@@ -1,67 +1,41 @@
 """From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache.
 
-All that training needs is one NumPy archive of integers without pickles, named by what it was made from, so that it
-can be carried to a machine that has neither spaCy nor the corpus. The segmenter shares the corpus, the cache and the
-archive (`genrst.segmenter.data`). What becomes of one document is in `genrst.model.examples`.
+What comes out is in `genrst.training.prepared`, what becomes of one document in `genrst.model.examples`. The segmenter
+shares the corpus (`genrst.segmenter.data`).
 """
 
 import dataclasses
-import hashlib
-import json
 import warnings
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
-from genrst.errors import ConfigError, CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError
-from genrst.io import max_unpacked, progress, tell, write_atomically_with
+from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
+from genrst.io import progress, tell
 from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
-from genrst.model.examples import Example, SoftTree, fine_relations, mask_entities, prepare, prepare_tree
+from genrst.model.examples import fine_relations, mask_entities, prepare, prepare_tree
 from genrst.model.symbols import Symbols, make_symbols
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
 from genrst.text.vectors import Vectors, load_vectors
+from genrst.training.prepared import (
+    COLUMNS,
+    Prepared,
+    content_key,
+    file_version,
+    load_prepared,
+    prepare_once,
+    save_prepared,
+)
 from genrst.training.run_config import CorpusConfig, DataConfig
 from genrst.transitions.actions import ActionSet
-from genrst.transitions.features import Syntax
 from genrst.trees.node import SPAN, Tree, units
 from genrst.trees.relations import Inventory, describe_classes, detect_inventory, load_inventory
 
-FORMAT = 1
-"""Counts up when the meaning of a prepared file changes, so that old ones are made again."""
-PARSER = "parser"
-"""What an archive is for, unless its header says otherwise."""
-
 CHOOSING = ("path", "genres", "silver_genres", "skip_bad")
 """Settings that say which documents are read, and nothing about what becomes of them."""
-SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
-COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths", "fine")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Training and development documents as numbers, their symbols, and word vectors to start from."""
-
-    symbols: Symbols
-    train: list[Example]
-    dev: list[Example]
-    vectors: NDArray[np.float32] | None
-    """A row per word of the vocabulary; rows of zeros for words without a vector."""
-    notes: dict[str, Any]
-    """What was prepared and how, for the log."""
-    silver: list[Example] = field(default_factory=list)
-    """Training documents with automatic trees."""
-    tokenizer: str | None = None
-    """The `tokenizer.json` that made the word pieces, if there are any."""
 
 
 def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) -> tuple[Prepared, Path]:
@@ -257,155 +231,3 @@ def find_vectors(source: str, words: Sequence[str]) -> Vectors | None:
     vectors = load_vectors(source, words)
     tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(words)} words")
     return vectors
-
-
-def save_prepared(prepared: Prepared, path: Path) -> None:
-    """Write a prepared file, all of it or nothing."""
-    splits = {"train": prepared.train, "dev": prepared.dev, "silver": prepared.silver}
-    ids = {split: [example.id for example in examples] for split, examples in splits.items()}
-    header = {"format": FORMAT, "symbols": prepared.symbols.as_dict(), **ids, "notes": prepared.notes}
-    arrays: dict[str, NDArray[Any]] = {}
-    for split, examples in splits.items():
-        for column in COLUMNS if examples else ():
-            parts = [getattr(one.syntax if column in SYNTAX_COLUMNS else one, column) for one in examples]
-            arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
-            arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
-        arrays |= _soft_arrays(split, [one.soft for one in examples if one.soft is not None])
-        if starts := [one.starts for one in examples if one.starts is not None]:
-            arrays[f"{split}.starts"] = np.concatenate(starts).astype(np.float16)
-    if prepared.tokenizer is not None:
-        arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
-    save_archive(path, header, arrays, prepared.vectors)
-
-
-SOFT_COLUMNS = {"units": np.int32, "p": np.float16, "labels": np.int32, "label_p": np.float16}
-
-
-def _soft_arrays(split: str, trees: Sequence[SoftTree]) -> dict[str, NDArray[Any]]:
-    """Soft trees as columns; all documents of a split have one or none has."""
-    if not trees:
-        return {}
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in SOFT_COLUMNS}
-    arrays = {f"{split}.soft.{name}": column.astype(SOFT_COLUMNS[name]) for name, column in columns.items()}
-    return {**arrays, f"{split}.soft.sizes": np.array([len(tree.p) for tree in trees], dtype=np.int32)}
-
-
-def load_prepared(path: Path) -> Prepared:
-    """Read a prepared file."""
-    with open_archive(path, PARSER) as (header, arrays, vectors):
-        return Prepared(
-            Symbols.from_dict(header["symbols"]),
-            _examples(arrays, "train", header["train"]),
-            _examples(arrays, "dev", header["dev"]),
-            vectors,
-            header["notes"],
-            # Files from before there were silver documents have none.
-            _examples(arrays, "silver", header["silver"]) if header.get("silver") else [],
-            bytes(arrays["tokenizer"]).decode() if "tokenizer" in arrays else None,
-        )
-
-
-def _examples(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str]) -> list[Example]:
-    columns = []
-    for column in (f"{split}.{name}" for name in COLUMNS):
-        if column in arrays:
-            ends = np.cumsum(arrays[f"{column}.sizes"])
-            columns.append(np.split(arrays[column].astype(np.int64), ends[:-1]))
-        else:
-            # Files from before there were word pieces, or kinds.
-            columns.append([np.zeros(0, dtype=np.int64)] * len(ids))
-    rows = zip(ids, *columns, strict=True)
-    examples = [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
-    if f"{split}.soft.sizes" in arrays:
-        examples = [replace(one, soft=soft) for one, soft in zip(examples, _soft_trees(arrays, split), strict=True)]
-    if f"{split}.starts" in arrays:
-        ends = np.cumsum([len(one.pieces) for one in examples])[:-1]
-        starts = np.split(arrays[f"{split}.starts"].astype(np.float32), ends)
-        examples = [replace(one, starts=own) for one, own in zip(examples, starts, strict=True)]
-    return examples
-
-
-def _soft_trees(arrays: Mapping[str, NDArray[Any]], split: str) -> Iterator[SoftTree]:
-    ends = np.cumsum(arrays[f"{split}.soft.sizes"])[:-1]
-    parts = {name: np.split(arrays[f"{split}.soft.{name}"], ends) for name in SOFT_COLUMNS}
-    for places, p, labels, label_p in zip(*parts.values(), strict=True):
-        yield SoftTree(
-            places.astype(np.int64), p.astype(np.float32), labels.astype(np.int64), label_p.astype(np.float32)
-        )
-
-
-def _example(id: str, columns: dict[str, Any]) -> Example:
-    syntax = Syntax(**{name: columns.pop(name).tolist() for name in SYNTAX_COLUMNS})
-    return Example(id, syntax=syntax, actions=tuple(columns.pop("actions").tolist()), **columns)
-
-
-def content_key(documents: Iterable[Document], settings: object) -> str:
-    """A name for prepared features: changes with any text, EDU, tree or setting."""
-    digest = hashlib.sha256(repr((FORMAT, settings)).encode())
-    for document in documents:
-        digest.update(repr((document.id, document.text, document.edus, document.tree)).encode("utf-8", "surrogatepass"))
-        digest.update(repr((document.tokens, document.sentences, document.paragraphs)).encode())
-    return digest.hexdigest()[:16]
-
-
-def file_version(name: str) -> tuple[int, int] | None:
-    """What changes with the content of a file; None if there is no such file."""
-    path = Path(name)
-    return (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
-
-
-def prepare_once(cache: Path, key: str, make: Callable[[Path], None]) -> Path:
-    """The prepared file of a key, made unless it is in the cache.
-
-    Read it back even if it is new: it rounds word vectors, and the first run must be like all later ones.
-    """
-    path = cache / f"{key}.npz"
-    is_new = not path.is_file()
-    if is_new:
-        make(path)
-    tell(f"prepared features: {path}{' (new)' if is_new else ''}")
-    return path
-
-
-def save_archive(
-    path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], vectors: NDArray[np.float32] | None
-) -> None:
-    """Write a NumPy archive: plain data as JSON, arrays, and word vectors in half precision."""
-    every = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays}
-    if vectors is not None:
-        every["vectors"] = vectors.astype(np.float16)
-    write_atomically_with(path, lambda file: np.savez_compressed(file, **every))  # type: ignore[arg-type]
-
-
-def _check_size(arrays: np.lib.npyio.NpzFile, path: Path) -> None:
-    """Refuse an archive that unpacks to far more than its size."""
-    n_bytes = sum(member.file_size for member in arrays.zip.infolist()) if arrays.zip is not None else 0
-    if n_bytes > (allowed := max_unpacked(path)):
-        raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, was: {n_bytes}", path)
-
-
-_DAMAGE = (
-    *(OSError, EOFError, LookupError, MemoryError, RuntimeError, TypeError, ValueError),
-    *(zipfile.BadZipFile, zlib.error),
-)
-"""What NumPy, zip and JSON raise when an archive was cut or changed."""
-
-
-@contextmanager
-def open_archive(
-    path: Path, kind: str
-) -> Iterator[tuple[dict[str, Any], Mapping[str, NDArray[Any]], NDArray[np.float32] | None]]:
-    """The header, arrays and word vectors of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            _check_size(arrays, path)
-            header = json.loads(bytes(arrays["header"]))
-            found = header.get("kind", PARSER), header["format"]
-            if found != (kind, FORMAT):
-                rule = f"features must be prepared for a {kind} in format {FORMAT}"
-                raise CorpusFormatError(f"{rule}, was: for a {found[0]} in format {found[1]}", path)
-            yield header, arrays, arrays["vectors"].astype(np.float32) if "vectors" in arrays else None
-    except _DAMAGE as error:
-        if isinstance(error, CorpusFormatError):
-            raise
-        raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error

@@ -23,8 +23,8 @@ from genrst.model.schedule import IntArray
 from genrst.model.scoring.scorer import NetworkScorer
 from genrst.model.symbols import SPECIALS
 from genrst.search.beam import in_groups, search_greedily
-from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood, evaluate_bags, evaluate_greedily, gold_likelihood, parseval_f1
+from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.transitions.actions import States
 from genrst.transitions.oracle import DynamicOracle

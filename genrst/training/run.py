@@ -30,8 +30,8 @@ from genrst.model.storage import make_network, write_network
 from genrst.storage import CARD, PARSER, check_memory
 from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
-from genrst.training.data import Prepared
 from genrst.training.distributed import ALONE, Processes
+from genrst.training.prepared import Prepared
 from genrst.training.run_config import RunConfig
 from genrst.training.trainer import Record, Trainer
 

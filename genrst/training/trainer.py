@@ -22,10 +22,10 @@ from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.network import Network
 from genrst.packing import Precision, pack, unpack
 from genrst.training.chart_lessons import ChartLessons
-from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons, TransitionLessons
+from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 
 

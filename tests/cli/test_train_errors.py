@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError
 from genrst.formats.files import write
-from genrst.training.data import load_prepared, save_prepared
+from genrst.training.prepared import load_prepared, save_prepared
 from genrst.trees.node import Leaf
 from tests.cli.program import call
 from tests.cli.workspace import Workspace, names

@@ -8,7 +8,7 @@ import torch
 
 from genrst.cli.guard import NOTES
 from genrst.formats.files import write
-from genrst.training.data import save_prepared
+from genrst.training.prepared import save_prepared
 from genrst.training.run import read_log
 from genrst.training.trainer import Record
 from tests.cli.program import Outcome, call

@@ -8,7 +8,7 @@ import torch
 
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 from genrst.experiments.silver_trees import harden, join
-from genrst.training.data import load_prepared, save_prepared
+from genrst.training.prepared import load_prepared, save_prepared
 from genrst.transitions.actions import ActionSet, Reduce
 from genrst.transitions.oracle import tree_of
 from tests.model.tiny_encoders import make_pretrained, make_tokenizer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from genrst.experiments.new_genres import run
-from genrst.training.data import save_prepared
+from genrst.training.prepared import save_prepared
 from tests.model.tiny_encoders import make_tokenizer
 from tests.training.samples import prepare_samples
 

@@ -21,8 +21,8 @@ from genrst.experiments.paper_tables.run import main
 from genrst.experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
 from genrst.model.symbols import Vocabulary
-from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses, parseval_f1
+from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT
 from genrst.trees.node import Leaf
 from tests.conftest import REPOSITORY

@@ -15,7 +15,7 @@ from genrst.model.examples import prepare_pieces
 from genrst.segmenter.segment import save_segmenter
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from tests.experiments.errors import ends_in_one_line
 from tests.miniatures import write_amalgum, write_gum
 from tests.model.tiny_encoders import make_tokenizer

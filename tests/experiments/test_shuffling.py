@@ -19,7 +19,7 @@ from genrst.model.network import Network
 from genrst.model.storage import make_network
 from genrst.parser.likelihood import score_trees
 from genrst.parser.parser import Parser
-from genrst.training.data import load_prepared, save_prepared
+from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import Run
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig
 from genrst.trees.node import Leaf, Unit

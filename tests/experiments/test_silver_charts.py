@@ -20,7 +20,7 @@ from genrst.experiments.command import scores_of
 from genrst.experiments.silver_trees import chart_steps, soften
 from genrst.experiments.silver_trees.run import FREE_GENRES, FREE_SILVER_GENRES, Recipe, main, make_parser, make_recipe
 from genrst.parser import search
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import load_config
 from genrst.trees.relations import OPEN
 from tests.experiments.errors import ends_in_one_line

@@ -15,7 +15,7 @@ from genrst.experiments.silver_trees import label
 from genrst.experiments.silver_trees import run as silver_run
 from genrst.experiments.silver_trees.run import main
 from genrst.formats.files import write
-from genrst.training.data import load_prepared, save_prepared
+from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run_config import load_config
 from tests.conftest import REPOSITORY
 from tests.experiments.errors import ends_in_one_line

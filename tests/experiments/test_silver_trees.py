@@ -27,7 +27,7 @@ from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.search.ensemble import Ensemble
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.transitions.actions import GENERATE, ActionSet, Reduce

@@ -6,7 +6,7 @@ import pytest
 
 from genrst.errors import CorpusFormatError
 from genrst.segmenter.data import SegmenterPrepared, load_segmenter_data, save_segmenter_data
-from genrst.training.data import load_prepared, save_prepared
+from genrst.training.prepared import load_prepared, save_prepared
 from tests.segmenter.samples import prepare_texts
 from tests.training.samples import prepare_samples
 

@@ -5,7 +5,7 @@ from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import mask_entities, prepare
 from genrst.model.model_config import ModelConfig
 from genrst.model.symbols import make_symbols
-from genrst.training.data import Prepared
+from genrst.training.prepared import Prepared
 from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Leaf, Tree, Unit
 

@@ -21,9 +21,9 @@ from genrst.model.storage import load_model
 from genrst.parser.packages import read_parser_config
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
-from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
+from genrst.training.prepared import Prepared
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, folder_by, plot_curves, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig, load_config
 from genrst.training.trainer import Record

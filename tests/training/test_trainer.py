@@ -11,9 +11,9 @@ from genrst.model.batch import make_batch
 from genrst.model.examples import Example
 from genrst.model.network import Network
 from genrst.model.storage import make_network
-from genrst.training.data import Prepared
 from genrst.training.dev import Likelihood
 from genrst.training.lessons import Lesson, TransitionLessons
+from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Record, Trainer
 from tests.training.samples import SMALL, prepare_samples

@@ -28,8 +28,8 @@ from genrst.model.device import choose_device
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example
 from genrst.storage import WEIGHTS
-from genrst.training.data import Prepared, load_prepared
 from genrst.training.noise import without_paragraphs, without_pieces
+from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, load_config
 

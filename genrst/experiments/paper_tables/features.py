@@ -5,7 +5,7 @@ from pathlib import Path
 
 from genrst.errors import UsageError
 from genrst.experiments.data import Split, load_test
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import DataConfig, RunConfig
 
 FEATURES, TEST = "features.npz", "test.npz"

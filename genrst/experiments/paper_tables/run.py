@@ -32,7 +32,7 @@ from genrst.experiments.paper_tables.features import find_test, save_features
 from genrst.experiments.paper_tables.report import PAPER_BEAMS, Report, write_selections
 from genrst.experiments.paper_tables.scores import choose_best, make_systems
 from genrst.experiments.runs import KINDS, MAX_STACK, Search, SeedRun, list_searches
-from genrst.training.data import Prepared
+from genrst.training.prepared import Prepared
 from genrst.training.run import LOG, folder_by, read_log
 from genrst.training.run_config import RunConfig, load_config
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from genrst.experiments.command import run_command, start_parser
 from genrst.model.examples import Example
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.transitions.actions import GENERATE
 
 LABEL = GENERATE + 1

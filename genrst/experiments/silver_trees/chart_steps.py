@@ -28,8 +28,8 @@ from genrst.parser.packages import EnsembleConfig, ParserConfig, WeightedName
 from genrst.parser.search import load_models
 from genrst.storage import ENSEMBLE, write_config
 from genrst.training.chart_lessons import segment_f1
-from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL
 
 SCORES = "dev.jsonl"

@@ -23,8 +23,8 @@ from genrst.experiments.silver_trees.teachers import translate_actions
 from genrst.model.device import choose_device
 from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
-from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import load_prepared, save_prepared
 
 SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature", "shard")
 

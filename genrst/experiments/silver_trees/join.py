@@ -17,7 +17,7 @@ from typing import Any
 from genrst.errors import UsageError
 from genrst.experiments.command import run_command, start_parser
 from genrst.experiments.silver_trees.label import LABELLING
-from genrst.training.data import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 
 
 def main(words: Sequence[str] | None = None) -> None:

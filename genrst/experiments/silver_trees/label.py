@@ -34,8 +34,8 @@ from genrst.model.device import choose_device
 from genrst.model.examples import Example
 from genrst.model.symbols import Symbols
 from genrst.parser.packages import ParserConfig, find_model
-from genrst.training.data import load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import load_prepared, save_prepared
 
 LABELLING = "labelling"
 """The name of the settings in the notes of the file written, and in all rows."""

@@ -48,7 +48,8 @@ from genrst.experiments.silver_trees.teachers import load_teachers
 from genrst.io import write_atomically
 from genrst.model.device import choose_device
 from genrst.parser.packages import ParserConfig
-from genrst.training.data import load_prepared, prepare_data
+from genrst.training.data import prepare_data
+from genrst.training.prepared import load_prepared
 from genrst.training.run_config import DataConfig, RunConfig, load_config
 
 FREE_GENRES = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")

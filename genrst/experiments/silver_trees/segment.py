@@ -32,7 +32,7 @@ from genrst.segmenter.segment import Segmenter, boundary_probabilities, load_seg
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.training.chart_lessons import segment_f1, segment_starts
-from genrst.training.data import load_prepared, save_prepared
+from genrst.training.prepared import load_prepared, save_prepared
 
 
 def main(words: Sequence[str] | None = None) -> None:

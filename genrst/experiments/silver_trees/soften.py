@@ -33,8 +33,8 @@ from genrst.parser.packages import find_model
 from genrst.parser.search import MOST_EDUS
 from genrst.search.beam import in_groups
 from genrst.training.chart_lessons import actions_of_units, segment_f1, segment_starts
-from genrst.training.data import Prepared, load_prepared, save_prepared
 from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.transitions.boundaries import Kind
 from genrst.transitions.features import Syntax
 from genrst.trees.demands import Demands, make_demands

@@ -21,8 +21,8 @@ from genrst.model.storage import Model, load_model
 from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.parser.packages import ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.parser.search import WeightedModel, check_labels, load_models
-from genrst.training.data import Prepared
 from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import Prepared
 from genrst.transitions.actions import ActionSet
 
 
