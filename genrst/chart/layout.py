@@ -25,7 +25,7 @@ class Layout:
     inside: Tensor
     """The strongest boundary inside each span. Shape: (charts, N, N)"""
     edus: Tensor
-    """Those of all documents that are in these charts, chart by chart. Shape: (own EDUs)"""
+    """The numbers, among the EDUs of all documents, of those in these charts, chart by chart. Shape: (own EDUs)"""
     spans: Tensor
     """All spans: their chart, their first and last border there, and their EDUs from and to, as numbers among those
     of these charts. Shape: (5, spans)"""
@@ -70,9 +70,9 @@ def make_layout(kinds: Sequence[NDArray[np.int64]], charts: Sequence[tuple[int, 
 
 def _strongest_inside(kinds: NDArray[np.int64], borders: NDArray[np.int64]) -> NDArray[np.int64]:
     """The strongest boundary inside each block of EDUs from one border to the next; 0 in a single EDU."""
-    inner = kinds[: borders[-1]].copy()
-    inner[borders[:-1]] = 0
-    return np.maximum.reduceat(inner, borders[:-1])
+    inner, starts = kinds[borders[0] : borders[-1]].copy(), borders[:-1] - borders[0]
+    inner[starts] = 0
+    return np.maximum.reduceat(inner, starts)
 
 
 def _inside(before: NDArray[np.int64], blocks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ SPAN_WEIGHT = 0.3
 MOST_LABELLED = 1 << 15
 """How many units get labels at once."""
 LONG = 2_000
-"""Texts with more EDUs give memory back as they are parsed; shorter ones do not need as much, and save the time."""
+"""Texts with more EDUs give memory back as they are parsed; shorter ones do not need to, and save the time."""
 
 
 class LabelledUnit(NamedTuple):
@@ -74,10 +74,16 @@ def read_documents(
 
 def _fill(reading: Reading, posteriors: Mapping[int, "Posterior"]) -> None:
     """Give posteriors, by the numbers of their documents, what is known of their charts."""
-    is_long = sum(posterior.n_edus for posterior in posteriors.values()) > LONG
-    for group in in_groups([chart for posterior in posteriors.values() for chart in posterior.charts]):
+    for group in _groups(list(posteriors.values())):
         for chart, tables in zip(group, _make_tables(reading, group), strict=True):
             posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
+
+
+def _groups(posteriors: Sequence["Posterior"]) -> Iterator[list[OwnChart]]:
+    """The charts of documents, as many as can be scored at once; if one is long, memory is given back in between."""
+    is_long = any(posterior.n_edus > LONG for posterior in posteriors)
+    for group in in_groups([chart for posterior in posteriors for chart in posterior.charts]):
+        yield group
         if is_long:
             give_back_memory()
 
@@ -261,7 +267,7 @@ class Posterior:
         """The number of the likeliest finer relation of each unit, given its label; −1 if there is none."""
         found = self._fine_at_once()
         places = {unit: self.locate((unit.start, unit.stop)) for unit in units if unit not in found}
-        for group in in_groups(self.charts) if places else ():
+        for group in _groups([self]) if places else ():
             rows = {(chart.borders[0], chart.borders[-1]): row for row, chart in enumerate(group)}
             own = [(unit, place) for unit, place in places.items() if place is not None and place[0] in rows]
             index = [
@@ -357,7 +363,7 @@ class Posterior:
         """All charts by the spans they cover, as the only network scores them, some at a time."""
         if not self.is_single:
             raise UsageError("log-probabilities, k best trees and samples must be of one model, was: of several")
-        for group in in_groups(self.charts):
+        for group in _groups([self]):
             spans = [(chart.borders[0], chart.borders[-1]) for chart in group]
             yield spans, self._reading.score(self._reading.readers[0], group)
 

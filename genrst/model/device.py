@@ -2,6 +2,8 @@
 
 import ctypes
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -63,6 +65,12 @@ def give_back_memory() -> None:
     It keeps free memory that lies between blocks in use. Results that stay between large things that come and go make
     it grow by gigabytes.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    trim = _find_trim()
     if trim is not None:
         trim(0)
+
+
+@cache
+def _find_trim() -> Callable[[int], int] | None:
+    """The function of glibc; no other library has it."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -47,8 +47,9 @@ def without_kinds(example: Example) -> Example:
 
 def without_paragraphs(example: Example) -> Example:
     """A document of one paragraph: what started another, starts a sentence."""
-    first, *others = example.syntax.kinds
-    kinds = [int(Kind.PARAGRAPH) if first else first, *(min(kind, int(Kind.SENTENCE)) for kind in others)]
+    first, others = example.syntax.kinds[:1], example.syntax.kinds[1:]
+    kinds = [int(Kind.PARAGRAPH) if kind else kind for kind in first]
+    kinds += [min(kind, int(Kind.SENTENCE)) for kind in others]
     paragraphs = [0] * len(example.syntax.paragraphs)
     return replace(example, syntax=replace(example.syntax, kinds=kinds, paragraphs=paragraphs))
 

@@ -39,8 +39,8 @@ def test_long_texts_give_memory_back(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.chart.posterior.give_back_memory", lambda: calls.append(None))
     monkeypatch.setattr("genrst.chart.posterior.LONG", 10)
     network = make_network()
-    for n_edus, expected in ((10, 0), (11, 1)):
-        read_documents([(network, 1.0)], [[piece_example(n_edus)]])
+    for sizes, expected in (((10,), 0), ((6, 6), 0), ((11,), 1)):
+        read_documents([(network, 1.0)], [[piece_example(n_edus) for n_edus in sizes]])
         assert len(calls) == expected
 
 

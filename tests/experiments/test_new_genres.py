@@ -7,9 +7,18 @@ from pathlib import Path
 import pytest
 
 from genrst.experiments.new_genres import run
+from genrst.model.examples import Example
 from genrst.training.prepared import save_prepared
+from genrst.transitions.boundaries import Kind
 from tests.model.tiny_encoders import make_tokenizer
 from tests.training.samples import prepare_samples
+
+
+def with_paragraphs(example: Example) -> Example:
+    """A document whose last EDU is another paragraph."""
+    last = len(example.syntax.paragraphs) - 1
+    numbers = {"paragraphs": [0] * last + [1], "kinds": [*example.syntax.kinds[:last], int(Kind.PARAGRAPH)]}
+    return replace(example, syntax=replace(example.syntax, **numbers))
 
 
 def test_a_genre_is_only_scored():
@@ -26,11 +35,13 @@ def test_a_genre_is_only_scored():
 
 def test_a_genre_is_also_parsed_without_layout_and_punctuation():
     prepared = prepare_samples()
-    example = prepared.train[0]
+    example = with_paragraphs(prepared.train[0])
     changes = run.changes_of(prepared)
     assert [*changes] == ["as it is", "without layout"], "there are no word pieces here"
     assert changes["as it is"](example) is example
+    assert set(example.syntax.paragraphs) == {0, 1}
     assert set(changes["without layout"](example).syntax.paragraphs) == {0}
+    assert changes["without layout"](example).syntax.kinds != example.syntax.kinds
     tokenizer = make_tokenizer()
     prepared = prepare_samples(tokenizer)
     example = run.changes_of(prepared)["without punctuation"](prepared.train[0])
@@ -47,7 +58,7 @@ def test_genres_left_out_together_are_each_in_one_part():
 def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     prepared = prepare_samples()
     ids = ["GUM_news_a", "GUM_vlog_b", "GUM_news_c"]
-    train = [replace(one, id=id) for one, id in zip(prepared.train, ids, strict=True)]
+    train = [with_paragraphs(replace(one, id=id)) for one, id in zip(prepared.train, ids, strict=True)]
     save_prepared(replace(prepared, train=train), tmp_path / "samples.npz")
     (tmp_path / "tiny.toml").write_text(
         '[model]\nkind = "chart"\nword_size = 8\nedu_size = 8\nspan_size = 16\nsplit_size = 8\nlabel_size = 8\n'

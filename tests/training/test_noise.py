@@ -37,6 +37,12 @@ def test_without_paragraphs_there_are_sentences():
     assert found.sentences == [0, 1, 1, 2, 3, 4]
 
 
+def test_features_from_before_there_were_kinds():
+    example = laid_out()
+    example = replace(example, syntax=replace(example.syntax, kinds=[]))
+    assert without_paragraphs(example).syntax.kinds == without_kinds(example).syntax.kinds == []
+
+
 def test_an_edu_that_would_lose_all_its_pieces_keeps_one():
     example = replace(piece_example(3), pieces=np.array([5, 9, 9, 9, 6, 9, 7]), piece_lengths=np.array([2, 2, 3]))
     found = without_pieces(example, example.pieces == 9)

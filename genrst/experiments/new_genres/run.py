@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.together >= len(known):
         raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, was: {arguments.together}")
     rows = Rows(read_environment(device), {"seed": config.training.seeds[0]})
+    changes = changes_of(prepared)
     found: list[tuple[str, dict[str, float]]] = []
     for genres in in_parts(arguments.genres or known, arguments.together):
         parts = without_genres(prepared, genres)
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
         for genre in genres:
             own = [example for example in parts.dev if genre_of(example.id) == genre]
             facts = {"genre": genre, "documents": len(own), "edus": sum(example.n_edus for example in own)}
-            for text, change in changes_of(prepared).items():
+            for text, change in changes.items():
                 changed = replace(parts, dev=[change(example) for example in own])
                 scores = score(one.folder / MODEL, changed, arguments.device)
                 del scores["seconds"]
