@@ -23,7 +23,7 @@ import numpy as np
 from genrst.config import find_config
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
-from genrst.experiments.silver_trees.chart_steps import score
+from genrst.experiments.silver_trees.chart_steps import load_charts, score
 from genrst.model.device import choose_device
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example
@@ -62,27 +62,30 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, was: {arguments.together}")
     rows = Rows(read_environment(device), {"seed": config.training.seeds[0]})
     changes = changes_of(prepared)
-    found: list[tuple[str, dict[str, float]]] = []
+    found: dict[str, list[dict[str, float]]] = {text: [] for text in changes}
     for genres in in_parts(arguments.genres or known, arguments.together):
         parts = without_genres(prepared, genres)
         one = Run(config, config.training.seeds[0], arguments.output / "-".join(genres), device)
         # It is written after the last epoch: a run that was killed before has none.
         if not (one.folder / MODEL / WEIGHTS).is_file():
             list(one.records(parts))
+        models = load_charts(one.folder / MODEL, parts, arguments.device)
         for genre in genres:
             own = [example for example in parts.dev if genre_of(example.id) == genre]
             facts = {"genre": genre, "documents": len(own), "edus": sum(example.n_edus for example in own)}
             for text, change in changes.items():
-                changed = replace(parts, dev=[change(example) for example in own])
-                scores = score(one.folder / MODEL, changed, arguments.device)
+                scores = score(models, replace(parts, dev=[change(example) for example in own]))
                 del scores["seconds"]
-                found.append((text, scores))
+                found[text].append(scores)
                 rows.add(**facts, text=text, **scores)
-    for text in dict.fromkeys(text for text, _ in found):
-        alike = [scores for other, scores in found if other == text]
-        means = {name: round(fmean(scores[name] for scores in alike), 2) for name in alike[0]}
-        rows.add(genre="mean", text=text, **means)
+    for text, of_genres in found.items():
+        rows.add(genre="mean", text=text, **means(of_genres))
     rows.write(arguments.results)
+
+
+def means(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The mean of each score."""
+    return {name: round(fmean(row[name] for row in rows), 2) for name in rows[0]}
 
 
 def changes_of(prepared: Prepared) -> dict[str, Callable[[Example], Example]]:

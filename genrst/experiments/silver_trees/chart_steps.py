@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
-from genrst.chart.storage import load_chart
+from genrst.chart.storage import ChartModel, load_chart
 from genrst.chart.teaching import make_soft_starts
 from genrst.errors import UsageError
 from genrst.experiments.command import read_environment, scores_of
@@ -25,7 +25,7 @@ from genrst.experiments.silver_trees import join, soften
 from genrst.io import write_atomically
 from genrst.model.device import choose_device
 from genrst.parser.packages import EnsembleConfig, ParserConfig, WeightedName
-from genrst.parser.search import load_models
+from genrst.parser.search import WeightedModel, load_models
 from genrst.storage import ENSEMBLE, write_config
 from genrst.training.chart_lessons import segment_f1
 from genrst.training.dev import evaluate_parses
@@ -63,7 +63,8 @@ def _score_once(runs: Sequence[SeedRun], prepared: Prepared, device_name: str) -
     if not path.is_file():
         seeds = {"seed": runs[0].seed} if len(runs) == 1 else {"seeds": [run.seed for run in runs]}
         row = {"model": runs[0].model, **seeds, "documents": "dev", "n": len(prepared.dev)}
-        row |= score(folder / MODEL, prepared, device_name) | asdict(read_environment(choose_device(device_name)))
+        row |= score(load_charts(folder / MODEL, prepared, device_name), prepared)
+        row |= asdict(read_environment(choose_device(device_name)))
         write_atomically(path, json.dumps(row) + "\n")
     return path.read_text(encoding="utf-8")
 
@@ -75,16 +76,21 @@ def _write_ensemble(runs: Sequence[SeedRun]) -> Path:
     return folder
 
 
-def score(folder: Path, prepared: Prepared, device_name: str) -> dict[str, float]:
-    """The scores on dev of a chart or an ensemble, as users have it: least risk, whole sentences, full precision.
-
-    Seg, how well EDUs are found, is that of a single chart: an ensemble leaves it to its first member.
-    """
+def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[WeightedModel[ChartModel]]:
+    """A chart or the members of an ensemble, in full precision, to parse documents with these features."""
     models = load_models(folder, ParserConfig(encoder_precision="float32"), device_name, load_chart)
     for one in models:
         tokenizer = one.model.tokenizer.json if one.model.tokenizer else None
         if (one.model.symbols.actions, tokenizer) != (prepared.symbols.actions, prepared.tokenizer):
             raise UsageError(f"{folder}: the model was trained with other features than these")
+    return models
+
+
+def score(models: Sequence[WeightedModel[ChartModel]], prepared: Prepared) -> dict[str, float]:
+    """The scores on dev of a chart or an ensemble, as users have it: least risk, whole sentences.
+
+    Seg, how well EDUs are found, is that of a single chart: an ensemble leaves it to its first member.
+    """
     networks = [(one.model.network, one.weight) for one in models]
     started = perf_counter()
     found = soften.find_trees(networks, prepared.dev, prepared, temperature=1.0)
