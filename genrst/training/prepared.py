@@ -186,6 +186,9 @@ def open_archive(
 ) -> Iterator[tuple[dict[str, Any], Mapping[str, NDArray[Any]], NDArray[np.float32] | None]]:
     """The header, arrays and word vectors of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
     try:
+        # Of any other file NumPy would say that it holds pickles, and how to load them unsafely.
+        if path.is_file() and not zipfile.is_zipfile(path):
+            raise zipfile.BadZipFile("no NumPy archive, or a part of one")
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             _check_size(arrays, path)
             header = json.loads(bytes(arrays["header"]))

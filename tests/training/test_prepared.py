@@ -89,7 +89,7 @@ def test_damaged_files(tmp_path: Path):
     with pytest.raises(CorpusFormatError, match="must hold prepared features"):
         load_prepared(path)
     path.write_bytes(b"junk")
-    with pytest.raises(CorpusFormatError, match="must hold prepared features"):
+    with pytest.raises(CorpusFormatError, match="must hold prepared features, was: no NumPy archive"):
         load_prepared(path)
     np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
     with pytest.raises(CorpusFormatError, match=r"for a parser in format 1, was: for a parser in format 0$"):
