@@ -18,7 +18,8 @@ from genrst.evaluation.report import evaluate
 from genrst.experiments import jobs
 from genrst.experiments.command import scores_of
 from genrst.experiments.silver_trees import chart_steps, soften
-from genrst.experiments.silver_trees.run import FREE_GENRES, FREE_SILVER_GENRES, Recipe, main, make_parser, make_recipe
+from genrst.experiments.silver_trees.recipe import FREE_GENRES, FREE_SILVER_GENRES, Recipe, make_recipe
+from genrst.experiments.silver_trees.run import main, make_parser
 from genrst.parser import search
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import load_config

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from genrst.experiments import jobs
-from genrst.experiments.silver_trees import label
+from genrst.experiments.silver_trees import label, recipe
 from genrst.experiments.silver_trees import run as silver_run
 from genrst.experiments.silver_trees.run import main
 from genrst.formats.files import write
@@ -121,7 +121,7 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     students, teachers = (load_prepared(Path(files[name])) for name in ("students", "teachers"))
     assert (len(students.silver), len(students.train), len(teachers.silver)) == (3, 3, 0)
     assert students.symbols == teachers.symbols, "a word that is seen twice is seen four times with silver documents"
-    monkeypatch.setattr(silver_run, "prepare_data", lambda *data: pytest.fail("they are there"))
+    monkeypatch.setattr(recipe, "prepare_data", lambda *data: pytest.fail("they are there"))
     main(words(tmp_path / "run", *options))
     assert capsys.readouterr().out == printed
 
@@ -159,9 +159,9 @@ def test_free_texts_alone():
     """Genres, of gold and silver documents; students have fewer epochs and words."""
     given = ["--data", "GUM", "--silver", "AMALGUM", "--output", "nowhere", "--free"]
     given += ["--teachers", "1", "2", "--students", "minilm", "small"]
-    made = silver_run.make_recipe(silver_run.make_parser().parse_args(given))
+    made = recipe.make_recipe(silver_run.make_parser().parse_args(given))
     for member in (*made.teachers, *made.students):
-        assert member.config.data.genres == silver_run.FREE_GENRES
+        assert member.config.data.genres == recipe.FREE_GENRES
         assert member.config.data.path == "GUM"
         assert not member.config.data.silver_genres
     assert [(one.config.training.max_epochs, one.config.data.min_count) for one in made.teachers] == [(18, 2)] * 2
