@@ -3,6 +3,6 @@
 
 def read_anew() -> None:
     """Charts keep what their encoder made of the last texts; where texts come twice, that would be measured instead."""
-    from genrst.parser.chart_reading import KnownStates
+    from genrst.chart.texts import KnownStates
 
     KnownStates.most_pieces = 0

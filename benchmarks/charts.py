@@ -71,7 +71,7 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
     """The row of a document."""
     import torch
 
-    from genrst.parser.chart_search import ChartSearch
+    from genrst.chart.finder import ChartSearch
     from genrst.parser.parser import load
 
     read_anew()

@@ -24,12 +24,12 @@ import torch
 
 from benchmarks import read_anew
 from benchmarks.train import machine, peak_memory, random_prepared
+from genrst.chart.finder import ChartSearch
 from genrst.document import Document
-from genrst.model.model_config import ModelConfig
-from genrst.model.storage import Model, make_network, save_model
-from genrst.parser.chart_search import ChartSearch
 from genrst.parser.parser import Parser, load
-from genrst.parser.search import TreeSearch
+from genrst.rnng.finder import TreeSearch
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.storage import Model, make_network, save_model
 from genrst.text.pipeline import load_pipeline
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"

@@ -23,19 +23,19 @@ import torch
 from torch import Tensor
 
 from benchmarks.train import machine, peak_memory, random_example, random_prepared, synchronise
-from genrst.model.examples import Example
-from genrst.model.model_config import ModelConfig
-from genrst.model.schedule import IntArray
-from genrst.model.scoring.features import join_syntax
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import Model, load_model, make_network
-from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.literal import search_bags_literally
-from genrst.search.scorer import sync_is_free
-from genrst.search.word import WordOptions, search_words
+from genrst.rnng.examples import Example
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.schedule import IntArray
+from genrst.rnng.scoring.features import join_syntax
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import BeamOptions, search_beams
+from genrst.rnng.search.literal import search_bags_literally
+from genrst.rnng.search.scorer import sync_is_free
+from genrst.rnng.search.word import WordOptions, search_words
+from genrst.rnng.storage import Model, load_model, make_network
+from genrst.rnng.transitions.actions import States
+from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import load_prepared
-from genrst.transitions.actions import States
-from genrst.transitions.features import Syntax
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
     "bag": lambda scorer, beam: search_beams(scorer, BeamOptions(beam)),

@@ -19,18 +19,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from genrst.model.examples import Example
-from genrst.model.model_config import ModelConfig
-from genrst.model.network import Network
-from genrst.model.storage import make_network
-from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.rnng.examples import Example
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.network import Network
+from genrst.rnng.storage import make_network
+from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.rnng.transitions.actions import ActionSet, Reduce
+from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Trainer
-from genrst.transitions.actions import ActionSet, Reduce
-from genrst.transitions.features import Syntax
-from tests.model.random_examples import random_actions
-from tests.model.reference import Reference
+from tests.rnng.random_examples import random_actions
+from tests.rnng.reference import Reference
 
 N_DOCUMENTS, N_EDUS, N_EDU_WORDS, N_WORDS, N_LABELS = 177, 130, 7, 7200, 28
 """GUM train: documents with text, mean EDUs per document, words per EDU, vocabulary, coarse labels."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fuzz.mutate import NUMBERS, as_json, change_data, change_file, change_safetensors
 from genrst.errors import GenrstError
-from genrst.model.model_config import ChartConfig, ModelConfig
+from genrst.rnng.model_config import ChartConfig, ModelConfig
 
 if TYPE_CHECKING:
     from genrst.training.trainer import Trainer
@@ -39,7 +39,7 @@ def scratch(name: str) -> Path:
 
 
 def _write_generative(folder: Path) -> None:
-    from genrst.model.storage import Model, make_network, save_model
+    from genrst.rnng.storage import Model, make_network, save_model
     from genrst.segmenter.network import SegmenterConfig
     from genrst.segmenter.segment import Segmenter, save_segmenter
     from genrst.segmenter.segment import make_network as make_segmenter_network
@@ -56,9 +56,9 @@ def _write_generative(folder: Path) -> None:
 
 
 def _write_pretrained(folder: Path) -> None:
-    from genrst.model.encoder.pretrained import PretrainedEncoder
-    from genrst.model.storage import Model, make_network, save_model
-    from tests.model.tiny_encoders import make_hugging_face, make_tokenizer
+    from genrst.encoder.pretrained import PretrainedEncoder
+    from genrst.rnng.storage import Model, make_network, save_model
+    from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
     from tests.parser.samples import make_model
 
     config = replace(TINY, kind="discriminative", encoder="tiny", encoder_window=16)
@@ -70,8 +70,8 @@ def _write_pretrained(folder: Path) -> None:
 
 def _write_chart(folder: Path) -> None:
     from genrst.chart.storage import ChartModel, make_chart_network, save_chart
-    from genrst.model.encoder.pretrained import PretrainedEncoder
-    from tests.model.tiny_encoders import make_hugging_face, make_tokenizer
+    from genrst.encoder.pretrained import PretrainedEncoder
+    from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
     from tests.parser.samples import make_model
 
     config = replace(TINY_CHART, encoder="tiny", encoder_window=16)
@@ -169,7 +169,7 @@ def trainer() -> "Trainer":
     """One that has trained for an epoch."""
     import torch
 
-    from genrst.model.storage import make_network
+    from genrst.rnng.storage import make_network
     from genrst.training.run_config import TrainingConfig
     from genrst.training.trainer import Trainer
     from tests.training.samples import prepare_samples
@@ -240,7 +240,7 @@ def make_constraints(chance: random.Random) -> bytes:
 
 def check_constraints(content: bytes) -> None:
     """The trees that are as demanded are those of brute force."""
-    from genrst.transitions.legal import LegalActions
+    from genrst.rnng.transitions.legal import LegalActions
     from genrst.trees.constraint import constraint_from_dict
     from genrst.trees.demands import make_demands
     from tests.chart.enumeration import all_trees, fits, spans_of

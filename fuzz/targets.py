@@ -44,9 +44,9 @@ from genrst.formats.lines import dense, one_line
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
+from genrst.rnng.vectors import load_vectors
 from genrst.text.layout import paragraphs
 from genrst.text.raw import looks_english, unsegmented
-from genrst.text.vectors import load_vectors
 from genrst.training.run_config import RunConfig
 from genrst.trees.node import units
 from tests.miniatures import HARBOR_CONLLU, amalgum_record, conllu

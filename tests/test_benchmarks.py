@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.search import join_examples, measure
-from genrst.model.examples import Example
-from genrst.model.storage import Model, make_network
-from tests.model.random_examples import random_example
+from genrst.rnng.examples import Example
+from genrst.rnng.storage import Model, make_network
+from tests.rnng.random_examples import random_example
 from tests.training.samples import SMALL, prepare_samples
 
 

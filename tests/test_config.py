@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from genrst.config import CONFIGS as SHIPPED
 from genrst.config import find_config, from_mapping, to_toml
 from genrst.errors import ConfigError
-from genrst.model.model_config import ModelConfig
+from genrst.rnng.model_config import ModelConfig
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig, load_config
 
 

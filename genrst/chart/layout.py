@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart.blocks import Borders
-from genrst.model.examples import Example
-from genrst.transitions.boundaries import boundaries, n_boundaries
+from genrst.rnng.examples import Example
+from genrst.text.boundaries import boundaries, n_boundaries
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from genrst.chart.layout import Layout, boundaries_around, edu_boundaries
-from genrst.model.batch import Words, pack_words
-from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.encoder.windows import PieceWindows, pack_pieces
-from genrst.model.examples import Example
-from genrst.model.layers import EduEncoder
-from genrst.model.model_config import ChartConfig
-from genrst.transitions.boundaries import SIZES, n_boundaries
+from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.encoder.windows import PieceWindows, pack_pieces
+from genrst.rnng.batch import Words, pack_words
+from genrst.rnng.examples import Example
+from genrst.rnng.layers import EduEncoder
+from genrst.rnng.model_config import ChartConfig
+from genrst.text.boundaries import SIZES, n_boundaries
 
 LARGEST_LOGIT = 8.0
 """Weights of EDUs in a span are held to e^±8, so that differences of their running sums stay exact enough."""

@@ -21,10 +21,10 @@ from genrst.chart import inference
 from genrst.chart.inference import Span, Unit
 from genrst.chart.k_best import Ranking, cheapest_trees
 from genrst.chart.network import ChartNetwork
-from genrst.chart.reading import LabelledRow, OwnChart, Reader, Reading, Scored, in_groups, make_reading
+from genrst.chart.scoring import LabelledRow, OwnChart, Reader, Reading, Scored, in_groups, make_reading
+from genrst.encoder.device import give_back_memory
 from genrst.errors import ConstraintError, UsageError
-from genrst.model.device import give_back_memory
-from genrst.model.examples import Example
+from genrst.rnng.examples import Example
 from genrst.trees.demands import Demands, none_left
 
 LEAST = 1e-6

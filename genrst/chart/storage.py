@@ -1,4 +1,4 @@
-"""A chart's network on disk, in the same files as any other model (`genrst.model.storage`)."""
+"""A chart's network on disk, in the same files as any other model (`genrst.rnng.storage`)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 
 from genrst.chart.network import ChartNetwork
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.model_config import ChartConfig
-from genrst.model.storage import restore, write_network
-from genrst.model.symbols import Symbols
+from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.packing import Precision
+from genrst.rnng.model_config import ChartConfig
+from genrst.rnng.storage import restore, write_network
+from genrst.rnng.symbols import Symbols
 from genrst.storage import read_network
 
 
@@ -38,7 +38,7 @@ def load_chart(
     encoder_dtype: torch.dtype = torch.float32,
     encoder_overlap: float | None = None,
 ) -> ChartModel:
-    """Read a chart's network; what may be changed is as in `genrst.model.storage.load_model`."""
+    """Read a chart's network; what may be changed is as in `genrst.rnng.storage.load_model`."""
     config, symbols = read_network(folder, ChartConfig, Symbols.from_dict)
     network, tokenizer = restore(
         folder, config, lambda one: make_chart_network(config, symbols, one), device, encoder_dtype, encoder_overlap

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from genrst.chart import inference
 from genrst.chart.network import ChartNetwork
-from genrst.chart.reading import OwnChart, Reading, in_groups, make_reading
-from genrst.model.examples import Example, SoftTree
+from genrst.chart.scoring import OwnChart, Reading, in_groups, make_reading
+from genrst.rnng.examples import Example, SoftTree
 from genrst.trees.demands import Demands
 
 LEAST = 0.02

@@ -124,7 +124,7 @@ def _choose_device(arguments: argparse.Namespace) -> str:
     """The kind of device, which results depend on: a GPU if there is one here."""
     if arguments.device != "auto":
         return str(arguments.device)
-    from genrst.model.device import choose_device  # loads PyTorch
+    from genrst.encoder.device import choose_device  # loads PyTorch
 
     return choose_device("auto").type
 

@@ -32,8 +32,8 @@ from genrst.outputs.tables import write_rows
 from genrst.parser.packages import find_model, is_chart
 
 if TYPE_CHECKING:
-    from genrst.parser.likelihood import TextScore, TreeScore
     from genrst.parser.parser import Parser
+    from genrst.rnng.likelihood import TextScore, TreeScore
 
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 """The names of formats by the suffixes of files."""
@@ -144,7 +144,7 @@ def _make_scorer(arguments: argparse.Namespace) -> Callable[[Document], Row]:
 
 
 def _of_chart(parser: "Parser") -> Callable[[Document], Row]:
-    from genrst.parser.likelihood import free_distribution, model_tree
+    from genrst.rnng.likelihood import free_distribution, model_tree
 
     def score(document: Document) -> Row:
         distribution = free_distribution(parser, document)
@@ -155,7 +155,7 @@ def _of_chart(parser: "Parser") -> Callable[[Document], Row]:
 
 
 def _of_model(parser: "Parser", proposal: "Parser | None", arguments: argparse.Namespace) -> Callable[[Document], Row]:
-    from genrst.parser.likelihood import score_text, score_tree
+    from genrst.rnng.likelihood import score_text, score_tree
 
     def score(document: Document) -> Row:
         tree = score_tree(parser, document)

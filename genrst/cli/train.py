@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> None:
-    from genrst.model.device import choose_device
+    from genrst.encoder.device import choose_device
     from genrst.training.data import prepare_data
     from genrst.training.distributed import join_processes, leave_processes
     from genrst.training.prepared import load_prepared
@@ -151,7 +151,7 @@ def _follow(run: "Run", prepared: "Prepared", resume: str | None, guard: Guard) 
 
 
 def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -> None:
-    from genrst.model.device import choose_device
+    from genrst.encoder.device import choose_device
     from genrst.segmenter.data import load_segmenter_data, prepare_segmenter_data
     from genrst.segmenter.segmenter_config import SegmenterRunConfig
     from genrst.segmenter.training import SegmenterRun

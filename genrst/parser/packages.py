@@ -2,7 +2,7 @@
 
 A folder holds one model, or names several that choose together (`ensemble.json`): an *ensemble*. Models that are
 installed by name are folders in `genrst/models`. The files themselves are `genrst.storage`'s. No torch here: networks
-are loaded by `genrst.parser.search`.
+are loaded by `genrst.rnng.finder`.
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from genrst import storage
 from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
 from genrst.io import decode
-from genrst.model.model_config import AnyModelConfig, ChartConfig, ModelConfig
+from genrst.rnng.model_config import AnyModelConfig, ChartConfig, ModelConfig
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""

@@ -57,8 +57,8 @@ from genrst.trees.constraint import Constraint
 if TYPE_CHECKING:
     import torch
 
-    from genrst.parser.chart_search import ChartSearch, Distribution
-    from genrst.parser.search import TreeSearch
+    from genrst.chart.finder import ChartSearch, Distribution
+    from genrst.rnng.finder import TreeSearch
 
 Context = TypeVar("Context")
 
@@ -105,9 +105,9 @@ def load(
 
 def _load_chart(folder: Path, config: ParserConfig, device: str, place: Path | None) -> "Parser":
     """A parser with charts; `place` is the folder of its segmenter, if it needs one."""
+    from genrst.chart.finder import ChartSearch
     from genrst.chart.storage import load_chart
-    from genrst.parser.chart_search import ChartSearch
-    from genrst.parser.search import load_models
+    from genrst.rnng.finder import load_models
 
     search = ChartSearch(load_models(folder, config, device, load_chart), config)
     segmenter = search if search.reads_texts else _load_segmenter(place, search.device)
@@ -118,8 +118,8 @@ def _load_steps(
     folder: Path, config: ParserConfig, device: str, place: Path | None, max_stack: int | None, whole: Whole
 ) -> "Parser":
     """A parser that builds trees step by step."""
-    from genrst.model.storage import load_model
-    from genrst.parser.search import TreeSearch, load_models
+    from genrst.rnng.finder import TreeSearch, load_models
+    from genrst.rnng.storage import load_model
 
     search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack, whole)
     return Parser(search, config, _load_segmenter(place, search.device), folder)
@@ -199,7 +199,7 @@ class Parser:
 
     def distributions(self, items: Sequence[Item]) -> "list[Distribution | Failure]":
         """Those of several texts, lists of EDUs or documents, which are read together."""
-        from genrst.parser.chart_search import ChartSearch
+        from genrst.chart.finder import ChartSearch
 
         search = self.search
         if not isinstance(search, ChartSearch):

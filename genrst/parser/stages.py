@@ -1,7 +1,7 @@
 """The stages of a parser: texts, EDUs and documents in, documents or failures out.
 
 Each stage works on several documents at a time. A document that fails stays behind and does not hold up the others.
-The last stage, from EDUs to trees, is `genrst.parser.search`.
+The last stage, from EDUs to trees, is `genrst.rnng.finder`.
 """
 
 import re

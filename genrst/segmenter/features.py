@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from genrst.document import Document, Span
 from genrst.errors import ConfigError, TreeError
-from genrst.model.symbols import SPECIALS, Vocabulary, strings
+from genrst.rnng.symbols import SPECIALS, Vocabulary, strings
 
 IntArray: TypeAlias = NDArray[np.int64]
 

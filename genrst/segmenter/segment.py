@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 
 from genrst.document import Document
-from genrst.model.device import check_process
+from genrst.encoder.device import check_process
 from genrst.packing import Precision
-from genrst.segmenter.edus import with_edus
 from genrst.segmenter.features import Symbols, read_tokens
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
 from genrst.storage import load_network, read_network, save_network
+from genrst.text.edus import with_edus
 
 BATCH_WINDOWS = 64
 """How many windows are read at once: about 8,000 tokens, so that memory does not grow with the text."""

@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from genrst.errors import ConfigError
 from genrst.evaluation.counts import Counts
-from genrst.model.symbols import UNK_ID
+from genrst.rnng.symbols import UNK_ID
 from genrst.segmenter.data import SegmenterExample, SegmenterPrepared
 from genrst.segmenter.features import COLUMNS, IntArray
 from genrst.segmenter.network import Batch, SegmenterNetwork, WindowedText

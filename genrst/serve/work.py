@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from genrst.chart.finder import ChartSearch, Distribution
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.formats.files import ReadOptions, format_documents, read_content, warn_of_loss
 from genrst.formats.json_format import document_to_dict
 from genrst.formats.json_text import dumps
 from genrst.outputs.summary import importance_ranking
-from genrst.parser.chart_search import ChartSearch, Distribution
 from genrst.parser.packages import describe_model
 from genrst.parser.parser import Parser
 from genrst.parser.stages import Failure, Item, Text

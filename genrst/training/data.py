@@ -1,6 +1,6 @@
 """From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache.
 
-What comes out is in `genrst.training.prepared`, what becomes of one document in `genrst.model.examples`. The segmenter
+What comes out is in `genrst.training.prepared`, what becomes of one document in `genrst.rnng.examples`. The segmenter
 shares the corpus (`genrst.segmenter.data`).
 """
 
@@ -12,14 +12,15 @@ from pathlib import Path
 
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
+from genrst.encoder.files import PieceTokenizer, find_tokenizer
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
-from genrst.model.encoder.files import PieceTokenizer, find_tokenizer
-from genrst.model.examples import fine_relations, mask_entities, prepare, prepare_tree
-from genrst.model.symbols import Symbols, make_symbols
+from genrst.rnng.examples import fine_relations, mask_entities, prepare, prepare_tree
+from genrst.rnng.symbols import Symbols, make_symbols
+from genrst.rnng.transitions.actions import ActionSet
+from genrst.rnng.vectors import Vectors, load_vectors
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
-from genrst.text.vectors import Vectors, load_vectors
 from genrst.training.prepared import (
     COLUMNS,
     Prepared,
@@ -30,7 +31,6 @@ from genrst.training.prepared import (
     save_prepared,
 )
 from genrst.training.run_config import CorpusConfig, DataConfig
-from genrst.transitions.actions import ActionSet
 from genrst.trees.node import SPAN, Tree, units
 from genrst.trees.relations import Inventory, describe_classes, detect_inventory, load_inventory
 

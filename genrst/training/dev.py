@@ -10,13 +10,13 @@ import torch
 from genrst.document import Document, Span, unplaced_edus
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import Evaluation, evaluate
-from genrst.model.batch import make_batch
-from genrst.model.examples import Derivation, Example
-from genrst.model.network import Network
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.symbols import Symbols
-from genrst.search.beam import BeamOptions, in_groups, search_beams, search_greedily
-from genrst.transitions.oracle import tree_of
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import Derivation, Example
+from genrst.rnng.network import Network
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import BeamOptions, in_groups, search_beams, search_greedily
+from genrst.rnng.symbols import Symbols
+from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
 
 MAX_STACK = 40

@@ -16,18 +16,18 @@ from torch import Tensor
 
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation
-from genrst.model.batch import make_batch
-from genrst.model.examples import Derivation, Example, derive
-from genrst.model.network import LogProbabilities, Network
-from genrst.model.schedule import IntArray
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.symbols import SPECIALS
-from genrst.search.beam import in_groups, search_greedily
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import Derivation, Example, derive
+from genrst.rnng.network import LogProbabilities, Network
+from genrst.rnng.schedule import IntArray
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import in_groups, search_greedily
+from genrst.rnng.symbols import SPECIALS
+from genrst.rnng.transitions.actions import States
+from genrst.rnng.transitions.oracle import DynamicOracle
 from genrst.training.dev import Likelihood, evaluate_bags, evaluate_greedily, gold_likelihood, parseval_f1
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
-from genrst.transitions.actions import States
-from genrst.transitions.oracle import DynamicOracle
 
 AnyNetwork = TypeVar("AnyNetwork")
 

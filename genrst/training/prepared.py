@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from genrst.document import Document
 from genrst.errors import CorpusFormatError
 from genrst.io import max_unpacked, tell, write_atomically_with
-from genrst.model.examples import Example, SoftTree
-from genrst.model.symbols import Symbols
-from genrst.transitions.features import Syntax
+from genrst.rnng.examples import Example, SoftTree
+from genrst.rnng.symbols import Symbols
+from genrst.rnng.transitions.features import Syntax
 
 FORMAT = 1
 """Counts up when the meaning of a prepared file changes, so that old ones are made again."""

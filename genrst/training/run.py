@@ -20,13 +20,13 @@ from torch import Tensor
 from genrst.chart.network import ChartNetwork
 from genrst.chart.storage import make_chart_network
 from genrst.config import to_toml
+from genrst.encoder.files import PieceTokenizer, keep_layers, load_encoder
+from genrst.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically, write_atomically_with
-from genrst.model.encoder.files import PieceTokenizer, keep_layers, load_encoder
-from genrst.model.encoder.pretrained import PretrainedEncoder, add_low_rank
-from genrst.model.model_config import ChartConfig
-from genrst.model.network import Network
-from genrst.model.storage import make_network, write_network
+from genrst.rnng.model_config import ChartConfig
+from genrst.rnng.network import Network
+from genrst.rnng.storage import make_network, write_network
 from genrst.storage import CARD, PARSER, check_memory
 from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint

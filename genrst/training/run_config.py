@@ -8,7 +8,7 @@ from typing import Literal
 
 from genrst.config import are_seeds, check_ranges, read_tables, resolve
 from genrst.errors import ConfigError
-from genrst.model.model_config import ChartConfig, ModelConfig
+from genrst.rnng.model_config import ChartConfig, ModelConfig
 
 
 @dataclass(frozen=True, slots=True)

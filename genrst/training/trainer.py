@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from genrst.chart.learning import ChartLessons
 from genrst.chart.network import ChartNetwork
+from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import TrainingError
-from genrst.model.encoder.pretrained import PretrainedEncoder
-from genrst.model.network import Network
 from genrst.packing import Precision, pack, unpack
-from genrst.training.chart_lessons import ChartLessons
+from genrst.rnng.network import Network
 from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons, TransitionLessons

@@ -2,8 +2,8 @@
 
 A binary tree without any span that crosses [i, j) has the unit [i, j). So units that are demanded, and sentences that
 are to stay whole, are spans that no unit may cross; what is left are spans that must not be units, and labels that must
-not be chosen. Not here: how trees are found that are so, in a chart (`genrst.chart.reading`) or step by step
-(`genrst.transitions.legal`).
+not be chosen. Not here: how trees are found that are so, in a chart (`genrst.chart.scoring`) or step by step
+(`genrst.rnng.transitions.legal`).
 """
 
 from collections.abc import Iterable, Sequence

@@ -9,11 +9,11 @@ from torch import Tensor
 from genrst.chart.layout import edu_boundaries, make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import Posterior, read_documents
-from genrst.model.examples import Example
-from genrst.model.model_config import ChartConfig
+from genrst.rnng.examples import Example
+from genrst.rnng.model_config import ChartConfig
 from genrst.trees.constraint import Constraint
 from genrst.trees.demands import Label, make_demands
-from tests.model.tiny_encoders import make_pretrained, piece_example
+from tests.encoder.tiny_encoders import make_pretrained, piece_example
 
 LABELS: list[Label] = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
 

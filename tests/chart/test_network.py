@@ -11,12 +11,12 @@ from torch.nn.functional import gelu
 from genrst.chart.layout import edu_boundaries, make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.errors import ConfigError
-from genrst.model.examples import Example
-from genrst.model.model_config import ChartConfig
-from genrst.transitions.boundaries import boundaries, n_boundaries, unit_layout
+from genrst.rnng.examples import Example
+from genrst.rnng.model_config import ChartConfig
+from genrst.text.boundaries import boundaries, n_boundaries, unit_layout
 from tests.chart.random_networks import make_charts, make_network
-from tests.model.random_examples import N_WORDS, random_example
-from tests.model.tiny_encoders import piece_example
+from tests.encoder.tiny_encoders import piece_example
+from tests.rnng.random_examples import N_WORDS, random_example
 
 
 class Plain:

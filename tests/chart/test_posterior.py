@@ -12,7 +12,7 @@ from genrst.errors import UsageError
 from genrst.trees.demands import NOTHING, make_demands
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network, make_posterior
-from tests.model.tiny_encoders import piece_example
+from tests.encoder.tiny_encoders import piece_example
 
 
 def test_documents_together_are_as_each_alone(monkeypatch):
@@ -23,7 +23,7 @@ def test_documents_together_are_as_each_alone(monkeypatch):
     demands = [make_demands(len(own), [], LABELS, [own]) for own in groups]
     alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, demands, strict=True)]
     for most in (1, 300, 1 << 20):
-        monkeypatch.setattr("genrst.chart.reading.MOST_CELLS", most)
+        monkeypatch.setattr("genrst.chart.scoring.MOST_CELLS", most)
         monkeypatch.setattr("genrst.chart.posterior.MOST_LABELLED", most)
         for one, other in zip(read_documents([(network, 1.0)], [examples], demands), alone, strict=True):
             assert one.minimum_risk() == other.minimum_risk()

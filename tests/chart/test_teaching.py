@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from genrst.chart.learning import find_losses
 from genrst.chart.teaching import LEAST, make_soft_starts, make_soft_trees
-from genrst.model.examples import SoftTree
-from genrst.training.chart_lessons import find_losses
+from genrst.rnng.examples import SoftTree
 from genrst.trees.demands import make_demands
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network
-from tests.model.tiny_encoders import piece_example
+from tests.encoder.tiny_encoders import piece_example
 
 
 def by_unit(tree: SoftTree) -> dict[tuple[int, ...], dict[int, float]]:

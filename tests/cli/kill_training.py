@@ -16,7 +16,7 @@ import torch
 from safetensors import safe_open
 
 from genrst.cli.main import main
-from genrst.model.storage import load_model
+from genrst.rnng.storage import load_model
 from genrst.storage import WEIGHTS
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, read_log
 from genrst.training.run_config import load_config

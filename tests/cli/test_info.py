@@ -10,7 +10,7 @@ from genrst.corpora.corpus import load_corpus
 from genrst.corpora.statistics import count
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
-from genrst.model.storage import load_model
+from genrst.rnng.storage import load_model
 from genrst.segmenter.segment import load_segmenter
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import Outcome, call

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from genrst.formats.files import write
-from genrst.model.storage import load_model
+from genrst.rnng.storage import load_model
 from genrst.text import pipeline
 from genrst.training.dev import evaluate_bags, parseval_f1
 from genrst.training.prepared import load_prepared
@@ -26,7 +26,7 @@ from genrst.training.trainer import Record
 from genrst.trees.node import relabel
 from tests.cli.workspace import Workspace, names, timeless
 from tests.conftest import REPOSITORY
-from tests.model.tiny_encoders import make_tokenizer, write_encoder
+from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import make_document
 
 FILES = ["checkpoint.previous.safetensors", "checkpoint.safetensors", "config.toml", "curve.svg", "log.jsonl", "model"]

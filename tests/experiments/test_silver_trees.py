@@ -12,6 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from genrst.model.encoder.files import PieceTokenizer
+from genrst.model.examples import Example, prepare
+from genrst.model.scoring.scorer import NetworkScorer
+from genrst.model.storage import Model, load_model, make_network, save_model
+from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.search.beam import BeamOptions, search_beams, search_greedily
+from genrst.search.ensemble import Ensemble
+from genrst.transitions.actions import GENERATE, ActionSet, Reduce
+from genrst.transitions.features import Syntax
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -20,18 +29,9 @@ from genrst.errors import UsageError
 from genrst.experiments.silver_trees import join, label
 from genrst.experiments.silver_trees.label import choose
 from genrst.experiments.silver_trees.teachers import choose_agreed, make_translation
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example, prepare
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import Model, load_model, make_network, save_model
-from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
-from genrst.search.beam import BeamOptions, search_beams, search_greedily
-from genrst.search.ensemble import Ensemble
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
-from genrst.transitions.actions import GENERATE, ActionSet, Reduce
-from genrst.transitions.features import Syntax
 from tests.experiments.errors import ends_in_one_line
 from tests.model.random_examples import random_actions, random_example
 from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder

@@ -11,15 +11,15 @@ import torch
 
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 from genrst.document import Document
-from genrst.model.model_config import ChartConfig
-from genrst.model.storage import Model, make_network, save_model
-from genrst.model.symbols import make_symbols
 from genrst.parser.parser import Parser
-from genrst.parser.search import TreeSearch
+from genrst.rnng.finder import TreeSearch
+from genrst.rnng.model_config import ChartConfig
+from genrst.rnng.storage import Model, make_network, save_model
+from genrst.rnng.symbols import make_symbols
+from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.segmenter.segment import save_segmenter
-from genrst.transitions.actions import ActionSet, Reduce
 from genrst.trees.binarise import is_binary
-from tests.model.tiny_encoders import make_pretrained, make_tokenizer
+from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.segmenter.samples import make_document, make_segmenter
 from tests.training.samples import SMALL
 

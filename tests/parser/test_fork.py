@@ -7,8 +7,8 @@ import sys
 import pytest
 import torch
 
+from genrst.encoder.device import check_process, choose_device
 from genrst.errors import UsageError
-from genrst.model.device import check_process, choose_device
 
 PROGRAM = """
 import multiprocessing, sys, genrst

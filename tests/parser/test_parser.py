@@ -11,14 +11,14 @@ import torch
 from genrst import Document, Failure, Leaf, Parser, Unit
 from genrst.document import SecondaryEdge, Signal, Span, Token
 from genrst.errors import GenrstError, TreeError, UsageError
-from genrst.model.batch import make_batch
-from genrst.model.examples import derive, prepare
-from genrst.model.scoring.scorer import NetworkScorer
 from genrst.parser.parser import load
 from genrst.parser.stages import Text
-from genrst.search.beam import BeamOptions, search_beams, search_greedily
-from genrst.search.word import WordOptions, search_words
-from genrst.transitions.oracle import tree_of
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import derive, prepare
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
+from genrst.rnng.search.word import WordOptions, search_words
+from genrst.rnng.transitions.oracle import tree_of
 from tests.parser.samples import TEXT, check, load_like, step_search, write_parser
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
@@ -245,7 +245,7 @@ def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pyte
         return find(examples, *others)
 
     monkeypatch.setattr(parser.search, "find", spy)
-    monkeypatch.setattr("genrst.parser.search.MOST_EDUS", 6)
+    monkeypatch.setattr("genrst.rnng.finder.MOST_EDUS", 6)
     assert [one.tree for one in parser.pipe(items) if isinstance(one, Document)] == together
     assert sizes == [[3], [12], [1, 2], [6]]
 
@@ -264,7 +264,7 @@ def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pyte
             raise error
         return NetworkScorer(network, examples, labels)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("genrst.parser.search.NetworkScorer", fail)
+    monkeypatch.setattr("genrst.rnng.finder.NetworkScorer", fail)
     first, second, third = parser.pipe([EDUS, EDUS * 3, EDUS])
     assert isinstance(first, Document)
     assert isinstance(second, Failure)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span
 from genrst.errors import ConfigError, TreeError
-from genrst.model.symbols import SPECIALS, UNK_ID
+from genrst.rnng.symbols import SPECIALS, UNK_ID
 from genrst.segmenter.features import (
     COLUMNS,
     MEASURES,

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token
 from genrst.errors import ConfigError, CorpusNotFoundError, TreeError
-from genrst.segmenter.edus import with_edus
 from genrst.segmenter.features import read_tokens
 from genrst.segmenter.network import WindowedText
 from genrst.segmenter.rules import segment_by_rules
 from genrst.segmenter.segment import boundary_probabilities, load_segmenter, save_segmenter
 from genrst.storage import CONFIG, SYMBOLS, WEIGHTS
+from genrst.text.edus import with_edus
 from genrst.text.layout import content_start
 from genrst.trees.node import Leaf
 from tests.segmenter.samples import annotated_documents, make_document, make_segmenter

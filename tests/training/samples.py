@@ -1,12 +1,12 @@
 """Three tiny documents with trees, prepared without spaCy."""
 
 from genrst.document import Document, Span, Token
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import mask_entities, prepare
-from genrst.model.model_config import ModelConfig
-from genrst.model.symbols import make_symbols
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import mask_entities, prepare
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.symbols import make_symbols
+from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.prepared import Prepared
-from genrst.transitions.actions import ActionSet
 from genrst.trees.node import Leaf, Tree, Unit
 
 SMALL = ModelConfig(

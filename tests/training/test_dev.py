@@ -5,11 +5,13 @@ import pytest
 import torch
 
 from genrst.evaluation.report import evaluate
-from genrst.model.examples import derive
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import make_network
-from genrst.search.beam import search_greedily
-from genrst.search.literal import search_bags_literally
+from genrst.rnng.examples import derive
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import search_greedily
+from genrst.rnng.search.literal import search_bags_literally
+from genrst.rnng.storage import make_network
+from genrst.rnng.transitions.features import Syntax
+from genrst.rnng.transitions.oracle import tree_of
 from genrst.training.dev import (
     Likelihood,
     evaluate_bags,
@@ -18,10 +20,8 @@ from genrst.training.dev import (
     gold_likelihood,
     parseval_f1,
 )
-from genrst.transitions.features import Syntax
-from genrst.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
-from tests.model.reference import Reference
+from tests.rnng.reference import Reference
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 torch.set_num_threads(1)

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.model.batch import make_batch
-from genrst.model.examples import derive
-from genrst.model.storage import make_network
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import derive
+from genrst.rnng.storage import make_network
+from genrst.rnng.transitions.oracle import tree_of
 from genrst.training.lessons import TransitionLessons, explore
-from genrst.transitions.oracle import tree_of
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_trainer import QUICK, make_trainer
 

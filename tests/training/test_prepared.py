@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from genrst.errors import CorpusFormatError
-from genrst.model.examples import Example, SoftTree
+from genrst.rnng.examples import Example, SoftTree
 from genrst.training.prepared import Prepared, content_key, load_prepared, save_prepared
-from tests.model.tiny_encoders import make_tokenizer
+from tests.encoder.tiny_encoders import make_tokenizer
 from tests.training.samples import make_document, prepare_samples
 
 

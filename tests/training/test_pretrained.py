@@ -10,17 +10,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from genrst.encoder.pretrained import LowRank, PretrainedEncoder
 from genrst.errors import ConfigError
-from genrst.model.encoder.pretrained import LowRank, PretrainedEncoder
-from genrst.model.network import Network
-from genrst.model.storage import load_model
+from genrst.rnng.network import Network
+from genrst.rnng.storage import load_model
 from genrst.storage import CONFIG, ENCODER, WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.dev import evaluate_bags, parseval_f1
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.trainer import Trainer
-from tests.model.tiny_encoders import make_tokenizer, write_encoder
+from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_run import timeless
 

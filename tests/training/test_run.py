@@ -16,9 +16,9 @@ from torch import Tensor
 
 import genrst
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
-from genrst.model.examples import derive
-from genrst.model.storage import load_model
 from genrst.parser.packages import read_parser_config
+from genrst.rnng.examples import derive
+from genrst.rnng.storage import load_model
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
 from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1

@@ -4,7 +4,7 @@ import pytest
 
 from genrst.config import CONFIGS, find_config, read_tables, resolve
 from genrst.errors import ConfigError
-from genrst.model.model_config import ModelConfig
+from genrst.rnng.model_config import ModelConfig
 from genrst.segmenter.segmenter_config import SegmenterRunConfig
 from genrst.training.run_config import RunConfig, load_config
 

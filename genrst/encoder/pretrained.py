@@ -1,0 +1,197 @@
+"""EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
+
+In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
+on; in a discriminative one it sees the whole window. The encoder learns as a whole or, with low-rank factors beside its
+weights, in part. Its files are read by `genrst.encoder.files`.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear as apply
+
+from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.windows import PieceWindows, WindowShape
+from genrst.errors import ConfigError
+from genrst.rnng.model_config import AnyModelConfig
+
+AT_ONCE = {"cpu": 512, "cuda": 16_384}
+"""Word pieces read at once when no gradients are needed: memory grows with them, and not with the text.
+
+A core computes as fast with one window as with several, whose states do not fit its cache.
+"""
+
+HIDDEN = -1e30
+"""What is added to the attention to a piece that is not seen: as good as −inf, but a number, so it gives no NaN."""
+
+
+class PretrainedEncoder(nn.Module):
+    """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected.
+
+    `forward` reads whole EDUs. Where they are not known yet, `read` gives the states of all pieces, and `pool` makes
+    vectors of them.
+    """
+
+    def __init__(self, config: AnyModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
+        super().__init__()
+        # transformers returns encoders in evaluation mode.
+        self.encoder = encoder.train()
+        # The pooler is not used, and parameters without gradients are only a burden.
+        self.encoder.pooler = None  # type: ignore[assignment]
+        settings: Any = encoder.config
+        self.shape = WindowShape(
+            min(config.encoder_window, _n_positions(encoder)),
+            config.encoder_overlap,
+            config.kind == "generative",
+            tokenizer.prefix,
+            tokenizer.suffix,
+            settings.pad_token_id or 0,
+        )
+        n_around = len(tokenizer.prefix) + len(tokenizer.suffix)
+        if self.shape.size <= n_around:
+            raise ConfigError(f"a window of the encoder must have room for text, was: {self.shape.size} word pieces")
+        self.state_size: int = settings.hidden_size
+        self.norm = nn.LayerNorm(3 * self.state_size)
+        self.project = nn.Linear(3 * self.state_size, 2 * config.edu_size)
+
+    def forward(self, windows: PieceWindows) -> Tensor:
+        """Encode EDUs.
+
+        Shape: (windows, length) → (EDUs, 2 · edu_size)
+        """
+        if torch.is_grad_enabled():
+            states = self._edu_states(windows)
+        else:
+            states = self.norm.weight.new_empty(len(windows.first), self.project.in_features)
+            for part, edus in windows.split(_at_once(windows)):
+                states[edus] = self._edu_states(part)
+        vectors: Tensor = self.project(self.norm(states))
+        return vectors
+
+    def read(self, windows: PieceWindows) -> Tensor:
+        """The states of word pieces, each from the window where it gets its vector, in the order of the text.
+
+        They are as precise as the encoder, and no more: of a long text, nothing takes more memory.
+
+        Shape: (windows, length) → (pieces, hidden_size)
+        """
+        if torch.is_grad_enabled():
+            return self._piece_states(windows).to(self.norm.weight.dtype)
+        states = next(self.encoder.parameters()).new_empty(len(windows.rows), self.state_size)
+        for part, pieces in windows.split(_at_once(windows)):
+            states[pieces] = self._piece_states(part)
+        return states
+
+    def _piece_states(self, windows: PieceWindows) -> Tensor:
+        states = self._states(windows.pieces, windows.order).flatten(0, 1)
+        return states.index_select(0, windows.rows)
+
+    def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """The vectors of EDUs, given the states of their pieces and how many each has.
+
+        Shape: (pieces, hidden_size), (EDUs) → (EDUs, 2 · edu_size)
+        """
+        # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
+        states = states.to(self.norm.weight.dtype)
+        edus = torch.repeat_interleave(torch.arange(len(lengths), device=states.device), lengths)
+        mean = states.new_zeros(len(lengths), states.shape[1]).index_add(0, edus, states) / lengths[:, None]
+        ends = lengths.cumsum(0)
+        first, last = states.index_select(0, ends - lengths), states.index_select(0, ends - 1)
+        vectors: Tensor = self.project(self.norm(torch.cat([mean, first, last], dim=1)))
+        return vectors
+
+    @torch.inference_mode()
+    def try_out(self) -> None:
+        """Read a window of one piece: a strange encoder fails here, and not with the first text."""
+        pieces = torch.tensor([[*self.shape.prefix, self.shape.padding, *self.shape.suffix]])
+        self._states(pieces.to(self.norm.weight.device), torch.zeros_like(pieces, device=self.norm.weight.device))
+
+    def _edu_states(self, windows: PieceWindows) -> Tensor:
+        """Shape: (windows, length) → (EDUs, 3 · hidden_size)"""
+        # As in `pool`.
+        states = self._states(windows.pieces, windows.order).flatten(0, 1).to(self.norm.weight.dtype)
+        total = states.new_zeros(len(windows.first), states.shape[1])
+        total = total.index_add(0, windows.edus, states.index_select(0, windows.rows))
+        mean = total / (windows.last - windows.first + 1)[:, None]
+        return torch.cat([mean, states.index_select(0, windows.first), states.index_select(0, windows.last)], dim=1)
+
+    def _states(self, pieces: Tensor, order: Tensor) -> Tensor:
+        """Shape: (windows, length) → (windows, length, hidden_size)"""
+        is_seen = order[:, None, :] <= order[:, :, None]
+        # Encoders take a mask of four dimensions as it is, to be added to the scores of attention.
+        weight = next(self.encoder.parameters())
+        mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, HIDDEN)[:, None]
+        states: Tensor = self.encoder(input_ids=pieces, attention_mask=mask).last_hidden_state
+        return states
+
+
+def _at_once(windows: PieceWindows) -> int:
+    return AT_ONCE.get(windows.pieces.device.type, AT_ONCE["cpu"])
+
+
+def _n_positions(encoder: nn.Module) -> int:
+    """How long a window can be: encoders with a padding position count from the one after it."""
+    for module in encoder.modules():
+        table = getattr(module, "position_embeddings", None)
+        if isinstance(table, nn.Embedding):
+            return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+    settings: Any = encoder.config
+    n_positions: int = settings.max_position_embeddings
+    return n_positions
+
+
+SCALE = 2.0
+"""What the product of the factors is multiplied by: alpha / rank, with the usual alpha = 2 · rank."""
+
+
+class LowRank(nn.Module):
+    """A frozen linear map plus a product of two small factors that learn (LoRA, Hu et al. 2021): W x + b + s · B A x.
+
+    A, r × in, is `narrow`; B, out × r, is `widen`. W and b keep their names. A model on disk knows nothing of the
+    factors: they are multiplied and added to the weights when it is saved.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.weight = linear.weight.requires_grad_(False)
+        self.bias = None if linear.bias is None else linear.bias.requires_grad_(False)
+        self.narrow = nn.Parameter(self.weight.new_empty(rank, linear.in_features))
+        # Zeros, so that at first nothing is changed.
+        self.widen = nn.Parameter(self.weight.new_zeros(linear.out_features, rank))
+        nn.init.kaiming_uniform_(self.narrow, math.sqrt(5))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Shape: (…, in) → (…, out)"""
+        return apply(inputs, self.weight, self.bias) + SCALE * apply(apply(inputs, self.narrow), self.widen)
+
+    @torch.no_grad()
+    def merged_weight(self) -> Tensor:
+        """W + s · B A, the one matrix that does the same."""
+        return self.weight + SCALE * self.widen @ self.narrow
+
+
+def add_low_rank(encoder: nn.Module, rank: int) -> None:
+    """Freeze an encoder, and add factors of this rank to every linear map in its layers."""
+    encoder.requires_grad_(False)
+    # transformers keeps layers, and only layers, in lists; embeddings may have linear maps, too.
+    layers = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
+    parents = dict.fromkeys(module for one in layers for module in one.modules())
+    linears = [(p, name, child) for p in parents for name, child in p.named_children() if isinstance(child, nn.Linear)]
+    if not linears:
+        raise ConfigError("training.encoder_rank: the layers of the encoder must have linear maps, was: none")
+    if rank > (full := min(width for _, _, linear in linears for width in linear.weight.shape)):
+        raise ConfigError(f"training.encoder_rank: a rank must be no more than the encoder's {full}, was: {rank}")
+    for parent, name, linear in linears:
+        setattr(parent, name, LowRank(linear, rank))
+
+
+def merged(network: nn.Module) -> dict[str, Tensor]:
+    """The weights of a network by name, with all factors multiplied and added; the network itself does not change."""
+    weights: dict[str, Tensor] = network.state_dict()
+    for name, module in network.named_modules():
+        if isinstance(module, LowRank):
+            weights[f"{name}.weight"] = module.merged_weight()
+            del weights[f"{name}.narrow"], weights[f"{name}.widen"]
+    return weights

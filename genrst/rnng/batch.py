@@ -1,0 +1,268 @@
+"""Several documents as one set of tensors, ready to be computed level by level (see `genrst.rnng.schedule`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
+
+from genrst.encoder.windows import PieceWindows, WindowShape, pack_windows
+from genrst.rnng.examples import Derivation, Example, n_read
+from genrst.rnng.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
+from genrst.rnng.symbols import EOS_ID
+from genrst.rnng.transitions.actions import GENERATE
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of all EDUs in packed order: all first words, all second words, …, those of the longest EDU first."""
+
+    words: Tensor
+    documents: Tensor
+    """The document of each word."""
+    batch_sizes: Tensor
+    sorted_edus: Tensor
+    unsorted_edus: Tensor
+    rows: Tensor
+    """The packed row of each word in text order."""
+
+    def pack(self, embedded: Tensor) -> PackedSequence:
+        """The vectors of these words as LSTMs read them. Shape: (words, size)"""
+        return PackedSequence(embedded, self.batch_sizes, self.sorted_edus, self.unsorted_edus)
+
+    def to(self, device: torch.device | str) -> "Words":
+        """The same words on a device."""
+        return _move(self, torch.device(device))
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What the language model has to generate: the words of every EDU and its end."""
+
+    words: Tensor
+    documents: Tensor
+    steps: Tensor
+    """The step that generates the EDU."""
+    decoder_rows: Tensor
+    """The row of the decoder state before the word; 0 is the state before any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of all derivations, one document after the other."""
+
+    correct_actions: Tensor
+    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
+    documents: Tensor
+    can_generate: Tensor
+    can_reduce: Tensor
+    feature_words: Tensor
+    comparisons: Tensor
+    deprels: Tensor
+    layout: Tensor
+    direct_edus: Tensor
+    """First, last and nuclear EDU of the top unit, then of the second, over all documents; their number for none."""
+    boundaries: Tensor
+    """What the next EDU begins; 0 when none is left."""
+    n_read: Tensor
+    """Row of the lookahead: EDUs read so far, counted over documents with m + 1 rows each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """How to compute the units and the stack states of all steps."""
+
+    labels: Tensor
+    nuclear_edus: Tensor
+    unit_rows: Tensor
+    tree_levels: tuple[tuple[Tensor, Tensor, Tensor], ...]
+    stack_levels: tuple[tuple[Tensor, Tensor], ...]
+    state_rows: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents with a derivation each."""
+
+    n_edus: tuple[int, ...]
+    words: Words
+    targets: Targets
+    steps: Steps
+    trees: Trees
+    windows: PieceWindows | None = None
+    """What a pretrained encoder reads."""
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on a device."""
+        return _move(self, torch.device(device))
+
+
+def make_batch(
+    examples: Sequence[Example], derivations: Sequence[Derivation], shape: WindowShape | None = None
+) -> Batch:
+    """Join documents. The work per batch is a few sorts: everything per document was done by `derive`.
+
+    `shape` is that of the windows of a pretrained encoder, if the network has one.
+    """
+    n_edus = tuple(example.n_edus for example in examples)
+    words = pack_words(examples)
+    windows = None if shape is None else pack_windows(examples, shape)
+    return Batch(
+        n_edus, words, _targets(examples, words), _steps(examples, derivations), _trees(examples, derivations), windows
+    )
+
+
+def pack_words(examples: Sequence[Example]) -> Words:
+    """The words of documents in packed order."""
+    lengths = np.concatenate([example.edu_lengths for example in examples])
+    words = np.concatenate([example.edu_words for example in examples])
+    documents = np.repeat(np.arange(len(examples)), [len(example.edu_words) for example in examples])
+    order = np.argsort(-lengths, kind="stable")
+    rank = np.argsort(order, kind="stable")
+    batch_sizes = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]
+    offsets = np.concatenate([[0], np.cumsum(batch_sizes)[:-1]])
+    rows = offsets[_positions(lengths)] + np.repeat(rank, lengths)
+    packed = np.argsort(rows)
+    return Words(
+        torch.from_numpy(words[packed]),
+        torch.from_numpy(documents[packed]),
+        torch.from_numpy(batch_sizes),
+        torch.from_numpy(order),
+        torch.from_numpy(rank),
+        torch.from_numpy(rows),
+    )
+
+
+def _positions(lengths: IntArray) -> IntArray:
+    """0, 1, …, length − 1 for every length, one after the other."""
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    positions: IntArray = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+    return positions
+
+
+def target_words(examples: Sequence[Example], words: Words) -> tuple[IntArray, IntArray]:
+    """The words of every EDU and its end, and the row of the decoder state before each."""
+    lengths = np.concatenate([example.edu_lengths for example in examples])
+    text = np.concatenate([example.edu_words for example in examples])
+    ends = np.cumsum(lengths)
+    return np.insert(text, ends, EOS_ID), np.insert(1 + words.rows.numpy(), ends - lengths, 0)
+
+
+def _targets(examples: Sequence[Example], words: Words) -> Targets:
+    text, rows = target_words(examples, words)
+    n_words = np.concatenate([example.edu_lengths for example in examples]) + 1
+    documents = np.repeat(np.arange(len(examples)), [example.n_edus for example in examples])
+    steps = np.flatnonzero(np.concatenate([example.actions for example in examples]) == GENERATE)
+    return Targets(
+        torch.from_numpy(text),
+        torch.from_numpy(np.repeat(documents, n_words)),
+        torch.from_numpy(np.repeat(steps, n_words)),
+        torch.from_numpy(rows),
+    )
+
+
+def _steps(examples: Sequence[Example], derivations: Sequence[Derivation]) -> Steps:
+    read, generate, reduce = [], [], []
+    for first, example, derivation in zip(
+        accumulate((e.n_edus + 1 for e in examples), initial=0), examples, derivations, strict=False
+    ):
+        n_before = n_read(example.actions)
+        depth = np.concatenate([[0], derivation.units.depth[:-1]])
+        read.append(first + n_before)
+        generate.append(n_before < example.n_edus)
+        reduce.append(depth >= 2)
+    features = zip(*(derivation.features for derivation in derivations), strict=True)
+    words, comparisons, deprels, layout, boundaries = (_join(list(column)) for column in features)
+    return Steps(
+        _join([derivation.correct_actions for derivation in derivations]),
+        torch.from_numpy(np.repeat(np.arange(len(examples)), [len(example.actions) for example in examples])),
+        _join(generate),
+        _join(reduce),
+        words,
+        comparisons,
+        deprels,
+        layout,
+        torch.from_numpy(_direct_edus(examples, derivations)),
+        boundaries,
+        _join(read),
+    )
+
+
+def _direct_edus(examples: Sequence[Example], derivations: Sequence[Derivation]) -> IntArray:
+    n_edus = sum(example.n_edus for example in examples)
+    parts = []
+    for first, derivation in zip(accumulate((e.n_edus for e in examples), initial=0), derivations, strict=False):
+        units = derivation.units
+        of_unit = first + np.stack([units.start, units.stop - 1, units.nuclear], axis=1)
+        # The last row is for no unit: below = −1 takes it, and so does the state before the first step.
+        of_unit = np.append(of_unit, [[n_edus] * 3], axis=0)
+        after = np.concatenate([of_unit[:-1], of_unit[units.below]], axis=1)
+        parts.append(np.concatenate([np.full((1, 6), n_edus), after[:-1]]))
+    return np.concatenate(parts)
+
+
+def _trees(examples: Sequence[Example], derivations: Sequence[Derivation]) -> Trees:
+    parts = [derivation.units for derivation in derivations]
+    first_steps = np.concatenate([[0], np.cumsum([len(units) for units in parts])[:-1]])
+    first_edus = np.concatenate([[0], np.cumsum([example.n_edus for example in examples])[:-1]])
+
+    def shifted(arrays: list[IntArray], firsts: IntArray) -> IntArray:
+        pairs = zip(arrays, firsts, strict=True)
+        return np.concatenate([np.where(array < 0, -1, array + first) for array, first in pairs])
+
+    trees = schedule_trees(
+        shifted([units.left for units in parts], first_steps),
+        shifted([units.right for units in parts], first_steps),
+        np.concatenate([units.height for units in parts]),
+    )
+    stacks = schedule_stacks(
+        shifted([units.below for units in parts], first_steps),
+        np.concatenate([units.depth for units in parts]),
+        first_steps,
+    )
+    actions = np.concatenate([np.asarray(example.actions) for example in examples])
+    nuclear = shifted([units.nuclear for units in parts], first_edus)
+    return Trees(
+        torch.from_numpy(actions[trees.composed] - 1),
+        torch.from_numpy(nuclear[trees.composed]),
+        torch.from_numpy(trees.rows),
+        tuple(_tree_level(level) for level in trees.levels),
+        tuple(_stack_level(level) for level in stacks.levels),
+        torch.from_numpy(stacks.rows),
+    )
+
+
+def _tree_level(level: TreeLevel) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.from_numpy(level.left), torch.from_numpy(level.right), torch.from_numpy(level.keep)
+
+
+def _stack_level(level: StackLevel) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(level.units), torch.from_numpy(level.below)
+
+
+def _join(arrays: list[IntArray] | list[NDArray[np.bool_]]) -> Tensor:
+    return torch.from_numpy(np.concatenate(arrays))
+
+
+def _move(part: Part, device: torch.device) -> Part:
+    """Move every tensor inside dataclasses and tuples; the sizes of a packed sequence must stay on the CPU."""
+    if isinstance(part, Tensor):
+        return part.to(device, non_blocking=True)  # type: ignore[return-value]
+    if isinstance(part, tuple):
+        return tuple(_move(item, device) for item in part)  # type: ignore[return-value]
+    if hasattr(part, "__dataclass_fields__"):
+        moved = {
+            field.name: getattr(part, field.name)
+            if field.name == "batch_sizes"
+            else _move(getattr(part, field.name), device)
+            for field in fields(part)  # type: ignore[arg-type]
+        }
+        return type(part)(**moved)
+    return part

@@ -1,0 +1,291 @@
+"""Documents as numbers: words with masked entities, syntax, gold actions (section 5.1 of the paper), and derivations.
+
+An example is all that the network reads of a document, without text or spaCy. Named entities become their type
+(`<ORG>`), one word however many tokens they have; a model never sees the names.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.document import Document
+from genrst.encoder.files import PieceTokenizer
+from genrst.errors import TreeError, UnknownLabelError
+from genrst.rnng.schedule import IntArray, Units, build_units
+from genrst.rnng.symbols import NONE_ID, PAD_ID, UNK_ID, Symbols
+from genrst.rnng.transitions.actions import GENERATE
+from genrst.rnng.transitions.features import NOTHING, Features, Syntax
+from genrst.rnng.transitions.oracle import actions_of
+from genrst.text.boundaries import Kind, boundaries, unit_layout
+from genrst.trees.binarise import binarise
+from genrst.trees.node import Tree, Unit, postorder, relabel
+from genrst.trees.relations import Inventory
+
+
+def _nothing() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class SoftTree:
+    """A distribution over the trees of a document, as teachers see it: all units that are not unlikely."""
+
+    units: IntArray
+    """The start, split and stop of each. Shape: (units, 3)"""
+    p: NDArray[np.float32]
+    """The probability of each. Shape: (units)"""
+    labels: IntArray
+    """Its most probable labels. Shape: (units, labels)"""
+    label_p: NDArray[np.float32]
+    """Their probabilities, given the unit. Shape: (units, labels)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The words and the syntax of a document, and its gold actions if it has a tree."""
+
+    id: str
+    edu_words: IntArray
+    """The words of all EDUs, one after the other."""
+    edu_lengths: IntArray
+    token_words: IntArray
+    """The word of every token, for features; an entity's tokens all have its type."""
+    syntax: Syntax
+    actions: tuple[int, ...] = ()
+    pieces: IntArray = field(default_factory=_nothing)
+    """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
+    piece_lengths: IntArray = field(default_factory=_nothing)
+    fine: IntArray = field(default_factory=_nothing)
+    """The finer relation of each unit, in the order of the actions that make them; −1 if it has none. May be empty."""
+    soft: SoftTree | None = None
+    """In place of actions: what other models think of its trees."""
+    starts: NDArray[np.float32] | None = None
+    """What other models think of its segments: the probabilities that an EDU, and that a sentence starts with each
+    piece. Shape: (pieces, 2)"""
+
+    @property
+    def n_edus(self) -> int:
+        """The number of EDUs."""
+        return len(self.edu_lengths)
+
+
+_PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedWords:
+    """The words of a document after masking."""
+
+    edus: list[list[str]]
+    """The words of each EDU; an entity is one word."""
+    tokens: list[str]
+    """The word of each token; every token of an entity has its type."""
+    edu_tokens: list[int]
+    """The first token of each EDU, and the number of tokens."""
+
+
+def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
+    """Replace entities with their types. An entity that crosses the border of an EDU is masked on both sides."""
+    if document.text is None or not document.tokens:
+        raise TreeError(f"{document.id}: a document must have text and tokens to be prepared; annotate it first")
+    starts = [token.start for token in document.tokens]
+    entity_of = [-1] * len(starts)
+    # Outer entities are written last, so that inner ones never show.
+    entities = sorted(document.entities, key=lambda entity: (entity.start, -entity.end))
+    for number, entity in reversed(list(enumerate(entities))):
+        for token in range(bisect_left(starts, entity.start), bisect_left(starts, entity.end)):
+            entity_of[token] = number
+    words = [document.text[token.start : token.end] for token in document.tokens]
+    if lowercase:
+        words = [word.lower() for word in words]
+    words = [
+        word if entity < 0 else f"<{entities[entity].label}>" for word, entity in zip(words, entity_of, strict=True)
+    ]
+    edu_tokens = [bisect_left(starts, edu.start) for edu in document.edus]
+    edu_tokens[0] = 0
+    edu_tokens.append(len(starts))
+    edus = [_merge(words, entity_of, start, stop) for start, stop in pairwise(edu_tokens)]
+    return MaskedWords(edus, words, edu_tokens)
+
+
+def _merge(words: Sequence[str], entity_of: Sequence[int], start: int, stop: int) -> list[str]:
+    """The words of an EDU, with one word for the tokens of an entity."""
+    return [
+        words[token]
+        for token in range(start, stop)
+        if token == start or entity_of[token] < 0 or entity_of[token] != entity_of[token - 1]
+    ]
+
+
+def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
+    """The tree as models see it: coarse relations, binary."""
+    return binarise(relabel(tree, inventory.coarse))
+
+
+def prepare(
+    document: Document,
+    symbols: Symbols,
+    tree: Tree | None = None,
+    lowercase: bool = False,
+    tokenizer: PieceTokenizer | None = None,
+    has_words: bool = True,
+) -> Example:
+    """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
+
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are. Without
+    words, it has word pieces alone.
+    """
+    actions = () if tree is None else _gold_actions(tree, symbols, document.id)
+    pieces = _join(tokenizer(document.edu_texts) if tokenizer else [])
+    if not has_words:
+        return replace(prepare_pieces(document, *pieces), actions=actions)
+    masked = mask_entities(document, lowercase)
+    edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
+    syntax = Syntax(
+        [token.head for token in document.tokens],
+        symbols.deprels.numbers([token.deprel for token in document.tokens]),
+        masked.edu_tokens,
+        document.sentence_of_edus(),
+        document.paragraph_of_edus(),
+        edu_kinds(document),
+    )
+    return Example(
+        document.id,
+        *_join(edus),
+        np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
+        syntax,
+        actions,
+        *pieces,
+    )
+
+
+def fine_relations(tree: Tree, symbols: Symbols) -> IntArray:
+    """The number of the finer relation of each unit of a tree, whose relations are as its corpus has them."""
+    numbers = {name: number for number, (name, _) in enumerate(symbols.fine)}
+    built = (node for node in postorder(binarise(tree)) if isinstance(node, Unit))
+    return np.array([numbers.get(unit.relation.lower(), -1) for unit in built], dtype=np.int64)
+
+
+def prepare_pieces(document: Document, pieces: IntArray, lengths: IntArray) -> Example:
+    """A document as numbers for a model that reads word pieces alone; `lengths` are those of its EDUs."""
+    places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
+    nothing = _nothing()
+    return Example(
+        document.id, nothing, np.zeros_like(lengths), nothing, Syntax([], [], [], *places), (), pieces, lengths
+    )
+
+
+def edu_kinds(document: Document) -> list[int]:
+    """What each EDU begins, as `Kind`: from sentences, paragraphs and their kinds, and speakers."""
+    sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
+    labels = [span.label for span in document.paragraphs] or [""]
+    speakers = [span.label for span in document.sentences] or [""]
+    found = [_PARAGRAPH_KINDS.get(labels[paragraphs[0]], Kind.PARAGRAPH)]
+    for edu in range(1, len(document.edus)):
+        before, now = speakers[sentences[edu - 1]], speakers[sentences[edu]]
+        if paragraphs[edu] != paragraphs[edu - 1]:
+            other = Kind.TURN if now and now != before else Kind.PARAGRAPH
+            found.append(_PARAGRAPH_KINDS.get(labels[paragraphs[edu]], other))
+        elif sentences[edu] != sentences[edu - 1]:
+            found.append(Kind.TURN if before and now and now != before else Kind.SENTENCE)
+        else:
+            found.append(Kind.NOTHING)
+    return [int(kind) for kind in found]
+
+
+def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:
+    """The numbers of all EDUs, one after the other, and how many each has."""
+    numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
+    return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
+
+
+def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:
+    numbers = symbols.actions.numbers()
+    numbered = []
+    for action in actions_of(tree):
+        if action not in numbers:
+            raise UnknownLabelError(action, id)
+        numbered.append(numbers[action])
+    return tuple(numbered)
+
+
+class StateFeatures(NamedTuple):
+    """The features of states as the network looks them up, a row per state."""
+
+    words: IntArray
+    """Shape: (states, 8): three head words of the top unit, three of the second, the two of the dominance relation."""
+    comparisons: IntArray
+    """Shape: (states, 2): sentences, paragraphs."""
+    deprels: IntArray
+    """Shape: (states)"""
+    layout: IntArray
+    """Shape: (states, 6): three numbers of the top unit, three of the second."""
+    boundaries: IntArray
+    """Shape: (states): what the next EDU begins; 0 when none is left."""
+
+
+class Derivation(NamedTuple):
+    """The units that actions make, the features of the state before each step, and the correct actions there."""
+
+    units: Units
+    features: StateFeatures
+    correct_actions: IntArray
+    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
+
+
+def derive(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Derivation:
+    """Replay the actions of an example, all of which are correct; `has_kinds` is that of the network."""
+    units = build_units(example.actions, nucleus_is_right)
+    rows = [encode_features(example, _features_before(example, units, step)) for step in range(len(units))]
+    words, comparisons, deprels = zip(*rows, strict=True)
+    found = boundaries(example.syntax, has_kinds)
+    following = np.array([*found, 0])[n_read(example.actions)]
+    features = StateFeatures(
+        np.array(words), np.array(comparisons), np.array(deprels), _layouts(found, units), following
+    )
+    return Derivation(units, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
+
+
+def _layouts(found: Sequence[int], units: Units) -> IntArray:
+    """The layout of the top two units before each step."""
+    spans = list(zip(units.start.tolist(), units.stop.tolist(), strict=True))
+    of_unit = [unit_layout(found, *span) for span in spans]
+    nothing = unit_layout(found, -1, -1)
+    below = [of_unit[second] if second >= 0 else nothing for second in units.below.tolist()]
+    after = [(*top, *second) for top, second in zip(of_unit, below, strict=True)]
+    return np.array([(*nothing, *nothing), *after[:-1]])
+
+
+def _features_before(example: Example, units: Units, step: int) -> Features:
+    top = step - 1
+    if top < 0:
+        return example.syntax.features_of_one(0, 0)
+    second = int(units.below[top])
+    start, stop = int(units.start[top]), int(units.stop[top])
+    if second < 0:
+        return example.syntax.features_of_one(start, stop)
+    return example.syntax.features(int(units.start[second]), start, stop)
+
+
+def encode_features(example: Example, features: Features) -> tuple[list[int], tuple[int, int], int]:
+    """Words, comparisons and dependency relation of one state as the network looks them up."""
+    missing_right = PAD_ID if features.n_units >= 1 else NONE_ID
+    missing_left = PAD_ID if features.n_units == 2 else NONE_ID
+    words = example.token_words
+    heads = [missing_right if token == NOTHING else int(words[token]) for token in features.right_heads]
+    heads += [missing_left if token == NOTHING else int(words[token]) for token in features.left_heads]
+    word, head, deprel = features.dominance
+    heads += [NONE_ID if token == NOTHING else int(words[token]) for token in (word, head)]
+    return heads, (features.sentence, features.paragraph), 0 if deprel == NOTHING else deprel
+
+
+def n_read(actions: Sequence[int]) -> IntArray:
+    """The EDUs read before each step."""
+    is_generated = np.asarray(actions) == GENERATE
+    before: IntArray = np.cumsum(is_generated) - is_generated
+    return before

@@ -1,0 +1,252 @@
+"""How probable a document is under a model that builds trees step by step: with its tree, and with any tree.
+
+`score_tree` takes −log p(words, tree) apart into surprisals, in nats: what every word and every decision adds, given
+the discourse before it. `score_text` estimates log p(words), a sum over all trees, by importance sampling: a chart
+draws trees t, whose probabilities q(t) it knows exactly, and p(words, t)/q(t) is p(words) on average. The same samples
+say how probable trees and units are given the words.
+
+*Words* are here all that the model generates: words, with entities as their types and rare words as `<unk>`; where an
+EDU ends; and layout, if the model has a `layout_size`. A discriminative model is given the words and generates layout
+alone. All of it is given the number of EDUs and the syntax of what has been generated.
+"""
+
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from genrst.chart.finder import ChartSearch, Distribution
+from genrst.document import Document, require_tree
+from genrst.encoder.device import check_process
+from genrst.errors import ParserWarning, UsageError
+from genrst.parser.parser import Parser
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import derive, mask_entities, prepare, prepare_tree
+from genrst.rnng.finder import TreeSearch, WeightedModel
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.hypotheses import EMPTY_STACK, Forest
+from genrst.rnng.search.results import Parse
+from genrst.rnng.search.scorer import Scorer
+from genrst.rnng.storage import Model
+from genrst.rnng.symbols import EOS
+from genrst.rnng.transitions.actions import GENERATE, ActionSet
+from genrst.rnng.transitions.oracle import actions_of, tree_of
+from genrst.trees.node import Tree, units
+from genrst.trees.relations import detect_inventory
+
+AT_ONCE = 100
+"""Samples that are scored together: memory grows with them."""
+FEW = 10
+"""With an effective sample smaller than this, an estimate is not to be relied on."""
+
+
+# Of a tree with its words.
+
+
+@dataclass(frozen=True, slots=True)
+class EduScore:
+    """What an EDU adds to −log p, in nats."""
+
+    structure: float
+    """Of the actions since the EDU before it: the units that are joined, and that another EDU comes (and how, in the
+    layout)."""
+    words: tuple[tuple[str, float], ...]
+    """Each with its surprisal, `<eos>` being the end of the EDU; none in a discriminative model."""
+
+    @property
+    def surprisal(self) -> float:
+        """All of it."""
+        return self.structure + math.fsum(surprisal for _, surprisal in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeScore:
+    """The parts of −log p(words, tree), in nats."""
+
+    edus: tuple[EduScore, ...]
+    closing: float
+    """Of the units that are joined after the last EDU."""
+
+    @property
+    def log_probability(self) -> float:
+        """log p(words, tree)."""
+        return -math.fsum([*(edu.surprisal for edu in self.edus), self.closing])
+
+    @property
+    def n_words(self) -> int:
+        """The number of words, with the ends of EDUs."""
+        return sum(len(edu.words) for edu in self.edus)
+
+
+@torch.inference_mode()
+def score_tree(parser: Parser, document: Document) -> TreeScore:
+    """The surprisals of a document with its tree, which is made binary and coarse if it is not."""
+    one = single_model(parser)
+    tree = model_tree(document, one.model.symbols.actions)
+    document = parser.annotate(document)
+    example = prepare(document, one.model.symbols, tree, one.lowercase, one.model.tokenizer)
+    network = one.model.network
+    gold = derive(example, one.model.symbols.nucleus_is_right, network.has_kinds)
+    batch = make_batch([example], [gold], network.window_shape).to(network.embeddings.weight.device)
+    found = network(batch)
+    words = iter([-logp for logp in found.words.double().tolist()])
+    edus: list[EduScore] = []
+    structure: list[float] = []
+    names = [[*own, EOS] for own in mask_entities(document, one.lowercase).edus]
+    for action, logp in zip(example.actions, found.actions.double().tolist(), strict=True):
+        structure.append(0.0 - logp)
+        if action == GENERATE:
+            own = names[len(edus)] if network.language_model is not None else []
+            edus.append(EduScore(math.fsum(structure), tuple((name, next(words)) for name in own)))
+            structure = []
+    return TreeScore(tuple(edus), math.fsum(structure))
+
+
+def single_model(parser: Parser) -> WeightedModel[Model]:
+    """The model of a parser that builds trees step by step, if it is one."""
+    if not isinstance(parser.search, TreeSearch) or len(parser.search.models) > 1:
+        raise UsageError(f"it must be one model that builds trees step by step, was: {parser.config.name!r}")
+    check_process(parser.search.device)
+    return parser.search.models[0]
+
+
+def model_tree(document: Document, actions: ActionSet) -> Tree:
+    """The tree of a document as a model sees it, binary and with the relations that it knows."""
+    return prepare_tree(require_tree(document), detect_inventory(label.relation for label in actions.labels))
+
+
+# Of words with any tree.
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """Trees that a chart has drawn, and what they say about p(words) and p(tree | words)."""
+
+    trees: Sequence[Tree]
+    logps: NDArray[np.float64]
+    """log p(words, tree) of each."""
+    proposed_logps: NDArray[np.float64]
+    """log q(tree) of each: that of the chart."""
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each sample in p(words); they sum to one."""
+        weights = self.logps - self.proposed_logps
+        parts = np.exp(weights - weights.max())
+        shares: NDArray[np.float64] = parts / parts.sum()
+        return shares
+
+    @cached_property
+    def log_probability(self) -> float:
+        """log p(words), as estimated; p itself is right on average, so that its logarithm is too low rather than too
+        high.
+        """
+        weights = self.logps - self.proposed_logps
+        return float(weights.max() + np.log(np.exp(weights - weights.max()).mean()))
+
+    @cached_property
+    def effective_size(self) -> float:
+        """How many samples of the true distribution these are worth, from 1 to their number (Kish)."""
+        return float(1 / (self.shares**2).sum())
+
+    @cached_property
+    def standard_error(self) -> float:
+        """Of the log-probability, which is the relative one of p(words)."""
+        n = len(self.shares)
+        return math.sqrt(max((1 / self.effective_size - 1 / n) * n / (n - 1), 0.0))
+
+    def distribution(self) -> dict[Tree, float]:
+        """The trees and their probabilities given the words, the most probable first."""
+        found: dict[Tree, float] = defaultdict(float)
+        for tree, share in zip(self.trees, self.shares.tolist(), strict=True):
+            found[tree] += share
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    def unit_probabilities(self) -> dict[tuple[int, int], float]:
+        """The probabilities given the words that EDUs are a unit, by its start and stop; 0 for those not listed."""
+        found: dict[tuple[int, int], float] = defaultdict(float)
+        for tree, share in zip(self.trees, self.shares.tolist(), strict=True):
+            for unit in units(tree):
+                found[unit.start, unit.stop] += share
+        return dict(sorted(found.items()))
+
+
+def score_text(parser: Parser, proposal: Parser, document: Document, n_samples: int = 100, seed: int = 1) -> TextScore:
+    """Estimate log p(words) with trees drawn by the model of a chart, whose labels must be among the model's.
+
+    Nothing is whole in that chart, for every tree must have a chance. Trees with labels that the chart does not know
+    have none: they are left out of the sum, with a warning.
+    """
+    model = single_model(parser).model
+    if n_samples < 2:
+        raise UsageError(f"there must be two samples or more, was: {n_samples}")
+    distribution = free_distribution(proposal, document)
+    _compare_labels({(one.relation, one.nuclearity) for one in model.symbols.actions.labels}, distribution, proposal)
+    # Without the chart's probabilities of units.
+    trees = [tree_of(actions_of(tree)) for tree in distribution.sample(n_samples, seed)]
+    logps = [parse.logp for parse in score_trees(parser, document, trees)]
+    found = TextScore(trees, np.array(logps), np.array(distribution.log_probabilities(trees)))
+    if found.effective_size < min(FEW, n_samples):
+        fact = f"{document.id}: {n_samples} samples are worth {found.effective_size:.1f}"
+        warnings.warn(ParserWarning(f"{fact}; log p(words) may well be higher"), stacklevel=2)
+    return found
+
+
+def _compare_labels(known: set[tuple[str, str]], distribution: Distribution, proposal: Parser) -> None:
+    drawn, name = set(distribution.labels), repr(proposal.config.name)
+    if unknown := drawn - known:
+        raise UsageError(f"a model must have the labels of its proposal, {name}, was: without {' '.join(min(unknown))}")
+    if missing := sorted(known - drawn):
+        labels = ", ".join(map(" ".join, missing))
+        fact = f"{name} never draws {labels}: trees with it are left out of log p(words)"
+        warnings.warn(ParserWarning(fact), stacklevel=3)
+
+
+def free_distribution(parser: Parser, document: Document) -> Distribution:
+    """The distribution of a chart over all trees of a document: nothing is demanded of them."""
+    if not isinstance(parser.search, ChartSearch):
+        raise UsageError(f"it must be a chart's model, was: {parser.config.name!r}")
+    search = ChartSearch(parser.search.models, replace(parser.config, whole="nothing", relations="coarse"))
+    return next(search.distributions([parser.annotate(replace(document, constraints=()))]))
+
+
+def score_trees(parser: Parser, document: Document, trees: Sequence[Tree]) -> list[Parse]:
+    """log p(words, tree) of a document with each of several binary trees, quickly, and its parts."""
+    one = single_model(parser)
+    numbers = one.model.symbols.actions.numbers()
+    derivations = [tuple(numbers[action] for action in actions_of(tree)) for tree in trees]
+    example = one.prepare(parser.annotate(document))
+    scorer = NetworkScorer(one.model.network, [example], one.model.symbols.nucleus_is_right)
+    distinct = list(dict.fromkeys(derivations))
+    found: dict[tuple[int, ...], Parse] = {}
+    for first in range(0, len(distinct), AT_ONCE):
+        part = score_derivations(scorer, distinct[first : first + AT_ONCE])
+        found |= {parse.actions: parse for parse in part}
+    return [found[derivation] for derivation in derivations]
+
+
+@torch.inference_mode()
+def score_derivations(scorer: Scorer, derivations: Sequence[tuple[int, ...]]) -> list[Parse]:
+    """Complete derivations of a scorer's only document, scored together, an action at a time."""
+    forest = Forest(scorer)
+    documents = torch.zeros(len(derivations), dtype=torch.long, device=scorer.device)
+    stacks, n_generated = documents + EMPTY_STACK, documents
+    logps = torch.zeros(2, len(derivations), dtype=torch.double, device=scorer.device)
+    for actions in torch.tensor(derivations, device=scorer.device).T:
+        # Those that generate come first, as a scorer wants it.
+        order = torch.argsort(actions, stable=True)
+        n_words = int((actions == GENERATE).sum())
+        action_logp, word_logp = scorer.score(forest.states(documents, stacks[order], n_generated[order]), n_words)
+        forest.watch(action_logp, word_logp)
+        logps[0, order] += action_logp.double().gather(1, actions[order, None])[:, 0]
+        logps[1, order[:n_words]] += word_logp.double()
+        stacks = forest.advance(documents, stacks, n_generated, actions)
+        n_generated = n_generated + (actions == GENERATE)
+    forest.check()
+    return [Parse(*row) for row in zip(derivations, *logps.tolist(), strict=True)]

@@ -1,0 +1,184 @@
+"""Features of many states of several documents at once, by table (see `genrst.rnng.transitions.feature_tables`).
+
+No dependency, sentence or unit crosses from one document into another, so documents one after the other are one long
+document: EDUs are numbered over all of them.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genrst.rnng.examples import Example
+from genrst.rnng.schedule import IntArray
+from genrst.rnng.symbols import NONE_ID, PAD_ID
+from genrst.rnng.transitions.feature_tables import DominanceTables, HeadWordTables, dominance_tables, head_word_tables
+from genrst.rnng.transitions.features import NOTHING, Comparison, Syntax
+from genrst.text.boundaries import SIZES, boundaries, n_boundaries
+
+
+class LookedUp(NamedTuple):
+    """What the network embeds.
+
+    Shape: words (states, 8), comparisons (states, 2), deprels (states), layout (states, 6), boundaries (states)
+    """
+
+    words: Tensor
+    comparisons: Tensor
+    deprels: Tensor
+    layout: Tensor
+    boundaries: Tensor
+    """What the next EDU begins."""
+
+
+def join_syntax(parts: Sequence[Syntax]) -> Syntax:
+    """The syntax of documents one after the other."""
+
+    def shifted(columns: Sequence[Sequence[int]], steps: Sequence[int]) -> list[int]:
+        firsts = np.cumsum([0, *steps])[:-1].tolist()
+        return [value + first for column, first in zip(columns, firsts, strict=True) for value in column]
+
+    n_tokens = [len(part.heads) for part in parts]
+    return Syntax(
+        shifted([part.heads for part in parts], n_tokens),
+        [deprel for part in parts for deprel in part.deprels],
+        [0, *shifted([part.edu_tokens[1:] for part in parts], n_tokens)],
+        shifted([part.sentences for part in parts], [part.sentences[-1] + 1 for part in parts]),
+        shifted([part.paragraphs for part in parts], [part.paragraphs[-1] + 1 for part in parts]),
+        [kind for part in parts for kind in part.kinds],
+    )
+
+
+class FeatureLookup:
+    """The tables of some documents, packed: one look-up for where a unit starts, one for where it stops."""
+
+    def __init__(self, examples: Sequence[Example], device: torch.device, has_kinds: bool = False) -> None:
+        syntax = join_syntax([example.syntax for example in examples])
+        found = np.array([boundary for example in examples for boundary in boundaries(example.syntax, has_kinds)])
+        heads, dominance = head_word_tables(syntax), dominance_tables(syntax)
+        layout = _layout(found, n_boundaries(has_kinds))
+        words = np.concatenate([*(example.token_words for example in examples), [PAD_ID]])
+
+        def moved(values: IntArray) -> Tensor:
+            return torch.from_numpy(values).to(device)
+
+        self._starts = moved(np.column_stack([_of_starts(heads, words), _ends(syntax), layout]))
+        self._stops = moved(_of_stops(heads, words))
+        self._inside = moved(words[heads.inside])
+        # One more, so that there is always something to look up.
+        self._roots = moved(words[np.append(heads.roots, NOTHING)])
+        self._dominance = moved(_dominance(dominance, words))
+        self._boundaries = moved(np.append(found, 0))
+        self._sizes, self._three = moved(np.array(SIZES)), torch.arange(3, device=device)
+
+    def features(self, second: Tensor, top: Tensor, stop: Tensor) -> LookedUp:
+        """The features of states whose topmost unit is [top, stop) and whose second is [second, top).
+
+        A unit that is not there starts at −1.
+        """
+        # Both units in one look-up: a search takes many small steps, where the number of operations is what costs.
+        start = torch.stack([top, second])
+        is_there = (start >= 0)[..., None]
+        start = start.clamp_min(0)
+        stops = torch.maximum(torch.stack([stop, start[0]]), start + 1)
+        of_start = self._starts[start]
+        heads, ends, layout = of_start[..., :7], of_start[..., 7:9], of_start[..., 9:]
+        unit_words = torch.where(is_there, self._unit_words(heads, stops), NONE_ID)
+        dominance, deprels = self._dominant(start[1], start[0], stop, is_there[1, :, 0])
+        return LookedUp(
+            torch.cat([*unit_words, dominance], dim=1),
+            torch.where(is_there[1], _compare(ends, start[0, :, None], stop[:, None]), int(Comparison.NO_PAIR)),
+            deprels,
+            torch.cat([*torch.where(is_there, self._unit_layout(layout, start, stops), 0)], dim=1),
+            self._boundaries[stop],
+        )
+
+    def _unit_words(self, of_start: Tensor, stop: Tensor) -> Tensor:
+        """The words with outside heads of units: inside one block by table; over several, those of their first block,
+        the roots between, then those of their last block.
+
+        Shape: (2, states, 7), (2, states) → (2, states, 3)
+        """
+        block_stop, offset, n_first, next_root, first = torch.split(of_start, [1, 1, 1, 1, 3], dim=2)
+        last_root, last = torch.split(self._stops[stop], [1, 3], dim=2)
+        stop = stop[..., None]
+        is_inside = stop <= block_stop
+        past_first = self._three - n_first
+        past_middle = past_first - (last_root - next_root).clamp_min(0)
+        roots = self._roots[(next_root + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
+        last = last.gather(2, past_middle.clamp_min(0))
+        across = torch.where(past_first < 0, first, torch.where(past_middle < 0, roots, last))
+        # An index that is only right inside one block is kept in range elsewhere.
+        inside = self._inside[torch.where(is_inside, offset + stop, 0)[..., 0]]
+        return torch.where(is_inside, inside, across)
+
+    def _dominant(self, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> tuple[Tensor, Tensor]:
+        """The words and the relation of the first dependency between both units.
+
+        Shape: (states) → (states, 2), (states)
+        """
+        crossings = self._dominance[top]
+        is_between = (crossings[:, :, 0] >= second[:, None]) & (crossings[:, :, 1] < stop[:, None])
+        is_known = is_two & is_between.any(dim=1)
+        rows = torch.arange(len(top), device=top.device)
+        entry = crossings[rows, is_between.to(torch.uint8).argmax(dim=1)]
+        return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
+
+    def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
+        """As `genrst.text.boundaries.unit_layout` has it.
+
+        Shape: (2, states, boundaries), (2, states), (2, states) → (2, states, 3)
+        """
+        inside = (of_start[..., 1:] < stop[..., None]).sum(dim=2)
+        size = torch.bucketize(stop - start, self._sizes, right=True)
+        return torch.stack([of_start[..., 0], inside, size], dim=2) + 1
+
+
+def _of_starts(heads: HeadWordTables, words: IntArray) -> IntArray:
+    """Where a unit's first block ends; what to add to its stop to get its row in that block's table; the number of
+    words of its first block, the next block's first root, and the three words.
+    """
+    block = heads.blocks[:-1]
+    block_stop = heads.block_start + heads.block_size[block]
+    edus = np.arange(len(block))
+    offset = heads.inside_offset[block] + (edus - heads.block_start) * heads.block_size[block] - heads.block_start - 1
+    return np.column_stack([block_stop, offset, heads.n_first, heads.first_root[block + 1], words[heads.first]])
+
+
+def _of_stops(heads: HeadWordTables, words: IntArray) -> IntArray:
+    """The first root of a unit's last block, and the three words of that block. No unit stops at 0."""
+    return np.column_stack([heads.first_root[np.append(0, heads.blocks[:-1])], words[heads.last]])
+
+
+def _ends(syntax: Syntax) -> IntArray:
+    """Where the sentence and the paragraph of each EDU end."""
+    return np.column_stack(
+        [np.searchsorted(groups, groups, side="right") for groups in (syntax.sentences, syntax.paragraphs)]
+    )
+
+
+def _layout(found: IntArray, n_boundaries: int) -> IntArray:
+    """What each EDU begins; then, for each boundary but the weakest, the next EDU with it or a stronger one."""
+    columns = [found]
+    for boundary in range(1, n_boundaries):
+        edus = np.append(np.flatnonzero(found >= boundary), len(found))
+        columns.append(edus[np.searchsorted(edus, np.arange(len(found)), side="right")])
+    return np.column_stack(columns)
+
+
+def _dominance(tables: DominanceTables, words: IntArray) -> IntArray:
+    """The crossings before each EDU, with words instead of tokens. Shape: (EDUs, crossings, 5)"""
+    return np.stack([tables.low, tables.high, words[tables.words], words[tables.heads], tables.deprels], axis=2)
+
+
+def _compare(ends: Tensor, top: Tensor, stop: Tensor) -> Tensor:
+    """How two units lie with respect to sentences and paragraphs, by where those of their first EDUs end.
+
+    Shape: ends (2, states, 2), of the top unit and of the second, top (states, 1), stop (states, 1) → (states, 2)
+    """
+    top_end, second_end = ends
+    is_one_each = (top <= second_end) & (stop <= top_end)
+    compared = torch.where(second_end == top_end, int(Comparison.SAME), int(Comparison.DIFFERENT))
+    return torch.where(is_one_each, compared, int(Comparison.INCOMPARABLE))

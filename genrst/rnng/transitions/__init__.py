@@ -1,0 +1,1 @@
+"""The transition system: actions, oracles, and structural features as plain integers."""

@@ -1,0 +1,148 @@
+"""The structural features of every pair of units of a document as tables, so that a search looks up thousands at once.
+
+`Syntax.features` is the definition; these tables give the same integers without a loop over tokens. They rest on two
+facts. First, dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule). So the
+words of a unit with heads outside it are some of its first block, which depend only on where the unit starts, the roots
+of the blocks between, and some of its last block, which depend only on where it ends. Second, a dependency between two
+units crosses the border between them, and few dependencies cross any one border.
+"""
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.rnng.transitions.features import N_HEAD_WORDS, NOTHING, Syntax
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWordTables:
+    """Words with outside heads, by the EDUs of a unit."""
+
+    blocks: IntArray
+    """The block of each EDU, and one past the last."""
+    first: IntArray
+    """Shape: (EDUs, 3): those in the first block of a unit that starts here and extends past the block."""
+    n_first: IntArray
+    last: IntArray
+    """Shape: (EDUs + 1, 3): those in the last block of a unit that ends here and starts before the block."""
+    roots: IntArray
+    """All roots, in text order."""
+    first_root: IntArray
+    """The first root of each block, and of one past the last."""
+    block_start: IntArray
+    """The first EDU of each EDU's block."""
+    inside_offset: IntArray
+    """Where each block's table begins in `inside`."""
+    block_size: IntArray
+    inside: IntArray
+    """Shape: (entries, 3): those of units inside one block, by their first and last EDU in it."""
+
+
+def head_word_tables(syntax: Syntax) -> HeadWordTables:
+    """Build the tables of a document; quadratic in the size of a block, linear in their number."""
+    blocks = _blocks(syntax)
+    n_blocks = int(blocks[-1]) + 1
+    starts = np.searchsorted(blocks, np.arange(n_blocks))
+    sizes = np.diff(np.append(starts, len(blocks)))
+    inside = [_inside(syntax, start, start + size) for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+    first = np.concatenate([words[:, -1] for words in inside])
+    nothing = np.full((1, N_HEAD_WORDS), NOTHING)
+    tokens = np.arange(len(syntax.heads))
+    roots = tokens[np.asarray(syntax.heads, dtype=np.int64) == tokens]
+    token_starts = [syntax.edu_tokens[start] for start in starts] + [len(tokens)]
+    return HeadWordTables(
+        np.append(blocks, n_blocks),
+        first,
+        (first != NOTHING).sum(axis=1),
+        np.concatenate([nothing, *(words[0] for words in inside)]),
+        roots,
+        np.searchsorted(roots, token_starts),
+        starts[blocks],
+        np.cumsum(sizes**2) - sizes**2,
+        sizes,
+        np.concatenate([words.reshape(-1, N_HEAD_WORDS) for words in inside]),
+    )
+
+
+def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
+    """`Syntax.head_words` of all units inside the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
+    found = np.full((stop - start, stop - start, N_HEAD_WORDS), NOTHING)
+    for begin in range(start, stop):
+        outside: list[int] = []
+        # A unit that grows to the right: its words are some of those it had and of those that are new.
+        for end in range(begin, stop):
+            outside = _still_outside(syntax, begin, end, outside)
+            words = outside[:N_HEAD_WORDS]
+            found[begin - start, end - start, : len(words)] = words
+    return found
+
+
+def _still_outside(syntax: Syntax, begin: int, end: int, outside: list[int]) -> list[int]:
+    """The words of the unit [begin, end] with outside heads, from those of [begin, end); only as many as matter.
+
+    Whatever comes to the right of a unit, roots and words with heads to its left keep their heads outside.
+    """
+    first, new, last = (syntax.edu_tokens[edu] for edu in (begin, end, end + 1))
+    found: list[int] = []
+    n_settled = 0
+    for token in chain(outside, range(new, last)):
+        head = syntax.heads[token]
+        is_settled = head == token or head < first
+        if is_settled or head >= last:
+            found.append(token)
+            n_settled += is_settled
+        if n_settled == N_HEAD_WORDS:
+            break
+    return found
+
+
+def _blocks(syntax: Syntax) -> IntArray:
+    """Number the smallest runs of EDUs that no dependency leaves."""
+    edu_tokens = np.asarray(syntax.edu_tokens, dtype=np.int64)
+    tokens = np.arange(len(syntax.heads))
+    edu_of = np.searchsorted(edu_tokens, tokens, side="right") - 1
+    head_edus = edu_of[np.asarray(syntax.heads, dtype=np.int64)] if len(tokens) else edu_of
+    low, high = np.minimum(edu_of, head_edus), np.maximum(edu_of, head_edus)
+    n_edus = len(edu_tokens) - 1
+    # A border between two EDUs is crossed by a dependency if more have begun before it than have ended.
+    change = np.bincount(low, minlength=n_edus + 1) - np.bincount(high, minlength=n_edus + 1)
+    is_crossed = np.cumsum(change)[: n_edus - 1] > 0
+    return np.concatenate([[0], np.cumsum(~is_crossed)])
+
+
+@dataclass(frozen=True, slots=True)
+class DominanceTables:
+    """For each EDU the dependencies of its sentence that cross the border before it, by their dependent.
+
+    The one between two units that meet at the border is the first that lies inside both together. So a dependency that
+    reaches at least as far as one before it, on both sides, is never it, and is left out: few are left.
+    """
+
+    low: IntArray
+    """Shape of all: (EDUs, crossings). The first of the two EDUs; `NOTHING` where there are fewer crossings."""
+    high: IntArray
+    """The last of the two EDUs."""
+    words: IntArray
+    heads: IntArray
+    deprels: IntArray
+
+
+def dominance_tables(syntax: Syntax) -> DominanceTables:
+    """Build the tables of a document."""
+    crossings: list[list[tuple[int, ...]]] = [[] for _ in syntax.sentences]
+    edu_of = np.searchsorted(syntax.edu_tokens, np.arange(len(syntax.heads)), side="right") - 1
+    edus = edu_of.tolist()
+    for token, head in enumerate(syntax.heads):
+        low, high = sorted((edus[token], edus[head]))
+        if low == high or syntax.sentences[low] != syntax.sentences[high]:
+            continue
+        for middle in range(low + 1, high + 1):
+            if not any(low <= other[0] and other[1] <= high for other in crossings[middle]):
+                crossings[middle].append((low, high, token, head, syntax.deprels[token]))
+    width = max(1, *map(len, crossings))
+    padded = [found + [(NOTHING,) * 5] * (width - len(found)) for found in crossings]
+    return DominanceTables(*np.moveaxis(np.array(padded, dtype=np.int64), 2, 0))

@@ -1,0 +1,89 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genrst.chart.learning import segment_starts
+from genrst.chart.noise import make_noise, without_kinds, without_paragraphs, without_pieces
+from genrst.rnng.examples import Example
+from genrst.text.boundaries import Kind
+from genrst.training.run_config import TrainingConfig
+from tests.encoder.tiny_encoders import make_tokenizer, piece_example
+
+TOKENIZER = make_tokenizer()
+MASK = 77
+
+
+def laid_out() -> Example:
+    """A heading, a paragraph of two sentences, a turn in it, an item."""
+    example = piece_example(6)
+    kinds = [Kind.HEADING, Kind.PARAGRAPH, Kind.NOTHING, Kind.SENTENCE, Kind.TURN, Kind.ITEM]
+    numbers = {"sentences": [0, 1, 1, 2, 3, 4], "paragraphs": [0, 1, 1, 1, 1, 2], "kinds": list(map(int, kinds))}
+    return replace(example, syntax=replace(example.syntax, **numbers))
+
+
+def test_without_kinds_there_are_paragraphs_and_sentences():
+    kinds = [Kind.PARAGRAPH, Kind.PARAGRAPH, Kind.NOTHING, Kind.SENTENCE, Kind.SENTENCE, Kind.PARAGRAPH]
+    found = without_kinds(laid_out()).syntax
+    assert found.kinds == list(map(int, kinds))
+    assert found.paragraphs == [0, 1, 1, 1, 1, 2]
+
+
+def test_without_paragraphs_there_are_sentences():
+    kinds = [Kind.PARAGRAPH, Kind.SENTENCE, Kind.NOTHING, Kind.SENTENCE, Kind.SENTENCE, Kind.SENTENCE]
+    found = without_paragraphs(laid_out()).syntax
+    assert found.kinds == list(map(int, kinds))
+    assert set(found.paragraphs) == {0}
+    assert found.sentences == [0, 1, 1, 2, 3, 4]
+
+
+def test_features_from_before_there_were_kinds():
+    example = laid_out()
+    example = replace(example, syntax=replace(example.syntax, kinds=[]))
+    assert without_paragraphs(example).syntax.kinds == without_kinds(example).syntax.kinds == []
+
+
+def test_an_edu_that_would_lose_all_its_pieces_keeps_one():
+    example = replace(piece_example(3), pieces=np.array([5, 9, 9, 9, 6, 9, 7]), piece_lengths=np.array([2, 2, 3]))
+    found = without_pieces(example, example.pieces == 9)
+    assert found.pieces.tolist() == [5, 9, 6, 7]
+    assert found.piece_lengths.tolist() == [1, 1, 2]
+
+
+def test_what_a_lost_piece_would_have_started_the_next_one_does():
+    """As it is with the EDUs of the document itself."""
+    example = replace(piece_example(3), pieces=np.array([9, 5, 9, 9, 6, 7, 9]), piece_lengths=np.array([2, 3, 2]))
+    starts = np.array([0.9, 0.1, 0.8, 0.2, 0.3, 0.7, 0.6], dtype=np.float32)[:, None].repeat(2, axis=1)
+    found = without_pieces(replace(example, starts=starts), example.pieces == 9)
+    assert found.starts is not None
+    np.testing.assert_allclose(found.starts, np.array([0.9, 0.8, 0.7])[:, None].repeat(2, axis=1))
+    (firsts,) = np.nonzero(segment_starts(found)[:, 0])
+    assert firsts.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["layout_noise", "punctuation_noise"])
+def test_a_share_of_documents_has_noise(name: str):
+    add = make_noise(TrainingConfig(**{name: 0.3}), MASK, TOKENIZER.punctuation)  # type: ignore[arg-type]
+    example = laid_out()
+    marks = np.full_like(example.pieces, TOKENIZER.punctuation[0])
+    example = replace(example, pieces=np.where(np.arange(len(marks)) % 3, example.pieces, marks))
+    n_changed = 0
+    for seed in range(200):
+        found = add(example, np.random.default_rng(seed))
+        n_changed += len(found.pieces) != len(example.pieces) or found.syntax != example.syntax
+    assert 40 < n_changed < 80
+
+
+def test_masks_hide_their_share_of_pieces():
+    add = make_noise(TrainingConfig(piece_noise=0.5), MASK, ())
+    example = piece_example(200)
+    found = add(example, np.random.default_rng(1)).pieces
+    assert 0.4 < (found == MASK).mean() < 0.6
+    assert ((found == MASK) | (found == example.pieces)).all()
+    assert (add(example, np.random.default_rng(1)).pieces == found).all()
+    assert (add(example, np.random.default_rng(2)).pieces != found).any()
+
+
+def test_punctuation_has_no_letters():
+    words = TOKENIZER(["the", "a"])
+    assert not set(TOKENIZER.punctuation) & {piece for pieces in words for piece in pieces}

@@ -1,0 +1,187 @@
+"""Charts that read texts themselves: EDUs and sentences from the states of word pieces."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genrst.chart.finder import ChartSearch
+from genrst.chart.texts import KnownStates
+from genrst.document import Document, Token
+from genrst.parser.parser import Parser, load
+from genrst.text.raw import unsegmented
+from genrst.trees.constraint import Constraint, frozen
+from genrst.trees.node import Unit, units
+from tests.parser.samples import FINE, TEXT, check, write_reading_chart
+
+
+@pytest.fixture(scope="module")
+def parser(tmp_path_factory: pytest.TempPathFactory) -> Parser:
+    return load(write_reading_chart(tmp_path_factory.mktemp("models") / "reader"), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def document(parser: Parser) -> Document:
+    return parser(TEXT)
+
+
+def test_a_text_is_read_without_spacy(parser: Parser, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("genrst.parser.stages.load_pipeline", None)
+    document = parser(TEXT)
+    check(document, TEXT)
+    assert document.is_segmented
+    assert not document.tokens
+    assert 3 < len(document.edus) < 60, "it has opinions"
+    assert parser.segment(TEXT).edus == document.edus
+
+
+def test_edus_and_sentences_start_with_words(document: Document):
+    for edu in document.edus[1:]:
+        assert not TEXT[edu.start - 1 : edu.start + 1].isalpha(), "no word is cut"
+    starts = [sentence.start for sentence in document.sentences]
+    assert {paragraph.start for paragraph in document.paragraphs} <= set(starts)
+    assert set(starts) <= {edu.start for edu in document.edus}
+
+
+def test_a_text_is_read_once_or_twice_with_the_same_tree(parser: Parser, document: Document):
+    """What is found in a text, and then given with it, is parsed alike."""
+    again = parser.parse(replace(document, tree=None))
+    assert again.edus == document.edus
+    assert again.tree == document.tree
+    for one, other in zip(units(again.tree), units(document.tree), strict=True):  # type: ignore[arg-type]
+        assert one.probability == pytest.approx(other.probability, abs=1e-4)
+
+
+def test_sentences_of_given_edus_are_found(parser: Parser):
+    found = parser.parse_edus(["It rained", "and stopped .", "Nobody was hurt ."])
+    assert found.sentences
+    assert {sentence.start for sentence in found.sentences} <= {edu.start for edu in found.edus}
+
+
+def test_texts_together_are_read_like_texts_alone(parser: Parser, document: Document):
+    found = list(parser.pipe(["It rained.", TEXT, "Nobody was hurt, and the ferry stopped."]))
+    assert isinstance(found[1], Document)
+    assert found[1].edus == document.edus
+    assert found[1].tree == document.tree
+
+
+def test_tokens_and_sentences_of_others_are_kept(parser: Parser):
+    """EDUs start with tokens; a hyphen inside one is no border."""
+    text = "The mail-boat stopped ."
+    tokens = tuple(Token(start, end, 0) for start, end in [(0, 3), (4, 13), (14, 21), (22, 23)])
+    given = replace(unsegmented("boat", text), tokens=tokens, sentences=unsegmented("boat", text).edus)
+    (found,) = parser.parse_annotated([given])
+    assert isinstance(found, Document)
+    assert {edu.start for edu in found.edus} <= {token.start for token in tokens}
+    assert found.sentences == given.sentences
+    assert found.tokens == tokens
+
+
+def test_names_of_speakers_and_bullets_are_no_units(parser: Parser):
+    text = "Ann: It rained, and it rained.\n\nBob: It did.\n\nAnn: We saw:\n\n- rain\n- a storm"
+    document = parser.segment(text)
+    texts = document.edu_texts
+    assert not {"Ann:", "Bob:", "Ann", "Bob"} & set(texts)
+    assert not any(edu.startswith("-") for edu in texts)
+    assert {sentence.label for sentence in document.sentences} >= {"Ann", "Bob"}
+    assert parser(text).tree is not None
+
+
+PARTS = ["ferry", "3", ".", '"', "—", " ", " ", "\n\n", "é", "🙂", "\u200b", "\ud800"]
+
+
+@pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
+@given(st.lists(st.sampled_from(PARTS), min_size=1))
+def test_every_edu_has_words_and_no_word_is_lost(parser: Parser, parts: list[str]):
+    text = "".join([*parts, " x"])
+    document = parser(text)
+    assert all(any(map(str.isalnum, edu)) for edu in document.edu_texts)
+    end = 0
+    for edu in document.edus:
+        assert not any(map(str.isalnum, text[end : edu.start]))
+        end = edu.end
+    assert not any(map(str.isalnum, text[end:]))
+    assert document.tree is not None
+
+
+def test_the_distribution_has_the_segmented_document(parser: Parser, document: Document):
+    distribution = parser.distribution(TEXT)
+    assert distribution.document.edus == document.edus
+    assert distribution.minimum_risk()[0] == document.tree
+
+
+def test_it_is_its_own_segmenter(parser: Parser, tmp_path: Path):
+    assert isinstance(parser.search, ChartSearch)
+    assert parser.segmenter is parser.search
+    parser.save(tmp_path / "copy")
+    assert load(tmp_path / "copy", device="cpu").segment(TEXT).edus == parser.segment(TEXT).edus
+
+
+def test_a_text_is_read_once(parser: Parser, document: Document, monkeypatch: pytest.MonkeyPatch):
+    """Whoever corrects a tree does not wait for the encoder again."""
+    assert isinstance(parser.search, ChartSearch)
+    assert parser.folder is not None
+    wanted = [Constraint(0, 2, is_unit=False)]
+    expected = load(parser.folder, device="cpu").parse(document, wanted)
+    parser(TEXT)
+    monkeypatch.setattr(parser.search.models[0].model.network, "read", None)
+    found = parser.parse(document, wanted)
+    assert found.tree == expected.tree
+    assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
+    with pytest.raises(TypeError):
+        parser("It rained, and nobody had read of it before.")
+
+
+def test_little_of_a_long_text_is_worked_on_at_once(
+    parser: Parser, document: Document, monkeypatch: pytest.MonkeyPatch
+):
+    text = f"* {TEXT}"  # with a sign outside of all EDUs
+    expected = parser(text)
+    for name in ("parser.chart_reading.MOST_POOLED", "parser.chart_reading.MOST_SEGMENTED", "chart.reading.MOST_SPANS"):
+        monkeypatch.setattr(f"genrst.{name}", 2)
+    for raw, before in ((TEXT, document), (text, expected)):
+        found = parser(raw)
+        assert (found.edus, found.sentences, found.tree) == (before.edus, before.sentences, before.tree)
+        assert found.log_probability == pytest.approx(before.log_probability, abs=1e-3)
+
+
+def test_old_texts_are_forgotten():
+    known = KnownStates()
+    known.most_pieces = 10
+    texts = {n: np.arange(n) for n in (4, 5, 6, 11)}
+    for n, pieces in texts.items():
+        known.add(pieces, torch.full((n, 2), n))
+    found = {n: known.get(pieces) for n, pieces in texts.items()}
+    assert {n for n, states in found.items() if states is not None} == {6}, "4 and 5 are old, 11 is too long"
+    assert torch.equal(found[6], torch.full((6, 2), 6))  # type: ignore[arg-type]
+
+
+# Finer relations
+
+
+def test_relations_are_as_fine_as_can_be(parser: Parser, document: Document):
+    assert parser.folder is not None
+    other = load(parser.folder, device="cpu", relations="coarse")(TEXT)
+    names = dict(FINE)
+    pairs = list(zip(units(document.tree), units(other.tree), strict=True))  # type: ignore[arg-type]
+    assert [names.get(fine.relation, fine.relation) for fine, _ in pairs] == [one.relation for _, one in pairs]
+    assert {fine.relation for fine, _ in pairs} & names.keys()
+    assert not {fine.relation for fine, _ in pairs} & set(names.values())
+    assert document.tree is not None
+    assert other.tree is not None
+    assert parser.distribution(TEXT).log_probability(document.tree) == pytest.approx(document.log_probability, abs=1e-3)
+
+
+def test_a_fine_relation_can_be_demanded(parser: Parser, document: Document):
+    for relation in ("causal-cause", "causal-result"):
+        wanted = Constraint(0, len(document.edus), True, relation, "NS")
+        tree = parser.parse(document, [wanted]).tree
+        assert isinstance(tree, Unit)
+        assert (tree.relation, tree.nuclearity) == (relation, "NS")
+    assert isinstance(tree, Unit)
+    again = parser.parse(document, [*frozen(tree)]).tree
+    assert again == tree

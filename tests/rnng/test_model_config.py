@@ -1,0 +1,96 @@
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+
+from genrst.config import from_mapping
+from genrst.errors import ConfigError
+from genrst.rnng.model_config import ModelConfig
+
+
+@dataclass(frozen=True)
+class Inner:
+    sizes: tuple[int, ...] = ()
+    mode: Literal["fast", "slow"] = "fast"
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str = "none"
+    count: int = 1
+    rate: float = 0.5
+    is_on: bool = False
+    place: str | None = None
+    inner: Inner = field(default_factory=Inner)
+
+
+def test_plain_data_becomes_a_configuration():
+    data = {"name": "a", "count": 3, "rate": 2, "is_on": True, "place": "b", "inner": {"sizes": [1, 2], "mode": "slow"}}
+    config = from_mapping(Outer, data)
+    assert config == Outer("a", 3, 2.0, True, "b", Inner((1, 2), "slow"))
+    assert type(config.rate) is float, "a whole number is a float where a float is wanted"
+
+
+def test_defaults_stand_in_the_class():
+    assert from_mapping(Outer, {}) == Outer()
+    assert from_mapping(Outer, {"place": None, "inner": {"sizes": ()}}) == Outer()
+    assert from_mapping(ModelConfig, {"kind": "discriminative"}) == ModelConfig(kind="discriminative")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"names": "a"}, "names: the key must be one of name, count, rate, is_on, place, inner"),
+        ({"inner": {"size": 1}}, "inner.size: the key must be one of sizes, mode"),
+        ({"name": 3}, "name: the value must be of type str, was: 3"),
+        ({"name": None}, "name: the value must be of type str, was: None"),
+        ({"count": "3"}, "count: the value must be of type int, was: '3'"),
+        ({"count": 3.0}, "count: the value must be of type int, was: 3.0"),
+        ({"count": True}, "count: the value must be of type int, was: True"),
+        ({"rate": True}, "rate: the value must be of type float, was: True"),
+        ({"rate": "0.5"}, "rate: the value must be of type float, was: '0.5'"),
+        ({"is_on": 1}, "is_on: the value must be of type bool, was: 1"),
+        ({"place": 3}, "place: the value must be of type str, was: 3"),
+        ({"inner": 3}, "inner: the value must be a table, was: 3"),
+        ({"inner": [{}]}, "inner: the value must be a table, was: [{}]"),
+        ({"inner": {"sizes": 3}}, "inner.sizes: the value must be a list, was: 3"),
+        ({"inner": {"sizes": "12"}}, "inner.sizes: the value must be a list, was: '12'"),
+        ({"inner": {"sizes": [1, "2"]}}, "inner.sizes[1]: the value must be of type int, was: '2'"),
+        ({"inner": {"sizes": [1, False]}}, "inner.sizes[1]: the value must be of type int, was: False"),
+        ({"inner": {"mode": "quick"}}, "inner.mode: the value must be one of 'fast', 'slow', was: 'quick'"),
+        ({"inner": {"mode": ["fast"]}}, "inner.mode: the value must be one of 'fast', 'slow', was: ['fast']"),
+        ([], "a configuration: the value must be a table, was: []"),
+    ],
+)
+def test_wrong_data_is_one_line(data: object, message: str):
+    with pytest.raises(ConfigError) as error:
+        from_mapping(Outer, data)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_sizes_are_positive(size: int):
+    with pytest.raises(ConfigError, match=f"model.edu_layers: the value must be 1 or more, was: {size}"):
+        ModelConfig(edu_layers=size)
+
+
+def test_kinds_need_a_width_for_layout():
+    assert ModelConfig(layout_size=4, layout_kinds=True).layout_kinds
+    with pytest.raises(ConfigError) as error:
+        from_mapping(ModelConfig, {"layout_kinds": True})
+    assert str(error.value) == "model.layout_kinds: there must be a width for layout (model.layout_size), was: none"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"encoder_window": 7}, "model.encoder_window: the value is out of range, was: 7"),
+        ({"encoder_overlap": 1.0}, "model.encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
+        ({"document_size": 0}, "model.document_size: the value must be 1 or more, was: 0"),
+        ({"encoder": 3}, "encoder: the value must be of type str, was: 3"),
+    ],
+)
+def test_settings_of_a_pretrained_encoder(data: dict[str, object], message: str):
+    with pytest.raises(ConfigError) as error:
+        from_mapping(ModelConfig, data)
+    assert str(error.value) == message
