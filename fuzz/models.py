@@ -219,7 +219,7 @@ LABELS = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
 
 
 def make_constraints(chance: random.Random) -> bytes:
-    """Demands on a small document, a few of them wrong."""
+    """ResolvedConstraints on a small document, a few of them wrong."""
     n_edus = chance.randint(1, 6)
     demands: list[dict[str, object]] = []
     for _ in range(chance.choice([0, 1, 2, 3, 5])):
@@ -241,8 +241,8 @@ def make_constraints(chance: random.Random) -> bytes:
 def check_constraints(content: bytes) -> None:
     """The trees that are as demanded are those of brute force."""
     from genrst.rnng.transitions.legal import LegalActions
-    from genrst.trees.constraint import constraint_from_dict
-    from genrst.trees.demands import make_demands
+    from genrst.trees.constraints import constraint_from_dict
+    from genrst.trees.constraints import resolve_constraints
     from tests.chart.enumeration import all_trees, fits, spans_of
 
     case = json.loads(content)
@@ -252,7 +252,7 @@ def check_constraints(content: bytes) -> None:
     has_order = groups is None or groups == sorted(groups)
     expected = [tree for tree in all_trees(0, n_edus) if has_order and fits(tree, constraints, groups, n_edus)]
     try:
-        found = make_demands(n_edus, constraints, LABELS, [] if groups is None else [groups])
+        found = resolve_constraints(n_edus, constraints, LABELS, [] if groups is None else [groups])
     except GenrstError:
         # Brute force knows nothing of labels that contradict each other, and of EDUs that are not there.
         is_known = all(not one.is_labelled and one.stop <= n_edus for one in constraints)

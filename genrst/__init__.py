@@ -27,7 +27,7 @@ from genrst.errors import (
     UsageError,
 )
 from genrst.trees.binarise import binarise, flatten
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Tree, Unit
 from genrst.version import VERSION as __version__  # noqa: N811
 

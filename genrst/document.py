@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from reprlib import repr as short_repr
 
-from genrst.errors import GenrstError, TreeError
-from genrst.trees.constraint import Constraint
+from genrst.errors import ConstraintError, GenrstError, TreeError
+from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints, resolve_constraints
 from genrst.trees.node import Leaf, Tree, Unit, preorder
 
 
@@ -235,6 +235,19 @@ def require_tree(document: Document, side: str = "") -> Tree:
         where = f" in {side}" if side else ""
         raise GenrstError(f"{document.id}: a document must have a tree, was: only segmented{where}")
     return document.tree
+
+
+def constraints_of(document: Document, labels: Sequence[Label], keep_whole: KeepWhole) -> ResolvedConstraints:
+    """The constraints on a document's trees: its own, and the sentences or paragraphs that are kept whole."""
+    groups = {
+        "nothing": [],
+        "sentences": [document.sentence_of_edus()],
+        "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
+    }[keep_whole]
+    try:
+        return resolve_constraints(len(document.edus), document.constraints, labels, groups)
+    except ConstraintError as error:
+        raise ConstraintError(f"{document.id}: {error}") from error
 
 
 def without_tree(document: Document) -> Document:

@@ -23,8 +23,8 @@ from torch.autograd.function import once_differentiable
 
 from genrst.errors import UsageError
 
-Span: TypeAlias = tuple[int, int]
-Unit: TypeAlias = tuple[int, int, int]
+Split: TypeAlias = tuple[int, int, int]
+"""A unit by its start, split and stop."""
 
 
 def units_of_width(scores: Tensor, width: int) -> Tensor:
@@ -211,9 +211,9 @@ def best_scores(like: Tensor, size: int, score: Callable[[int], Tensor]) -> Tens
     return table
 
 
-def _read(splits: npt.NDArray[np.int64] | npt.NDArray[np.int16], size: int) -> list[Unit]:
+def _follow(splits: npt.NDArray[np.int64] | npt.NDArray[np.int16], size: int) -> list[Split]:
     """The tree that a table of splits describes, the root first."""
-    units: list[Unit] = []
+    units: list[Split] = []
     pending = [(0, size)]
     while pending:
         i, j = pending.pop()
@@ -231,7 +231,7 @@ def _span_scores(gains: Tensor, may_be_unit: Tensor | None) -> Callable[[int], T
 
 
 @torch.no_grad()
-def minimum_risk_tree(span_gains: Tensor, sizes: Sequence[int], may_be_unit: Tensor | None = None) -> list[list[Unit]]:
+def mbr_tree(span_gains: Tensor, sizes: Sequence[int], may_be_unit: Tensor | None = None) -> list[list[Split]]:
     """The tree of each document whose spans have the greatest sum of gains: its units in preorder.
 
     With the probabilities of spans as gains this is the tree of the greatest expected number of right spans. Gains of
@@ -245,13 +245,13 @@ def minimum_risk_tree(span_gains: Tensor, sizes: Sequence[int], may_be_unit: Ten
     table = _leaves(span_gains)
     splits = _viterbi(table, max(sizes), _span_scores(span_gains, may_be_unit)).cpu().numpy()
     _check_some_tree(_roots(table, sizes))
-    return [_read(document, size) for document, size in zip(splits, sizes, strict=True)]
+    return [_follow(document, size) for document, size in zip(splits, sizes, strict=True)]
 
 
 @torch.no_grad()
 def sample(
     scores: Tensor, sizes: Sequence[int], n_samples: int, generator: torch.Generator | None = None
-) -> list[list[list[Unit]]]:
+) -> list[list[list[Split]]]:
     """Trees drawn from the distribution itself: for each document `n_samples` trees, their units in preorder.
 
     A sample draws a split for every span, whether its tree has that span or not, and is then read from the root.
@@ -271,4 +271,4 @@ def sample(
         first = torch.arange(1, upto.shape[1] + 1, device=upto.device)
         _spans(splits, width).copy_((number + first[:, None]).permute(2, 0, 1))
     tables = splits.transpose(0, 1).cpu().numpy()
-    return [[_read(one, size) for one in document] for document, size in zip(tables, sizes, strict=True)]
+    return [[_follow(one, size) for one in document] for document, size in zip(tables, sizes, strict=True)]

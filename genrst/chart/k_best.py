@@ -13,20 +13,21 @@ from typing import NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from genrst.chart.inference import Span, Unit, best_scores, check_sizes, units_of_width
+from genrst.chart.inference import Split, best_scores, check_sizes, units_of_width
+from genrst.trees.constraints import Span
 
 
 class ScoredTree(NamedTuple):
     """A tree with its score (without 1/Z): units in preorder, and their labels, all 0 if there is only one."""
 
     score: float
-    units: list[Unit]
+    units: list[Split]
     labels: list[int]
 
 
-_Units: TypeAlias = "tuple[tuple[Unit, int], _Units] | None"
+_Units: TypeAlias = "tuple[tuple[Split, int], _Units] | None"
 _Spans: TypeAlias = "tuple[Span, _Spans] | None"
-_Alternative: TypeAlias = tuple[float, Unit, int]  # what it costs more than the best one; the unit; its label
+_Alternative: TypeAlias = tuple[float, Split, int]  # what it costs more than the best one; the unit; its label
 
 
 class _Partial(NamedTuple):
@@ -43,9 +44,9 @@ class _Partial(NamedTuple):
             spans = (span, spans) if span[1] - span[0] > 1 else spans
         return _Partial(self.cost + gap, (((i, k, j), label), self.units), spans)
 
-    def read(self) -> tuple[list[Unit], list[int]]:
+    def read(self) -> tuple[list[Split], list[int]]:
         """The units in preorder, and their labels."""
-        linked, pairs = self.units, list[tuple[Unit, int]]()
+        linked, pairs = self.units, list[tuple[Split, int]]()
         while linked:
             pair, linked = linked
             pairs.append(pair)

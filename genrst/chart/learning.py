@@ -29,7 +29,7 @@ from genrst.training.dev import Likelihood, evaluate_parses
 from genrst.training.lessons import Lesson, Lessons
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
-from genrst.trees.demands import make_demands
+from genrst.trees.constraints import resolve_constraints
 
 
 class ChartLessons(Lessons[ChartNetwork]):
@@ -69,7 +69,7 @@ class ChartLessons(Lessons[ChartNetwork]):
         labels = self._prepared.symbols.actions.pairs
         derivations = []
         for example in dev:
-            demands = make_demands(example.n_edus, (), labels, [example.syntax.sentences])
+            demands = resolve_constraints(example.n_edus, (), labels, [example.syntax.sentences])
             (posterior,) = read_documents([(network, 1.0)], [[example]], [demands])
             derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
         return evaluate_parses(dev, derivations, self._prepared.symbols)

@@ -9,34 +9,105 @@ the right span. For all units of a chart that is one batched matrix product.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from genrst.chart.layout import Layout, boundaries_around, edu_boundaries
+from genrst.chart.config import ChartConfig
+from genrst.chart.examples import Borders, ChartExample, IntArray, Labels, boundaries
+from genrst.encoder.pieces import PieceWindows, pack_pieces
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.encoder.windows import PieceWindows, pack_pieces
-from genrst.rnng.batch import Words, pack_words
-from genrst.rnng.examples import Example
-from genrst.rnng.layers import EduEncoder
-from genrst.rnng.model_config import ChartConfig
-from genrst.text.boundaries import SIZES, n_boundaries
+from genrst.text.layout import SIZES, Kind
 
 LARGEST_LOGIT = 8.0
 """Weights of EDUs in a span are held to e^±8, so that differences of their running sums stay exact enough."""
+
+
+# What lies between the EDUs.
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLayout:
+    """Some charts, and what lies between the EDUs of their documents. N is one more than the leaves of the largest."""
+
+    sizes: tuple[int, ...]
+    """The number of leaves of each chart."""
+    before: Tensor
+    """The boundary at each border. Shape: (charts, N)"""
+    inside: Tensor
+    """The strongest boundary inside each span. Shape: (charts, N, N)"""
+    edus: Tensor
+    """The numbers, among the EDUs of all documents, of those in these charts, chart by chart. Shape: (own EDUs)"""
+    spans: Tensor
+    """All spans: their chart, their first and last border there, and their EDUs from and to, as numbers among those
+    of these charts. Shape: (5, spans)"""
+
+    def to(self, device: torch.device | str) -> "ChartLayout":
+        """The same on a device."""
+        moved = {field.name: getattr(self, field.name).to(device, non_blocking=True) for field in fields(self)[1:]}
+        return replace(self, **moved)
+
+
+def boundaries_around(kinds: Sequence[IntArray]) -> tuple[Tensor, Tensor]:
+    """The boundaries before and after each EDU of documents, given what EDUs begin (`boundaries`)."""
+    sides = ([found[:-1] for found in kinds], [found[1:] for found in kinds])
+    before, after = (torch.from_numpy(np.concatenate(side)) for side in sides)
+    return before, after
+
+
+def make_layout(kinds: Sequence[IntArray], charts: Sequence[tuple[int, Borders]]) -> ChartLayout:
+    """The layout of charts, each with the number of its document, given what EDUs begin (`boundaries`)."""
+    sizes = tuple(len(borders) - 1 for _, borders in charts)
+    before = np.full((len(sizes), max(sizes) + 1), max(found[-1] for found in kinds))
+    blocks = np.zeros_like(before)
+    first_edus = [0, *accumulate(len(found) - 1 for found in kinds)]
+    own_edus, spans, n_own = [], [], 0
+    for row, (document, places) in enumerate(charts):
+        borders, size, found = np.array(places), len(places) - 1, kinds[document]
+        before[row, : size + 1] = found[borders]
+        blocks[row, :size] = _strongest_inside(found, borders)
+        start, stop = np.triu_indices(size)
+        own_edus.append(first_edus[document] + np.arange(borders[0], borders[-1]))
+        edus = n_own + borders - borders[0]
+        n_own += len(own_edus[-1])
+        spans.append(np.stack([np.full(len(start), row), start, stop + 1, edus[start], edus[stop + 1]]))
+    parts = (before, _inside(before, blocks), np.concatenate(own_edus), np.concatenate(spans, axis=1))
+    return ChartLayout(sizes, *map(torch.from_numpy, parts))
+
+
+def _strongest_inside(kinds: IntArray, borders: IntArray) -> IntArray:
+    """The strongest boundary inside each block of EDUs from one border to the next; 0 in a single EDU."""
+    inner, starts = kinds[borders[0] : borders[-1]].copy(), borders[:-1] - borders[0]
+    inner[starts] = 0
+    return np.maximum.reduceat(inner, starts)
+
+
+def _inside(before: IntArray, blocks: IntArray) -> IntArray:
+    """The strongest boundary inside each span: at its inner borders, or inside its blocks.
+
+    Shape: (charts, N) twice → (charts, N, N)
+    """
+    n = before.shape[1]
+    # Along row i a running maximum: of the block at i, then of each border after i with the block behind it.
+    steps = np.where(np.eye(n, dtype=bool), blocks[:, None, :], np.maximum(before, blocks)[:, None, :])
+    running = np.maximum.accumulate(np.where(np.triu(np.ones((n, n), dtype=bool)), steps, 0), axis=2)
+    return np.concatenate([np.zeros_like(running[:, :, :1]), running[:, :, :-1]], axis=2)
+
+
+# The network.
 
 
 @dataclass(frozen=True, slots=True)
 class ChartBatch:
     """Documents as the network reads them."""
 
-    read: Words | PieceWindows
-    """What the encoder reads: words, or windows of word pieces."""
+    windows: PieceWindows
     lengths: Tensor
-    """How many words or pieces each EDU has. Shape: (EDUs)"""
+    """How many word pieces each EDU has. Shape: (EDUs)"""
     before: Tensor
     """The boundary before each EDU of all documents. Shape: (EDUs)"""
     after: Tensor
@@ -44,8 +115,8 @@ class ChartBatch:
 
     def to(self, device: torch.device | str) -> "ChartBatch":
         """The same batch on a device."""
-        parts = (self.read, self.lengths, self.before, self.after)
-        return ChartBatch(*(part.to(device) for part in parts))  # type: ignore[arg-type]
+        lengths, before, after = (part.to(device) for part in (self.lengths, self.before, self.after))
+        return ChartBatch(self.windows.to(device), lengths, before, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +129,7 @@ class Chart:
     """Of all spans. Shape: (spans, span_size)"""
     numbers: Tensor
     """The row of each span among the vectors. Shape: (charts, N, N)"""
-    layout: Layout
+    layout: ChartLayout
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -90,7 +161,7 @@ class SpanVectors(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("limits", torch.tensor(SIZES), persistent=False)
 
-    def forward(self, edus: Tensor, layout: Layout) -> Tensor:
+    def forward(self, edus: Tensor, layout: ChartLayout) -> Tensor:
         """The vectors of all spans.
 
         Shape: edus (EDUs, edu_size) → (spans, span_size)
@@ -139,27 +210,17 @@ class SegmentScores(nn.Module):
 
 
 class ChartNetwork(nn.Module):
-    """Scores every unit that a document could have, and the labels of any of them.
-
-    `fine_of_labels` says for each label which finer relations it may have, if there are any.
-    """
+    """Scores every unit that a document could have, and the labels of any of them."""
 
     fine_of_labels: Tensor
+    """Which finer relations each label may have. Shape: (labels, finer relations)"""
 
-    def __init__(
-        self,
-        config: ChartConfig,
-        n_words: int,
-        n_labels: int,
-        pretrained: PretrainedEncoder | None = None,
-        fine_of_labels: Sequence[Sequence[bool]] = (),
-    ) -> None:
+    def __init__(self, config: ChartConfig, labels: Labels, pretrained: PretrainedEncoder) -> None:
         super().__init__()
         self.config = config
-        edu_size, n_kinds = 2 * config.edu_size, n_boundaries(config.layout_kinds)
-        self.embeddings = nn.Embedding(n_words, config.word_size) if pretrained is None else None
-        self.edu_encoder = pretrained or EduEncoder(config.word_size, config.edu_size, config.edu_layers)
-        self.segments = None if pretrained is None else SegmentScores(pretrained.state_size, config.segment_size)
+        edu_size, n_kinds = 2 * config.edu_size, len(Kind)
+        self.edu_encoder = pretrained
+        self.segments = SegmentScores(pretrained.state_size, config.segment_size)
         self.before = nn.Embedding(n_kinds + 1, edu_size)
         self.after = nn.Embedding(n_kinds + 1, edu_size)
         self.spans = SpanVectors(edu_size, config.span_size, n_kinds, config.span_heads, config.dropout)
@@ -171,8 +232,8 @@ class ChartNetwork(nn.Module):
         self.label_right = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_whole = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_layout = nn.Embedding(n_kinds * 4, config.label_size)
-        self.labels = nn.Linear(config.label_size, n_labels)
-        possible = torch.tensor(fine_of_labels, dtype=torch.bool).reshape(n_labels, -1)
+        self.labels = nn.Linear(config.label_size, len(labels))
+        possible = torch.tensor(labels.fine_of_labels, dtype=torch.bool).reshape(len(labels), -1)
         self.register_buffer("fine_of_labels", possible, persistent=False)
         self.fine = nn.Linear(config.label_size, possible.shape[1]) if possible.numel() else None
         self.dropout = nn.Dropout(config.dropout)
@@ -182,40 +243,22 @@ class ChartNetwork(nn.Module):
         """Where its weights are."""
         return self.layout_scores.device
 
-    def make_batch(self, examples: Sequence[Example]) -> ChartBatch:
+    def make_batch(self, examples: Sequence[ChartExample]) -> ChartBatch:
         """Documents as this network reads them."""
-        before, after = boundaries_around([edu_boundaries(example, self.config.layout_kinds) for example in examples])
-        if not isinstance(self.edu_encoder, PretrainedEncoder):
-            lengths = np.concatenate([example.edu_lengths for example in examples])
-            return ChartBatch(pack_words(examples), torch.from_numpy(lengths), before, after)
+        before, after = boundaries_around([boundaries(example.kinds) for example in examples])
         lengths = np.concatenate([example.piece_lengths for example in examples])
         windows = pack_pieces([example.pieces for example in examples], self.edu_encoder.shape)
         return ChartBatch(windows, torch.from_numpy(lengths), before, after)
 
-    def read(self, read: Words | PieceWindows) -> Tensor:
-        """The states of the word pieces of documents or, without a pretrained encoder, the vectors of their EDUs.
-
-        Shape: → (pieces, size) or (EDUs, 2 · edu_size)
-        """
-        if isinstance(self.edu_encoder, PretrainedEncoder):
-            assert isinstance(read, PieceWindows)
-            return self.edu_encoder.read(read)
-        assert isinstance(read, Words)
-        assert self.embeddings is not None
-        edus: Tensor = self.edu_encoder(read.pack(self.embeddings(read.words)))
-        return edus
-
     def encode(self, batch: ChartBatch, states: Tensor | None = None) -> Tensor:
-        """The vectors of all EDUs of documents; `states` are what `read` gives.
+        """The vectors of all EDUs of documents; `states` are those of their word pieces, if they are known.
 
         Shape: → (EDUs, 2 · edu_size)
         """
-        vectors = self.read(batch.read) if states is None else states
-        if isinstance(self.edu_encoder, PretrainedEncoder):
-            vectors = self.edu_encoder.pool(vectors, batch.lengths)
-        return self.place(vectors, batch.before, batch.after)
+        states = self.edu_encoder.read(batch.windows) if states is None else states
+        return self.add_boundaries(self.edu_encoder.pool(states, batch.lengths), batch.before, batch.after)
 
-    def place(self, vectors: Tensor, before: Tensor, after: Tensor) -> Tensor:
+    def add_boundaries(self, vectors: Tensor, before: Tensor, after: Tensor) -> Tensor:
         """The vectors of EDUs with the boundaries around them.
 
         Shape: (EDUs, 2 · edu_size), (EDUs) twice → (EDUs, 2 · edu_size)
@@ -223,13 +266,13 @@ class ChartNetwork(nn.Module):
         edus: Tensor = self.dropout(vectors + self.before(before) + self.after(after))
         return edus
 
-    def forward(self, edus: Tensor, layout: Layout) -> Chart:
+    def forward(self, edus: Tensor, layout: ChartLayout) -> Chart:
         """The scores of charts over the EDUs of documents, which `encode` gives."""
         vectors = self.spans(edus, layout)
         numbers = _table(torch.arange(len(vectors), device=vectors.device)[:, None], layout)[..., 0]
         return Chart(self._split_scores(vectors, layout), vectors, numbers, layout)
 
-    def _split_scores(self, vectors: Tensor, layout: Layout) -> Tensor:
+    def _split_scores(self, vectors: Tensor, layout: ChartLayout) -> Tensor:
         """Shape: (spans, span_size) → (charts, N, N, N)"""
         with torch.autocast(vectors.device.type, enabled=False):
             vectors = vectors.float()
@@ -255,7 +298,7 @@ class ChartNetwork(nn.Module):
         *,
         parts: LabelParts | None = None,
     ) -> Tensor:
-        """Log-probabilities of the labels of some units; `parts` are what `label_parts` gives, if it was asked.
+        """Log-probabilities of the labels of some units; `parts` are what `label_parts` gives, if it is known.
 
         Shape: (units) each → (units, labels)
         """
@@ -263,7 +306,7 @@ class ChartNetwork(nn.Module):
         return torch.log_softmax(self.labels(state).float(), dim=-1)
 
     def label_parts(self, chart: Chart) -> LabelParts:
-        """What each span adds to the states of units: for more units than spans, this is sooner than one by one.
+        """What each span adds to the states of units: with more units than spans, this is faster than one by one.
 
         Shape: → (spans, label_size), as the left, the right and the whole span
         """
@@ -274,7 +317,7 @@ class ChartNetwork(nn.Module):
     ) -> Tensor:
         """Log-probabilities of the finer relations of some units, given their labels.
 
-        What is learned about them does not change the rest of the network. If a label has none, nor has its unit: −∞.
+        What is learned about them does not change the rest of the network. Labels without finer relations score −∞.
 
         Shape: (units) each → (units, finer relations)
         """
@@ -310,7 +353,7 @@ class ChartNetwork(nn.Module):
         return state
 
 
-def _strengths(layout: Layout) -> tuple[Tensor, Tensor]:
+def _strengths(layout: ChartLayout) -> tuple[Tensor, Tensor]:
     """Whether the boundary at a split is stronger than all inside the left span, and inside the right span.
 
     Shape: → (charts, split, start), (charts, split, stop)
@@ -327,7 +370,7 @@ def _look_up(table: Tensor, numbers: Tensor) -> Tensor:
     return nn.functional.one_hot(numbers, len(table)).to(table.dtype) @ table
 
 
-def _table(rows: Tensor, layout: Layout) -> Tensor:
+def _table(rows: Tensor, layout: ChartLayout) -> Tensor:
     """What is known of every span, by its start and stop; zeros where there is no span.
 
     Shape: (spans, size) → (charts, N, N, size)
@@ -336,3 +379,9 @@ def _table(rows: Tensor, layout: Layout) -> Tensor:
     n_charts, n = layout.before.shape
     place = (chart * n + start) * n + stop
     return rows.new_zeros(n_charts * n * n, rows.shape[1]).index_copy(0, place, rows).view(n_charts, n, n, -1)
+
+
+def make_network(config: ChartConfig, labels: Labels, pretrained: PretrainedEncoder | None) -> ChartNetwork:
+    """An untrained network for some labels; only the encoder is pretrained."""
+    assert pretrained is not None, "a chart's configuration names an encoder"
+    return ChartNetwork(config, labels, pretrained)

@@ -1,14 +1,15 @@
 """The distribution over the trees of a document: probabilities of spans and labels, and the trees that follow.
 
-`read_documents` asks a network, or several whose probabilities are averaged, about documents: all their charts, of
-which a document may have several (`genrst.chart.blocks`), some at a time. Each document gets a `Posterior`. Its tree of
-minimum risk and the probabilities of spans are there at once; k best trees, samples and the like score charts again.
+`infer` asks a network, or several whose probabilities are averaged, about documents: all their charts, some at a time
+(`genrst.chart.scoring`). Each document gets a `Posterior`. Its minimum Bayes risk tree and the probabilities of spans
+are computed at once; k-best trees, samples and the like score the charts again.
 """
 
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,32 +19,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.inference import Span, Unit
+from genrst.chart.examples import Borders, LabelledUnit
+from genrst.chart.inference import Split
 from genrst.chart.k_best import Ranking, cheapest_trees
-from genrst.chart.network import ChartNetwork
-from genrst.chart.scoring import LabelledRow, OwnChart, Reader, Reading, Scored, in_groups, make_reading
-from genrst.encoder.device import give_back_memory
+from genrst.chart.scoring import DocumentChart, LabelledRow, Member, Scored, ScoringContext, group_charts
+from genrst.encoder.memory import give_back_memory
 from genrst.errors import ConstraintError, UsageError
-from genrst.rnng.examples import Example
-from genrst.trees.demands import Demands, none_left
+from genrst.trees.constraints import ResolvedConstraints, Span, none_left
 
 LEAST = 1e-6
 """Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
 SPAN_WEIGHT = 0.3
-"""What a right span gains in the tree of minimum risk; its right label gains 1."""
+"""What a right span gains in the minimum Bayes risk tree; its right label gains 1."""
 MOST_LABELLED = 1 << 15
 """How many units get labels at once."""
 LONG = 2_000
 """Texts with more EDUs give memory back as they are parsed; shorter ones do not need to, and save the time."""
-
-
-class LabelledUnit(NamedTuple):
-    """The EDUs from `start` to before `stop`, split at `split`, and the number of the label."""
-
-    start: int
-    split: int
-    stop: int
-    label: int
 
 
 class LabelledTree(NamedTuple):
@@ -54,35 +45,24 @@ class LabelledTree(NamedTuple):
 
 
 @torch.inference_mode()
-def read_documents(
-    networks: Sequence[tuple[ChartNetwork, float]],
-    examples: Sequence[Sequence[Example]],
-    demands: Sequence[Demands] | None = None,
-    temperature: float = 1.0,
-    vectors: Sequence[Tensor] | None = None,
-) -> list["Posterior"]:
-    """The posteriors of documents, which are given as numbers once for each network; a network has a weight.
-
-    A temperature above 1 makes all distributions flatter. `vectors` are those of all EDUs, if the
-    networks have read them already.
-    """
-    reading = make_reading(networks, examples, demands, temperature, vectors)
-    posteriors = {number: Posterior(reading, number) for number in range(len(reading.ids))}
-    _fill(reading, posteriors)
-    return list(posteriors.values())
+def infer(context: ScoringContext) -> list["Posterior"]:
+    """The posteriors of all documents of a context."""
+    return _infer(context, range(len(context.ids)))
 
 
-def _fill(reading: Reading, posteriors: Mapping[int, "Posterior"]) -> None:
-    """Give posteriors, by the numbers of their documents, what is known of their charts."""
-    for group in _groups(list(posteriors.values())):
-        for chart, tables in zip(group, _make_tables(reading, group), strict=True):
-            posteriors[chart.document].tables[chart.borders[0], chart.borders[-1]] = tables
+def _infer(context: ScoringContext, documents: Sequence[int]) -> list["Posterior"]:
+    charts = {number: context.charts(number) for number in documents}
+    tables: dict[int, dict[Span, Tables]] = {number: {} for number in documents}
+    for group in _groups([chart for own in charts.values() for chart in own]):
+        for chart, found in zip(group, _make_tables(context, group), strict=True):
+            tables[chart.document][chart.borders[0], chart.borders[-1]] = found
+    return [Posterior(context, number, charts[number], tables[number]) for number in documents]
 
 
-def _groups(posteriors: Sequence["Posterior"]) -> Iterator[list[OwnChart]]:
-    """The charts of documents, as many as can be scored at once; if one is long, memory is given back in between."""
-    is_long = any(posterior.n_edus > LONG for posterior in posteriors)
-    for group in in_groups([chart for posterior in posteriors for chart in posterior.charts]):
+def _groups(charts: Sequence[DocumentChart]) -> Iterator[list[DocumentChart]]:
+    """Charts, as many as can be scored at once; if a document is long, memory is given back in between."""
+    is_long = any(chart.borders[-1] > LONG for chart in charts)
+    for group in group_charts(charts):
         yield group
         if is_long:
             give_back_memory()
@@ -95,34 +75,34 @@ class Tables(NamedTuple):
     """The probability of each span. Shape: (N, N)"""
     label: NDArray[np.int64]
     """Its most probable label. Shape: (N, N)"""
-    units: list[Unit]
-    """The tree of minimum risk."""
+    units: list[Split]
+    """The minimum Bayes risk tree."""
     log_z: float
     """Of the only network; the mean if there are several."""
     entropy: float
     """Likewise, of labelled trees."""
     logp: float
-    """Of the tree of minimum risk; no number if there are several networks."""
+    """Of the minimum Bayes risk tree; not a number if there are several networks."""
     fine: list[int]
     """The likeliest finer relation of each unit of that tree, given its label; −1 if there is none."""
 
 
-def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
-    scored = [reading.score(reader, charts) for reader in reading.readers]
-    mean = _mean([_probabilities(one) for one in scored], reading.readers)
+def _make_tables(context: ScoringContext, charts: Sequence[DocumentChart]) -> list[Tables]:
+    scored = [context.score(member, charts) for member in context.members]
+    mean = _mean([_probabilities(one) for one in scored], context.members)
     for (document, _), log_z in zip(charts, mean.log_z.tolist(), strict=True):
         if not math.isfinite(log_z):
-            raise ConstraintError(f"{reading.ids[document]}: {none_left(reading.demands[document])}")
+            raise ConstraintError(f"{context.ids[document]}: {none_left(context.constraints[document])}")
     best_p, best = mean.label_p.max(dim=-1)
     sizes = [len(chart.borders) - 1 for chart in charts]
-    trees = inference.minimum_risk_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
+    trees = inference.mbr_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
     spans, labels = mean.span_p.cpu().numpy(), best.cpu().numpy()
     rows = [(row, k, i, j, int(labels[row, i, j])) for row, units in enumerate(trees) for i, k, j in units]
     logp = torch.full_like(mean.log_z, math.nan)
     if len(scored) == 1:
         logp = scored[0].tree_scores(rows) - mean.log_z
     numbers = torch.stack([mean.log_z, mean.entropy, logp], dim=1).tolist()
-    fine = iter(_finest(scored, reading.readers, rows))
+    fine = iter(_finest(scored, context.members, rows))
     found = []
     for row, size in enumerate(sizes):
         corner = row, slice(size + 1), slice(size + 1)
@@ -132,12 +112,12 @@ def _make_tables(reading: Reading, charts: Sequence[OwnChart]) -> list[Tables]:
     return found
 
 
-def _finest(scored: Sequence[Scored], readers: Sequence[Reader], units: Sequence[LabelledRow]) -> list[int]:
+def _finest(scored: Sequence[Scored], members: Sequence[Member], units: Sequence[LabelledRow]) -> list[int]:
     """The likeliest finer relation of each unit, given its label; −1 if there is none."""
     if scored[0].network.fine is None or not units:
         return [-1] * len(units)
     index = torch.tensor(units, device=scored[0].scores.device)
-    p = torch.stack([reader.weight * one.fine_p(index) for one, reader in zip(scored, readers, strict=True)]).sum(0)
+    p = torch.stack([member.weight * one.fine_p(index) for one, member in zip(scored, members, strict=True)]).sum(0)
     best, number = p.max(dim=1)
     chosen: list[int] = torch.where(best > 0, number, -1).tolist()
     return chosen
@@ -155,12 +135,12 @@ class Probabilities(NamedTuple):
     may_be_unit: Tensor
 
 
-def _mean(found: Sequence[Probabilities], readers: Sequence[Reader]) -> Probabilities:
+def _mean(found: Sequence[Probabilities], members: Sequence[Member]) -> Probabilities:
     if len(found) == 1:
         return found[0]
 
     def mean(parts: Sequence[Tensor]) -> Tensor:
-        return torch.stack([one.weight * part for one, part in zip(readers, parts, strict=True)]).sum(0)
+        return torch.stack([one.weight * part for one, part in zip(members, parts, strict=True)]).sum(0)
 
     span_p, label_p, log_z, entropy, may_be_unit = zip(*found, strict=True)
     return Probabilities(mean(span_p), mean(label_p), mean(log_z), mean(entropy), may_be_unit[0])
@@ -182,31 +162,37 @@ def _probabilities(scored: Scored) -> Probabilities:
     return Probabilities(span_p, label_p.view(n_charts, n, n, -1), log_z, entropy, scored.may_be_unit)
 
 
+@dataclass(frozen=True)
 class Posterior:
-    """The distribution over the trees of one document; `read_documents` makes it."""
+    """The distribution over the trees of one document; `infer` makes it."""
 
-    def __init__(self, reading: Reading, number: int) -> None:
-        self._reading, self._number = reading, number
-        self.n_edus = len(reading.kinds[number]) - 1
-        self.charts = reading.charts(number)
-        self.tables: dict[Span, Tables] = {}
-        """By the span of the whole chart."""
-        self._borders = {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
+    context: ScoringContext
+    number: int
+    """Of the document in its context."""
+    charts: Sequence[DocumentChart]
+    tables: Mapping[Span, Tables]
+    """What is known of each chart, by the span that it covers."""
+
+    @cached_property
+    def _borders(self) -> dict[Span, Borders]:
+        return {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
+
+    @property
+    def n_edus(self) -> int:
+        """The number of EDUs of the document."""
+        return len(self.context.kinds[self.number]) - 1
 
     @torch.inference_mode()
-    def given(self, demands: Demands) -> "Posterior":
-        """The distribution given other demands; the document is not read again."""
-        changed = [*self._reading.demands]
-        changed[self._number] = demands
-        reading = replace(self._reading, demands=changed)
-        posterior = Posterior(reading, self._number)
-        _fill(reading, {self._number: posterior})
-        return posterior
+    def given(self, constraints: ResolvedConstraints) -> "Posterior":
+        """The distribution under other constraints; the document is not read again."""
+        changed = [*self.context.constraints]
+        changed[self.number] = constraints
+        return _infer(replace(self.context, constraints=changed), [self.number])[0]
 
     @property
     def is_single(self) -> bool:
         """Whether one network says it; the average of several has probabilities of spans, but not of trees."""
-        return len(self._reading.readers) == 1
+        return len(self.context.members) == 1
 
     @property
     def log_z(self) -> float:
@@ -244,17 +230,17 @@ class Posterior:
         """The probabilities of the labels of a span, given that it is a unit."""
         place = self.locate((start, stop))
         if place is None:
-            raise UsageError(f"{self._reading.ids[self._number]}: EDUs must be a possible unit, was: [{start}, {stop}]")
+            raise UsageError(f"{self.context.ids[self.number]}: EDUs must be a possible unit, was: [{start}, {stop}]")
         chart, first, last = place
         with torch.inference_mode():
-            own = [OwnChart(self._number, self._borders[chart])]
-            found = [_probabilities(self._reading.score(one, own)) for one in self._reading.readers]
-            total = _mean(found, self._reading.readers).label_p[0, first, last]
+            own = [DocumentChart(self.number, self._borders[chart])]
+            found = [_probabilities(self.context.score(one, own)) for one in self.context.members]
+            total = _mean(found, self.context.members).label_p[0, first, last]
         shares: list[float] = (total / total.sum()).tolist()
         return shares
 
-    def minimum_risk(self) -> list[LabelledUnit]:
-        """The tree whose spans and labels are expected to be right most often: its units in preorder."""
+    def mbr(self) -> list[LabelledUnit]:
+        """The minimum Bayes risk tree: its spans and labels are expected to be right most often. Units in preorder."""
         units = [
             LabelledUnit(borders[i], borders[k], borders[j], int(self.tables[chart].label[i, j]))
             for chart, borders in self._borders.items()
@@ -267,7 +253,7 @@ class Posterior:
         """The number of the likeliest finer relation of each unit, given its label; −1 if there is none."""
         found = self._fine_at_once()
         places = {unit: self.locate((unit.start, unit.stop)) for unit in units if unit not in found}
-        for group in _groups([self]) if places else ():
+        for group in _groups(self.charts) if places else ():
             rows = {(chart.borders[0], chart.borders[-1]): row for row, chart in enumerate(group)}
             own = [(unit, place) for unit, place in places.items() if place is not None and place[0] in rows]
             index = [
@@ -275,13 +261,13 @@ class Posterior:
                 for unit, (chart, first, last) in own
             ]
             if own:
-                scored = [self._reading.score(one, group) for one in self._reading.readers]
-                chosen = _finest(scored, self._reading.readers, index)
+                scored = [self.context.score(one, group) for one in self.context.members]
+                chosen = _finest(scored, self.context.members, index)
                 found |= {unit: one for (unit, _), one in zip(own, chosen, strict=True)}
         return [found.get(unit, -1) for unit in units]
 
     def _fine_at_once(self) -> dict[LabelledUnit, int]:
-        """What is known already: the finer relations of the tree of minimum risk."""
+        """What is known already: the finer relations of the minimum Bayes risk tree."""
         return {
             LabelledUnit(borders[i], borders[k], borders[j], int(self.tables[chart].label[i, j])): number
             for chart, borders in self._borders.items()
@@ -289,8 +275,8 @@ class Posterior:
         }
 
     @property
-    def risk_logp(self) -> float | None:
-        """The log-probability of the tree of minimum risk; none if there are several networks."""
+    def mbr_logp(self) -> float | None:
+        """The log-probability of the minimum Bayes risk tree; none if there are several networks."""
         return sum(tables.logp for tables in self.tables.values()) if self.is_single else None
 
     def log_probability(self, units: Sequence[LabelledUnit]) -> float:
@@ -330,7 +316,7 @@ class Posterior:
         }
         best = sum(ranking.score for ranking in rankings.values()) - self.log_z
 
-        def ranked(span: Span) -> list[tuple[float, Unit, int]]:
+        def ranked(span: Span) -> list[tuple[float, Split, int]]:
             place = self.locate(span)
             assert place is not None
             chart, first, last = place
@@ -362,10 +348,10 @@ class Posterior:
     def _scored(self) -> Iterator[tuple[list[Span], Scored]]:
         """All charts by the spans they cover, as the only network scores them, some at a time."""
         if not self.is_single:
-            raise UsageError("log-probabilities, k best trees and samples must be of one model, was: of several")
-        for group in _groups([self]):
+            raise UsageError("log-probabilities, k-best trees and samples must be of one model, was: of several")
+        for group in _groups(self.charts):
             spans = [(chart.borders[0], chart.borders[-1]) for chart in group]
-            yield spans, self._reading.score(self._reading.readers[0], group)
+            yield spans, self.context.score(self.context.members[0], group)
 
 
 def _rank(scored: Scored, row: int, n: int) -> Ranking:

@@ -1,30 +1,35 @@
-"""Documents as networks have read them: the scores of their charts, given what is demanded of their trees.
+"""The charts of documents, and their scores under constraints.
 
-What follows from the scores is `genrst.chart.posterior`'s.
+A document has small charts inside units that are sure to be there, and one over all of them. A sentence that is kept
+whole is a unit of every tree, so its inside and its outside are independent: a chart over its EDUs, and one over the
+sentences, in which it is a leaf, say the same as one over all EDUs, and cost far less. The same holds for every unit
+that is forced. A chart that would still be too large is cut at the strongest boundaries of the text, and what lies
+between two of them is a unit from then on; only that is a choice and not exact.
+
+What follows from the scores is in `genrst.chart.posterior`.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from genrst.chart.blocks import Borders, cut
-from genrst.chart.inference import Span
-from genrst.chart.layout import boundaries_around, edu_boundaries, make_layout
-from genrst.chart.network import Chart, ChartNetwork, LabelParts
-from genrst.rnng.examples import Example
-from genrst.trees.demands import NOTHING, Demands
+from genrst.chart.examples import Borders, ChartExample, IntArray, boundaries
+from genrst.chart.network import Chart, ChartNetwork, LabelParts, boundaries_around, make_layout
+from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, Span
+
+MOST_LEAVES = 200
+"""How large a chart may be; its time and memory are cubic."""
 
 MOST_CELLS, MOST_SPANS = 1 << 23, 1 << 14
 """How many units are scored, and how many spans have vectors at once, unless one chart has more."""
 
 
-class OwnChart(NamedTuple):
+class DocumentChart(NamedTuple):
     """A chart of one of several documents."""
 
     document: int
@@ -32,8 +37,8 @@ class OwnChart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """A network, its weight in averages, and the vectors it has of the EDUs of all documents."""
+class Member:
+    """A network, its weight in averages, and its vectors of the EDUs of all documents."""
 
     network: ChartNetwork
     weight: float
@@ -55,7 +60,7 @@ class LabelMask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Charts as a network scores them, given what is demanded of their trees."""
+    """Charts as a network scores them under constraints."""
 
     network: ChartNetwork
     chart: Chart
@@ -117,34 +122,34 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Documents as networks have read them, and what is demanded of their trees."""
+class ScoringContext:
+    """All that the charts of some documents are scored by."""
 
     ids: Sequence[str]
-    readers: Sequence[Reader]
-    kinds: Sequence[NDArray[np.int64]]
-    demands: Sequence[Demands]
+    members: Sequence[Member]
+    kinds: Sequence[IntArray]
+    constraints: Sequence[ResolvedConstraints]
     temperature: float
 
-    def charts(self, document: int) -> list[OwnChart]:
+    def charts(self, document: int) -> list[DocumentChart]:
         """The charts of a document; one EDU has none."""
-        demands, kinds = self.demands[document], self.kinds[document]
-        charts = cut(len(kinds) - 1, demands.whole, kinds.tolist(), demands.forbidden)
-        return [OwnChart(document, borders) for borders in charts]
+        constraints, kinds = self.constraints[document], self.kinds[document]
+        charts = cut(len(kinds) - 1, constraints.forced, kinds.tolist(), constraints.forbidden)
+        return [DocumentChart(document, borders) for borders in charts]
 
-    def score(self, reader: Reader, charts: Sequence[OwnChart]) -> Scored:
+    def score(self, member: Member, charts: Sequence[DocumentChart]) -> Scored:
         """The scores of some charts."""
-        network = reader.network
-        chart = network(reader.edus, make_layout(self.kinds, charts).to(network.device))
+        network = member.network
+        chart = network(member.edus, make_layout(self.kinds, charts).to(network.device))
         scores = chart.scores.float() / self.temperature
         may_be_unit = torch.ones(scores[:, 0].shape, dtype=torch.bool, device=scores.device)
         masks = []
         for row, (document, borders) in enumerate(charts):
-            demands, index = self.demands[document], {edu: number for number, edu in enumerate(borders)}
-            for start, stop in demands.forbidden:
+            constraints, index = self.constraints[document], {edu: number for number, edu in enumerate(borders)}
+            for start, stop in constraints.forbidden:
                 if start in index and stop in index:
                     may_be_unit[row, index[start], index[stop]] = False
-            for (start, stop), mask in demands.labels.items():
+            for (start, stop), mask in constraints.labels.items():
                 if start in index and stop in index and index[stop] - index[start] > 1:
                     is_possible = torch.tensor(mask, device=scores.device)
                     masks.append(LabelMask(row, index[start], index[stop], is_possible))
@@ -157,36 +162,40 @@ class Reading:
         return replace(free, masks=masks)
 
 
-def make_reading(
+def make_context(
     networks: Sequence[tuple[ChartNetwork, float]],
-    examples: Sequence[Sequence[Example]],
-    demands: Sequence[Demands] | None,
-    temperature: float,
-    vectors: Sequence[Tensor] | None = None,
-) -> Reading:
-    """Let networks read documents, see `read_documents`."""
+    examples: Sequence[ChartExample],
+    vectors: Sequence[Tensor],
+    constraints: Sequence[ResolvedConstraints] | None = None,
+    temperature: float = 1.0,
+) -> ScoringContext:
+    """The context of documents, given the vectors of all their EDUs, once for each network; a network has a weight.
+
+    A temperature above 1 makes all distributions flatter.
+    """
     total = sum(weight for _, weight in networks)
-    kinds = [edu_boundaries(example, networks[0][0].config.layout_kinds) for example in examples[0]]
-    if vectors is None:
-        pairs = zip(networks, examples, strict=True)
-        edus = [network.encode(network.make_batch(own).to(network.device)) for (network, _), own in pairs]
-    else:
-        around = boundaries_around(kinds)
-        edus = [
-            network.place(own, *(side.to(network.device) for side in around))
-            for (network, _), own in zip(networks, vectors, strict=True)
-        ]
-    readers = [Reader(network, weight / total, own) for (network, weight), own in zip(networks, edus, strict=True)]
-    ids = [example.id for example in examples[0]]
-    return Reading(ids, readers, kinds, demands or [NOTHING] * len(kinds), temperature)
+    kinds = [boundaries(example.kinds) for example in examples]
+    around = boundaries_around(kinds)
+    members = [
+        Member(network, weight / total, network.add_boundaries(own, *(side.to(network.device) for side in around)))
+        for (network, weight), own in zip(networks, vectors, strict=True)
+    ]
+    ids = [example.id for example in examples]
+    return ScoringContext(ids, members, kinds, constraints or [UNCONSTRAINED] * len(kinds), temperature)
 
 
-def in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
+def encode_examples(network: ChartNetwork, examples: Sequence[ChartExample]) -> Tensor:
+    """The vectors of the EDUs of documents whose EDUs are known. Shape: → (EDUs, 2 · edu_size)"""
+    batch = network.make_batch(examples).to(network.device)
+    return network.edu_encoder.pool(network.edu_encoder.read(batch.windows), batch.lengths)
+
+
+def group_charts(charts: Sequence[DocumentChart]) -> Iterator[list[DocumentChart]]:
     """Charts of similar sizes, as many as can be scored at once.
 
     The largest come first: what they leave has room for the others, and memory does not grow.
     """
-    group: list[OwnChart] = []
+    group: list[DocumentChart] = []
     for chart in sorted(charts, key=lambda chart: -len(chart.borders)):
         size, n_charts = len((group or [chart])[0].borders), len(group) + 1
         if group and (n_charts * size**3 > MOST_CELLS or n_charts * size * (size - 1) // 2 > MOST_SPANS):
@@ -195,3 +204,70 @@ def in_groups(charts: Sequence[OwnChart]) -> Iterator[list[OwnChart]]:
         group.append(chart)
     if group:
         yield group
+
+
+# The charts of a document.
+
+
+def cut(
+    n_edus: int,
+    whole: Iterable[Span] = (),
+    strengths: Sequence[int] = (),
+    forbidden: Collection[Span] = (),
+    most: int = MOST_LEAVES,
+) -> list[Borders]:
+    """The charts of a document, given the spans that are units of all its trees; none of these crosses another.
+
+    A chart with more leaves than `most` is cut where `strengths`, what each EDU begins, are greatest, but not into
+    forbidden spans. A document of one EDU has no chart.
+    """
+    return [part for borders in _nest(n_edus, whole) for part in _sections(borders, strengths, forbidden, most)]
+
+
+def _nest(n_edus: int, whole: Iterable[Span]) -> list[Borders]:
+    """The borders of each span's chart: those of the spans directly inside it, and single EDUs between them."""
+    spans = sorted({(0, n_edus), *whole}, key=lambda span: (span[0], -span[1]))
+    charts: list[list[int]] = []
+    around: list[tuple[int, list[int]]] = []
+    for start, stop in (span for span in spans if span[1] - span[0] > 1):
+        _close(around, start)
+        if around:
+            _, outer = around[-1]
+            outer += [*range(outer[-1] + 1, start + 1), stop]
+        charts.append([start])
+        around.append((stop, charts[-1]))
+    _close(around, n_edus)
+    return list(charts)
+
+
+def _close(around: list[tuple[int, list[int]]], place: int) -> None:
+    """Finish the charts that end before a place or at it."""
+    while around and around[-1][0] <= place:
+        stop, borders = around.pop()
+        borders += range(borders[-1] + 1, stop + 1)
+
+
+def _sections(borders: Borders, strengths: Sequence[int], forbidden: Collection[Span], most: int) -> list[Borders]:
+    """A chart, or one over sections of it and one inside each of these."""
+    n_leaves = len(borders) - 1
+    if n_leaves <= most:
+        return [borders]
+    n_sections = -(-2 * n_leaves // most)
+    places = [0, *(_place(borders, strengths, n, n_sections) for n in range(1, n_sections)), n_leaves]
+    while banned := [n for n, (a, b) in enumerate(pairwise(places)) if (borders[a], borders[b]) in forbidden]:
+        # A section that may not be a unit is joined to the one before it, the first one to the one after it.
+        del places[max(banned[0], 1)]
+    if len(places) == 2:
+        return [borders]
+    charts = _sections([borders[place] for place in places], strengths, forbidden, most)
+    for first, last in pairwise(places):
+        charts += _sections(borders[first : last + 1], strengths, forbidden, most) if last - first > 1 else []
+    return charts
+
+
+def _place(borders: Borders, strengths: Sequence[int], number: int, count: int) -> int:
+    """The strongest boundary near the end of the number-th of some sections of equal size; the nearest among equals."""
+    n_leaves = len(borders) - 1
+    middle, reach = number * n_leaves // count, n_leaves // (3 * count)
+    near = range(middle - reach, middle + reach + 1)
+    return max(near, key=lambda place: (strengths[borders[place]] if strengths else 0, -abs(place - middle)))

@@ -15,7 +15,7 @@ from genrst.chart import inference
 from genrst.chart.network import ChartNetwork
 from genrst.chart.scoring import OwnChart, Reading, in_groups, make_reading
 from genrst.rnng.examples import Example, SoftTree
-from genrst.trees.demands import Demands
+from genrst.trees.constraints import ResolvedConstraints
 
 LEAST = 0.02
 """Units less probable than this are left out."""
@@ -27,7 +27,7 @@ N_LABELS = 5
 def make_soft_trees(
     networks: Sequence[tuple[ChartNetwork, float]],
     examples: Sequence[Sequence[Example]],
-    demands: Sequence[Demands] | None = None,
+    demands: Sequence[ResolvedConstraints] | None = None,
     temperature: float = 1.0,
 ) -> list[SoftTree]:
     """The distribution over the trees of each document; the arguments are those of `read_documents`."""

@@ -33,7 +33,7 @@ from genrst.formats.plain import read_edus
 from genrst.io import decode, progress, read_bytes
 from genrst.parser.packages import Relations, Whole
 from genrst.parser.stages import Text
-from genrst.trees.constraint import Constraint, constraint_from_dict
+from genrst.trees.constraints import Constraint, constraint_from_dict
 
 TextOrDocument: TypeAlias = Text | Document
 Item = TypeVar("Item", Document, TextOrDocument)

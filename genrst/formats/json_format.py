@@ -23,7 +23,7 @@ from genrst.errors import CorpusFormatError, CorpusWarning, TreeError, UsageErro
 from genrst.formats import json_text
 from genrst.formats.align import align_edus
 from genrst.io import decode
-from genrst.trees.constraint import Constraint, constraint_from_dict
+from genrst.trees.constraints import Constraint, constraint_from_dict
 from genrst.trees.node import Leaf, Tree, Unit, fold
 
 MAX_INTEGER = 2**31 - 1

@@ -52,7 +52,7 @@ from genrst.parser.stages import (
     through,
 )
 from genrst.text.raw import looks_english
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 
 if TYPE_CHECKING:
     import torch

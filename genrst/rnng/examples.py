@@ -74,9 +74,6 @@ class Example:
         return len(self.edu_lengths)
 
 
-_PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
-
-
 @dataclass(frozen=True, slots=True)
 class MaskedWords:
     """The words of a document after masking."""
@@ -178,24 +175,6 @@ def prepare_pieces(document: Document, pieces: IntArray, lengths: IntArray) -> E
     return Example(
         document.id, nothing, np.zeros_like(lengths), nothing, Syntax([], [], [], *places), (), pieces, lengths
     )
-
-
-def edu_kinds(document: Document) -> list[int]:
-    """What each EDU begins, as `Kind`: from sentences, paragraphs and their kinds, and speakers."""
-    sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
-    labels = [span.label for span in document.paragraphs] or [""]
-    speakers = [span.label for span in document.sentences] or [""]
-    found = [_PARAGRAPH_KINDS.get(labels[paragraphs[0]], Kind.PARAGRAPH)]
-    for edu in range(1, len(document.edus)):
-        before, now = speakers[sentences[edu - 1]], speakers[sentences[edu]]
-        if paragraphs[edu] != paragraphs[edu - 1]:
-            other = Kind.TURN if now and now != before else Kind.PARAGRAPH
-            found.append(_PARAGRAPH_KINDS.get(labels[paragraphs[edu]], other))
-        elif sentences[edu] != sentences[edu - 1]:
-            found.append(Kind.TURN if before and now and now != before else Kind.SENTENCE)
-        else:
-            found.append(Kind.NOTHING)
-    return [int(kind) for kind in found]
 
 
 def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:

@@ -28,7 +28,7 @@ from genrst.rnng.search.word import WordOptions, search_words
 from genrst.rnng.storage import Model
 from genrst.rnng.transitions.legal import LegalActions
 from genrst.rnng.transitions.oracle import tree_of
-from genrst.trees.demands import NOTHING, Demands, Label, make_demands
+from genrst.trees.constraints import NOTHING, ResolvedConstraints, Label, resolve_constraints
 
 if TYPE_CHECKING:
     from genrst.chart.storage import ChartModel
@@ -82,7 +82,7 @@ def check_labels(models: Sequence[WeightedModel[AnyModel]], names: Sequence[str]
             raise ConfigError(f"{names[0]} and {name}: models that choose together must have the same labels")
 
 
-def demands_on(document: Document, labels: Sequence[Label], whole: Whole) -> Demands:
+def demands_on(document: Document, labels: Sequence[Label], whole: Whole) -> ResolvedConstraints:
     """What is demanded of a document's trees: its constraints, and what is whole."""
     groups = {
         "nothing": [],
@@ -90,7 +90,7 @@ def demands_on(document: Document, labels: Sequence[Label], whole: Whole) -> Dem
         "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
     }[whole]
     try:
-        return make_demands(len(document.edus), document.constraints, labels, groups)
+        return resolve_constraints(len(document.edus), document.constraints, labels, groups)
     except ConstraintError as error:
         raise ConstraintError(f"{document.id}: {error}") from error
 
@@ -143,7 +143,7 @@ class TreeSearch:
         """Documents as numbers, once for each model."""
         return [[one.prepare(document) for document in documents] for one in self.models]
 
-    def demands(self, document: Document) -> Demands:
+    def demands(self, document: Document) -> ResolvedConstraints:
         """What is demanded of a document's trees; at least one must be so."""
         demands = demands_on(document, self.labels, self.whole)
         if demands.forbidden:
@@ -154,7 +154,7 @@ class TreeSearch:
         return demands
 
     def find(
-        self, examples: Sequence[Sequence[Example]], beam: int, demands: Sequence[Demands] = ()
+        self, examples: Sequence[Sequence[Example]], beam: int, demands: Sequence[ResolvedConstraints] = ()
     ) -> list[SearchResult]:
         """The best derivations of documents, given as numbers by `prepare`, perhaps with demands on each."""
         return self._in_memory(examples, lambda: self._search(examples, self._options(beam), demands))
@@ -194,7 +194,7 @@ class TreeSearch:
         self,
         examples: Sequence[Sequence[Example]],
         options: BeamOptions | WordOptions,
-        demands: Sequence[Demands],
+        demands: Sequence[ResolvedConstraints],
     ) -> list[SearchResult]:
         scorer, own = self._scorer(examples), demands if any(one != NOTHING for one in demands) else None
         if isinstance(options, WordOptions):

@@ -2,11 +2,10 @@
 
 What a document already has is kept: its EDUs (no token crosses their borders), and its tokens and sentences if it has
 them. Where sentences are unknown, every paragraph starts one, and those of a turn are labelled with the speaker. Not
-here: finding the EDUs (`genrst.segmenter`).
+here: finding the EDUs (`genrst.chart.texts`).
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, MissingDependencyError, TreeError
-from genrst.text.layout import content_start, ends_sentence
+from genrst.text.layout import ends_sentence
+from genrst.text.raw import sentence_starts
 from genrst.text.speakers import with_speakers
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ WORD = 200
 
 # Up to 1,000 whole words, far from spaCy's own limit of 1,000,000 characters, or a part of a longer word.
 _STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
-_NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,46 +91,6 @@ def _one_line(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise TreeError(f"{name}: spaCy cannot read the text: {' '.join(str(error).split())}") from error
-
-
-def sentence_starts(document: Document, offsets: Sequence[int]) -> list[bool | None]:
-    """Whether the word at each offset is the first of a sentence, which may start with white space; None: unknown."""
-    starts = [span.start for span in document.sentences or document.paragraphs]
-    numbers = [bisect_right(starts, offset) for offset in offsets]
-    is_first = [left != right for left, right in pairwise([0, *numbers])]
-    if document.sentences:
-        return [*is_first]
-    if not document.paragraphs:
-        return [None] * len(offsets)
-    text = document.text or ""
-    rules = [_Paragraph.of(text, span) for span in (Span(0, 0), *document.paragraphs)]
-    return [
-        first or (None if rules[number].allows_start(text, offset) else False)
-        for first, number, offset in zip(is_first, numbers, offsets, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Paragraph:
-    """What a paragraph says about its sentences."""
-
-    free: int
-    """Where the parser may start sentences: not within a heading, nor at words after a mark (`1.`) or a name."""
-    is_lower: bool
-    """Whether it starts with a lower-case letter: then its other sentences may, too."""
-
-    @classmethod
-    def of(cls, text: str, span: Span) -> "_Paragraph":
-        content = content_start(text, span)
-        free = span.end if span.label == "head" else content + 1 if content > span.start else content
-        return cls(free, text[span.start : span.start + 1].islower())
-
-    def allows_start(self, text: str, offset: int) -> bool:
-        """Whether the parser may start a sentence here: never with a footnote (`[1]`), seldom in lower case."""
-        if offset < self.free or _NOTE.match(text, offset):
-            return False
-        before = text[max(offset - 5, 0) : offset].rstrip()
-        return not text[offset : offset + 1].islower() or (self.is_lower and ends_sentence(before))
 
 
 def _pieces(source: _Tokenised) -> Iterator[_Piece]:

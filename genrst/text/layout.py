@@ -2,17 +2,18 @@
 
 A blank line always ends a paragraph; headings, rules (`---`), list items, times (`[00:12]`) and, in transcripts, the
 turns of speakers need none. Other line ends stay inside a paragraph, as in hard-wrapped text and poems, unless a line
-of the block is too long to have been wrapped: then a line that ends like a sentence ends its paragraph. Not here:
-sentences (`genrst.text.annotate`) and the names of speakers (`genrst.text.speakers`).
+of the block is too long to have been wrapped: then a line that ends like a sentence ends its paragraph. What models see
+of the layout is the kind of boundary that each EDU begins with (`edu_kinds`).
 """
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import pairwise
 
-from genrst.document import Span
+from genrst.document import Document, Span
 from genrst.text.speakers import STAMP, introduction_end, speaker
 
 TITLE_WORDS = 12
@@ -243,3 +244,43 @@ def _label(line: _Line, above: _Paragraph | None, has_dashes: bool) -> str:
     is_among_items = has_dashes or (above is not None and above.label == "item")
     is_item = line.is_item or (line.is_dashed and is_among_items)
     return "head" if line.is_marked else "item" if is_item else "p"
+
+
+# What models see of it.
+
+
+class Kind(IntEnum):
+    """What an EDU begins besides itself, from the weakest boundary to the strongest."""
+
+    NOTHING = 0
+    SENTENCE = 1
+    ITEM = 2
+    """An item of a list."""
+    PARAGRAPH = 3
+    TURN = 4
+    """Another speaker's turn: a paragraph, or only a sentence."""
+    HEADING = 5
+
+
+SIZES = (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
+"""Where the classes of a unit's size begin, in EDUs; the first class is one EDU."""
+
+_PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
+
+
+def edu_kinds(document: Document) -> list[int]:
+    """What each EDU begins, as `Kind`: from sentences, paragraphs and their kinds, and speakers."""
+    sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
+    labels = [span.label for span in document.paragraphs] or [""]
+    speakers = [span.label for span in document.sentences] or [""]
+    found = [_PARAGRAPH_KINDS.get(labels[paragraphs[0]], Kind.PARAGRAPH)]
+    for edu in range(1, len(document.edus)):
+        before, now = speakers[sentences[edu - 1]], speakers[sentences[edu]]
+        if paragraphs[edu] != paragraphs[edu - 1]:
+            other = Kind.TURN if now and now != before else Kind.PARAGRAPH
+            found.append(_PARAGRAPH_KINDS.get(labels[paragraphs[edu]], other))
+        elif sentences[edu] != sentences[edu - 1]:
+            found.append(Kind.TURN if before and now and now != before else Kind.SENTENCE)
+        else:
+            found.append(Kind.NOTHING)
+    return [int(kind) for kind in found]

@@ -1,15 +1,23 @@
-"""A raw text as a document that is neither annotated nor split into EDUs, and whether it looks English.
+"""Raw text: a document without EDUs, where its sentences may start, and clean EDUs from where they start.
 
-Only a warning depends on the language. Not here: paragraphs (`genrst.text.layout`) and EDUs (`genrst.segmenter`).
+No EDU is without a letter or a digit, none ends within the number of a heading, a time or the name of a speaker, and
+the marks of Markdown and of lists stand outside. EDUs that are given, as in a corpus, are never changed. Paragraphs are
+found by `genrst.text.layout`.
 """
 
 import re
-from itertools import islice
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from unicodedata import category
 
-from genrst.document import Document, Span
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.document import Document, Span, Token, without_tree
 from genrst.errors import TreeError
-from genrst.text.layout import paragraphs
+from genrst.text.layout import MARK, content_start, ends_sentence, paragraphs
 
 # Frequent in English, and seldom words of its neighbours: Dutch has `is`, `was` and `we`, Danish `for`, `at` and `i`.
 _FREQUENT = re.compile(
@@ -21,6 +29,11 @@ _MIN_SHARE = 0.05  # of frequent words; of all stretches of 40 words in GUM, 3 i
 _MAX_WORDS = 2000
 _MAX_CHARACTERS = 20_000
 _WORD = re.compile(r"[^\W\d_]{1,30}")
+_NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
+_INDENT = 40  # the most spaces before the mark of a line
+_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_DASHES = frozenset("-–—")
+_NUMBER = re.compile(r"\(?(?:[0-9]{1,2}|[a-zA-Z]|[ivx]{2,4})\)")  # of an item in running text: `(2)`, `b)`
 
 
 def unsegmented(id: str, text: str) -> Document:
@@ -47,3 +60,104 @@ def looks_english(text: str) -> bool:
         return False
     n_frequent = sum(_FREQUENT.fullmatch(word) is not None for word in words)
     return len(words) < _MIN_WORDS or n_frequent >= _MIN_SHARE * len(words)
+
+
+def sentence_starts(document: Document, offsets: Sequence[int]) -> list[bool | None]:
+    """Whether the word at each offset is the first of a sentence, which may start with white space; None: unknown."""
+    starts = [span.start for span in document.sentences or document.paragraphs]
+    numbers = [bisect_right(starts, offset) for offset in offsets]
+    is_first = [left != right for left, right in pairwise([0, *numbers])]
+    if document.sentences:
+        return [*is_first]
+    if not document.paragraphs:
+        return [None] * len(offsets)
+    text = document.text or ""
+    rules = [_Paragraph.of(text, span) for span in (Span(0, 0), *document.paragraphs)]
+    return [
+        first or (None if rules[number].allows_start(text, offset) else False)
+        for first, number, offset in zip(is_first, numbers, offsets, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """What a paragraph says about its sentences."""
+
+    free: int
+    """Where the parser may start sentences: not within a heading, nor at words after a mark (`1.`) or a name."""
+    is_lower: bool
+    """Whether it starts with a lower-case letter: then its other sentences may, too."""
+
+    @classmethod
+    def of(cls, text: str, span: Span) -> "_Paragraph":
+        content = content_start(text, span)
+        free = span.end if span.label == "head" else content + 1 if content > span.start else content
+        return cls(free, text[span.start : span.start + 1].islower())
+
+    def allows_start(self, text: str, offset: int) -> bool:
+        """Whether the parser may start a sentence here: never with a footnote (`[1]`), seldom in lower case."""
+        if offset < self.free or _NOTE.match(text, offset):
+            return False
+        before = text[max(offset - 5, 0) : offset].rstrip()
+        return not text[offset : offset + 1].islower() or (self.is_lower and ends_sentence(before))
+
+
+def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
+    """The document with EDUs that start at these tokens and end with the one before the next; its tree is gone."""
+    starts = starts_edu.copy()
+    text, tokens = document.text or "", document.tokens
+    offsets = np.array([token.start for token in tokens])
+    for paragraph in document.paragraphs:
+        borders = [paragraph.start, content_start(text, paragraph)]
+        starts[slice(*np.searchsorted(offsets, borders, side="right"))] = False
+    words = np.flatnonzero(~_marks(text, tokens))
+    # An EDU starts with the first word from its start on, and ends with the last word before the next.
+    firsts = np.unique(np.searchsorted(words, np.flatnonzero(starts)))
+    runs = np.split(words, firsts[(firsts > 0) & (firsts < len(words))]) if len(words) else [np.arange(len(tokens))]
+    found = [Span(tokens[run[0]].start, tokens[run[-1]].end) for run in runs]
+    return replace(without_tree(document), edus=_joined(document, found), is_segmented=True)
+
+
+def _marks(text: str, tokens: Sequence[Token]) -> NDArray[np.bool_]:
+    """Whether each token is part of a line's mark."""
+    end = 0
+    found = []
+    for token in tokens:
+        if token.start >= end and _starts_line(text, token.start) and (mark := MARK.match(text, token.start)):
+            end = mark.end()
+        found.append(token.end <= end)
+    return np.array(found, dtype=np.bool_)
+
+
+def _starts_line(text: str, start: int) -> bool:
+    before = text[max(start - _INDENT, 0) : start].rstrip(" \t")[-1:]
+    return not before or before in _LINE_ENDS
+
+
+def _joined(document: Document, edus: Sequence[Span]) -> tuple[Span, ...]:
+    """The EDUs; those without a word are joined to a neighbour, in their sentence or paragraph if possible.
+
+    A bracket or quote belongs to the words that it touches, a dash or the number of an item to those after it.
+    """
+    text, draft = document.text or "", replace(document, edus=tuple(edus), tree=None)
+    places = list(zip(draft.sentence_of_edus(), draft.paragraph_of_edus(), strict=True))
+    nearness = [sum(map(int.__eq__, one, next)) for one, next in pairwise(places)]
+    found: list[Span] = []
+    is_open = False  # whether the last one waits for the next
+    for edu, before, after in zip(edus, [-1, *nearness], [*nearness, -1], strict=True):
+        is_number = _NUMBER.fullmatch(text, edu.start, edu.end) is not None
+        is_wordless = is_number or not any(map(str.isalnum, text[edu.start : edu.end]))
+        is_dash = set(text[edu.start : edu.end]) <= _DASHES
+        goes_on = after > before or (after == before and is_dash) or (after > 0 and (is_number or _opens(text, edu)))
+        if is_open or (is_wordless and not goes_on):
+            found[-1:] = [Span(found[-1].start if found else edu.start, edu.end)]
+            is_open = is_open and is_wordless
+        else:
+            found.append(edu)
+            is_open = is_wordless
+    return tuple(found)
+
+
+def _opens(text: str, edu: Span) -> bool:
+    """Whether it touches what follows, and not what stands before it."""
+    return text[edu.start - 1 : edu.start].isspace() and not text[edu.end : edu.end + 1].isspace()

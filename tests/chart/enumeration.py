@@ -12,7 +12,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 
 Unit = tuple[int, int, int]
 Tree = tuple[Unit, ...]

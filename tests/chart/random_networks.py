@@ -11,8 +11,8 @@ from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import Posterior, read_documents
 from genrst.rnng.examples import Example
 from genrst.rnng.model_config import ChartConfig
-from genrst.trees.constraint import Constraint
-from genrst.trees.demands import Label, make_demands
+from genrst.trees.constraints import Constraint
+from genrst.trees.constraints import Label, resolve_constraints
 from tests.encoder.tiny_encoders import make_pretrained, piece_example
 
 LABELS: list[Label] = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
@@ -61,7 +61,7 @@ def make_posterior(
 ) -> tuple[Posterior, Tensor, Tensor]:
     """The posterior of a random document under constraints, and its scores and labels without."""
     network, example = make_network(seed=seed), piece_example(n_edus, seed)
-    demands = make_demands(n_edus, constraints, LABELS, [] if groups is None else [groups])
-    (posterior,) = read_documents([(network, 1.0)], [[example]], [demands], temperature)
+    constraints = resolve_constraints(n_edus, constraints, LABELS, [] if groups is None else [groups])
+    (posterior,) = read_documents([(network, 1.0)], [[example]], [constraints], temperature)
     scores, labels = make_charts(network, [example])
     return posterior, scores[0].double() / temperature, (labels[0].double() / temperature).log_softmax(-1)

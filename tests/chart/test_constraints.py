@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from genrst.chart.posterior import LabelledUnit
 from genrst.errors import UsageError
-from genrst.trees.constraint import Constraint, frozen
-from genrst.trees.demands import label_mask, make_demands
+from genrst.trees.constraints import Constraint, frozen
+from genrst.trees.constraints import label_mask, resolve_constraints
 from genrst.trees.node import Leaf, Unit
 from tests.chart.enumeration import LabelledTree, fits, labelled_score, labelled_trees, log_sum, spans_of
 from tests.chart.random_networks import LABELS, make_posterior
@@ -167,14 +167,14 @@ def test_contradictions_are_one_line_that_names_them(constraints, line):
 
 def test_sentences_must_be_in_order():
     with pytest.raises(UsageError, match="must not decrease, was: 0 after 1"):
-        make_demands(3, [], LABELS, [[0, 1, 0]])
+        resolve_constraints(3, [], LABELS, [[0, 1, 0]])
 
 
 def test_paragraphs_are_stronger_than_sentences():
     """A sentence that goes on in the next paragraph is cut there; constraints are stronger still."""
     paragraphs, sentences = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2]
-    assert make_demands(5, [], LABELS, [paragraphs, sentences]).whole == ((0, 2), (0, 3), (3, 5), (4, 5))
-    assert make_demands(5, [Constraint(1, 4)], LABELS, [paragraphs, sentences]).whole == ((1, 4), (2, 4), (4, 5))
+    assert resolve_constraints(5, [], LABELS, [paragraphs, sentences]).whole == ((0, 2), (0, 3), (3, 5), (4, 5))
+    assert resolve_constraints(5, [Constraint(1, 4)], LABELS, [paragraphs, sentences]).whole == ((1, 4), (2, 4), (4, 5))
 
 
 def test_demands_that_no_label_fits_are_an_error():

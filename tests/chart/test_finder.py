@@ -12,7 +12,7 @@ from genrst.parser.packages import describe_model
 from genrst.parser.parser import Parser, load
 from genrst.parser.stages import Failure
 from genrst.trees.binarise import is_binary
-from genrst.trees.constraint import Constraint, frozen
+from genrst.trees.constraints import Constraint, frozen
 from genrst.trees.node import Leaf, Unit, units
 from tests.parser.samples import TEXT, write_chart, write_ensemble, write_parser
 

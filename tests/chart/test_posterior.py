@@ -9,7 +9,7 @@ import torch
 from genrst.chart.inference import marginals
 from genrst.chart.posterior import LabelledUnit, read_documents
 from genrst.errors import UsageError
-from genrst.trees.demands import NOTHING, make_demands
+from genrst.trees.constraints import UNCONSTRAINED, resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network, make_posterior
 from tests.encoder.tiny_encoders import piece_example
@@ -20,12 +20,12 @@ def test_documents_together_are_as_each_alone(monkeypatch):
     network = make_network()
     examples = [piece_example(n_edus, seed=n_edus) for n_edus in (9, 1, 2, 14, 5)]
     groups = [[edu // 3 for edu in range(example.n_edus)] for example in examples]
-    demands = [make_demands(len(own), [], LABELS, [own]) for own in groups]
-    alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, demands, strict=True)]
+    constraints = [resolve_constraints(len(own), [], LABELS, [own]) for own in groups]
+    alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, constraints, strict=True)]
     for most in (1, 300, 1 << 20):
         monkeypatch.setattr("genrst.chart.scoring.MOST_CELLS", most)
         monkeypatch.setattr("genrst.chart.posterior.MOST_LABELLED", most)
-        for one, other in zip(read_documents([(network, 1.0)], [examples], demands), alone, strict=True):
+        for one, other in zip(read_documents([(network, 1.0)], [examples], constraints), alone, strict=True):
             assert one.minimum_risk() == other.minimum_risk()
             assert one.log_z == pytest.approx(other.log_z, abs=1e-4)
             assert one.entropy == pytest.approx(other.entropy, abs=1e-4)
@@ -49,7 +49,7 @@ def test_charts_of_sentences_say_what_the_whole_chart_says():
     n_edus, network = 40, make_network()
     example = piece_example(n_edus, seed=3)
     groups = [edu // 4 for edu in range(n_edus)]
-    (posterior,) = read_documents([(network, 1.0)], [[example]], [make_demands(n_edus, [], LABELS, [groups])])
+    (posterior,) = read_documents([(network, 1.0)], [[example]], [resolve_constraints(n_edus, [], LABELS, [groups])])
     assert len(posterior.charts) == 11
     scores, _ = make_charts(network, [example])
     starts = {edu for edu in range(n_edus + 1) if edu % 4 == 0}
@@ -129,7 +129,7 @@ def test_a_tree_that_cannot_be_has_no_probability():
 
 def test_no_demands_is_the_default():
     network, example = make_network(), piece_example(4)
-    (one,), (other,) = (read_documents([(network, 1.0)], [[example]], demands) for demands in (None, [NOTHING]))
+    (one,), (other,) = (read_documents([(network, 1.0)], [[example]], constraints) for constraints in (None, [UNCONSTRAINED]))
     assert one.minimum_risk() == other.minimum_risk()
 
 

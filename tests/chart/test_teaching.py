@@ -10,7 +10,7 @@ import torch
 from genrst.chart.learning import find_losses
 from genrst.chart.teaching import LEAST, make_soft_starts, make_soft_trees
 from genrst.rnng.examples import SoftTree
-from genrst.trees.demands import make_demands
+from genrst.trees.constraints import resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network
 from tests.encoder.tiny_encoders import piece_example
@@ -44,7 +44,7 @@ def test_soft_trees_have_the_probabilities_of_all_likely_units():
 
 def test_whole_sentences_have_charts_of_their_own():
     network, example = make_network(), piece_example(7, seed=1)
-    (tree,) = make_soft_trees([(network, 1.0)], [[example]], [make_demands(7, [], LABELS, [[0, 0, 0, 1, 1, 1, 1]])])
+    (tree,) = make_soft_trees([(network, 1.0)], [[example]], [resolve_constraints(7, [], LABELS, [[0, 0, 0, 1, 1, 1, 1]])])
     spans = {(start, stop): 0.0 for start, _, stop in tree.units.tolist()}
     for (start, _, stop), p in zip(tree.units.tolist(), tree.p.tolist(), strict=True):
         spans[start, stop] += p

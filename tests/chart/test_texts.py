@@ -14,7 +14,7 @@ from genrst.chart.texts import KnownStates
 from genrst.document import Document, Token
 from genrst.parser.parser import Parser, load
 from genrst.text.raw import unsegmented
-from genrst.trees.constraint import Constraint, frozen
+from genrst.trees.constraints import Constraint, frozen
 from genrst.trees.node import Unit, units
 from tests.parser.samples import FINE, TEXT, check, write_reading_chart
 

@@ -14,7 +14,7 @@ from genrst.rendering.certainty import render_least_certain
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import units
 from tests.cli.program import Outcome, call, give_input, on_terminal
 from tests.parser.samples import write_chart, write_ensemble, write_reading_chart

@@ -21,7 +21,7 @@ from genrst.formats.json_format import (
     write_json,
     write_jsonl,
 )
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Tree, Unit, fold, units
 from tests.strategies import documents
 

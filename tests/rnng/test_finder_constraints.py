@@ -11,7 +11,7 @@ from genrst.parser.parser import Parser, load
 from genrst.parser.stages import Failure
 from genrst.rnng.finder import TreeSearch, WeightedModel
 from genrst.rnng.storage import Model, make_network
-from genrst.trees.constraint import Constraint, frozen
+from genrst.trees.constraints import Constraint, frozen
 from genrst.trees.node import Leaf, Tree, Unit, units
 from tests.parser.samples import load_like, step_search, write_chart, write_ensemble, write_parser
 from tests.training.samples import SMALL

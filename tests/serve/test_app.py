@@ -21,7 +21,7 @@ from genrst.serve.app import examples, make_app
 from genrst.serve.metrics import JsonFormatter
 from genrst.serve.requests import EXAMPLE, OTHER
 from genrst.serve.worker import Limits
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import units
 from tests.parser.samples import TEXT
 

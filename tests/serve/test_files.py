@@ -25,7 +25,7 @@ from genrst.parser.parser import Parser
 from genrst.serve.app import LIMITS, make_app
 from genrst.serve.files import Files
 from genrst.serve.worker import Limits
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units
 from tests.serve.test_requests import ANYTHING, places
 

@@ -26,7 +26,7 @@ from genrst.rnng.search.results import Completed, Parse, SearchResult
 from genrst.rnng.search.scorer import Scorer, sync_is_free
 from genrst.rnng.search.successors import NOWHERE, Sources, Successors, build, choose, chosen_from, expand
 from genrst.rnng.transitions.feature_tables import IntArray
-from genrst.trees.demands import Demands
+from genrst.trees.constraints import ResolvedConstraints
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,21 @@ def search_beams(
     scorer: Scorer,
     options: BeamOptions,
     generator: torch.Generator | None = None,
-    demands: Sequence[Demands] | None = None,
+    constraints: Sequence[ResolvedConstraints] | None = None,
 ) -> list[SearchResult]:
-    """Parse all documents of a scorer, perhaps with demands on the trees of each.
+    """Parse all documents of a scorer, perhaps with constraints on the trees of each.
 
     Ties at the end of a beam are broken at random if a generator is given.
     """
     if not scorer.n_edus:
         return []
     max_stack = options.max_stack
-    if demands is not None:
-        scorer = constrained = Constrained(scorer, demands, max_stack)
+    if constraints is not None:
+        scorer = constrained = Constrained(scorer, constraints, max_stack)
         options = replace(options, max_stack=constrained.max_stack)
     forest, completed = Forest(scorer), Completed()
     # What is drawn at random or demanded has to be looked at on the way.
-    is_free = sync_is_free(scorer.device) or generator is not None or demands is not None
+    is_free = sync_is_free(scorer.device) or generator is not None or constraints is not None
     if options.level == "bag" and options.max_stack and not is_free:
         replay_search(forest, completed, options.beam, options.max_stack, lambda *state: _step(forest, options, *state))
     else:

@@ -1,6 +1,6 @@
 """A scorer that has no illegal action: where a tree could not become as demanded any more, the score is −∞.
 
-Stands between any scorer and any search, so neither knows of demands; what is legal is a matter of
+Stands between any scorer and any search, so neither knows of constraints; what is legal is a matter of
 `genrst.rnng.transitions.legal`. Log-probabilities of legal actions are as they were. Stacks have one more column, the number
 of a frame, and units the number of their first EDU. Frames are made on the way, which a GPU has to wait for.
 """
@@ -13,28 +13,28 @@ from torch import Tensor
 from genrst.rnng.search.scorer import Columns, Scorer
 from genrst.rnng.transitions.actions import States
 from genrst.rnng.transitions.legal import Frame, LegalActions
-from genrst.trees.demands import Demands
+from genrst.trees.constraints import ResolvedConstraints
 
 NO_LABEL, ANY_LABEL = range(2)
-"""Which labels RE may have; what follows are the demands of documents."""
+"""Which labels RE may have; what follows are the constraints of documents."""
 
 
 class Constrained:
     """A scorer of documents of whose trees something is demanded."""
 
-    def __init__(self, scorer: Scorer, demands: Sequence[Demands], max_stack: int | None = None) -> None:
+    def __init__(self, scorer: Scorer, constraints: Sequence[ResolvedConstraints], max_stack: int | None = None) -> None:
         self._scorer = scorer
         self.n_edus, self.n_labels, self.device = scorer.n_edus, scorer.n_labels, scorer.device
-        self._legal = [LegalActions(*one, max_stack) for one in zip(self.n_edus, demands, strict=True)]
+        self._legal = [LegalActions(*one, max_stack) for one in zip(self.n_edus, constraints, strict=True)]
         self.max_stack = max_stack and max(one.max_stack or max_stack for one in self._legal)
-        """The bound on the stack, or what the demands on one of the documents need."""
+        """The bound on the stack, or what the constraints on one of the documents need."""
         self._first_edus = [(document, edu) for document, size in enumerate(self.n_edus) for edu in range(size)]
         self._frames: list[Frame | None] = [None]
         """The first one, of the empty stack, is another in each document."""
         self._numbers: dict[Frame, int] = {}
-        spans = [(document, *span) for document, own in enumerate(demands) for span in own.labels]
+        spans = [(document, *span) for document, own in enumerate(constraints) for span in own.labels]
         self._labels = {span: 2 + number for number, span in enumerate(spans)}
-        demanded = [mask for own in demands for mask in own.labels.values()]
+        demanded = [mask for own in constraints for mask in own.labels.values()]
         labels = [(False,) * self.n_labels, (True,) * self.n_labels, *demanded]
         rows = [(may_generate, *mask) for mask in labels for may_generate in (False, True)]
         self._masks = torch.tensor(rows, device=self.device)

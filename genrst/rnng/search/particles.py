@@ -4,7 +4,7 @@ A particle is a hypothesis whose actions are drawn, one after the other, from th
 neither words nor layout, and nothing is demanded, that is all: such trees are independent and exactly distributed.
 Otherwise particles have weights: the probability of the words of each EDU, and that of all actions together that are
 legal and fit the layout. Particles meet at every EDU, and if few of them have nearly all of the weight, they are drawn
-anew by their weights. The more particles, the nearer are their weighted trees to p(tree | words, demands).
+anew by their weights. The more particles, the nearer are their weighted trees to p(tree | words, constraints).
 
 Not in the paper. Doucet and Johansen (2009), A tutorial on particle filtering and smoothing, section 3.
 """
@@ -24,7 +24,7 @@ from genrst.rnng.search.results import Parse
 from genrst.rnng.search.scorer import Scorer
 from genrst.rnng.search.successors import Chosen, build, expand
 from genrst.rnng.transitions.actions import GENERATE
-from genrst.trees.demands import Demands
+from genrst.trees.constraints import ResolvedConstraints
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Samples:
 
 @torch.inference_mode()
 def sample_trees(
-    scorer: Scorer, n_samples: int, generator: torch.Generator, demands: Demands | None = None, n_particles: int = 1
+    scorer: Scorer, n_samples: int, generator: torch.Generator, constraints: ResolvedConstraints | None = None, n_particles: int = 1
 ) -> Samples:
     """Draw trees of the one document of a scorer, by at least as many particles."""
     if n_samples < 1:
         raise UsageError(f"the number of samples must be 1 or more, was: {n_samples}")
     particles = _Particles(
-        scorer if demands is None else Constrained(scorer, [demands]), max(n_samples, n_particles), generator
+        scorer if constraints is None else Constrained(scorer, [constraints]), max(n_samples, n_particles), generator
     )
     (n_edus,) = scorer.n_edus
     for edu in range(n_edus):

@@ -24,7 +24,7 @@ from genrst.rnng.search.results import Completed, SearchResult
 from genrst.rnng.search.scorer import Scorer, sync_is_free
 from genrst.rnng.search.successors import Chosen, Sources, Successors, build, choose, chosen_from, expand
 from genrst.rnng.transitions.actions import GENERATE
-from genrst.trees.demands import Demands
+from genrst.trees.constraints import ResolvedConstraints
 
 LOOK_STEPS = 16
 """Steps between two checks on a GPU whether a search is over."""
@@ -61,12 +61,12 @@ def search_words(
     scorer: Scorer,
     options: WordOptions,
     generator: torch.Generator | None = None,
-    demands: Sequence[Demands] | None = None,
+    constraints: Sequence[ResolvedConstraints] | None = None,
 ) -> list[SearchResult]:
-    """Parse all documents of a scorer, each at its own pace, perhaps with demands on the trees of each."""
+    """Parse all documents of a scorer, each at its own pace, perhaps with constraints on the trees of each."""
     if not scorer.n_edus:
         return []
-    scorer = scorer if demands is None else Constrained(scorer, demands)
+    scorer = scorer if constraints is None else Constrained(scorer, constraints)
     search = _Search(scorer, options, generator)
     while search.goes_on():
         search.step()

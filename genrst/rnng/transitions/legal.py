@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from genrst.trees.demands import Demands, around, none_left
+from genrst.trees.constraints import ResolvedConstraints, around, none_left
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +43,14 @@ class LegalActions:
     raised to what the least of them needs.
     """
 
-    def __init__(self, n_edus: int, demands: Demands, max_stack: int | None = None) -> None:
+    def __init__(self, n_edus: int, constraints: ResolvedConstraints, max_stack: int | None = None) -> None:
         self._n_edus = n_edus
-        self._may_end = list(_possible_ends(n_edus, demands))
+        self._may_end = list(_possible_ends(n_edus, constraints))
         nothing, trees = [0] * (n_edus + 1), [0] * (n_edus + 1)
         for start in reversed(range(n_edus)):
             trees[start] = self._grow(start, trees)
         if not _has(trees[0], n_edus):
-            raise none_left(demands)
+            raise none_left(constraints)
         self._trees = [nothing, trees]
         """The ends of the trees that begin at each EDU, by the places that the stack has for them."""
         self.max_stack, room = max_stack, math.inf
@@ -108,19 +108,19 @@ def _has(places: int, place: int) -> bool:
     return places >> place & 1 == 1
 
 
-def _possible_ends(n_edus: int, demands: Demands) -> Iterable[int]:
+def _possible_ends(n_edus: int, constraints: ResolvedConstraints) -> Iterable[int]:
     """The ends of spans that begin at each EDU, cross no span that is whole, and are not forbidden."""
-    first_stop, last_start = around(n_edus, demands.whole)
+    first_stop, last_start = around(n_edus, constraints.forced)
     forbidden = [0] * n_edus
-    for start, stop in demands.forbidden:
+    for start, stop in constraints.forbidden:
         forbidden[start] |= 1 << stop
     inside = [0] * (n_edus + 1)
     """The places by the last start around them."""
-    for place, start in enumerate(last_start.tolist()):
+    for place, start in enumerate(last_start):
         inside[start] |= 1 << place
     blocked, found = 0, list[int]()
     for start in reversed(range(n_edus)):
         blocked |= inside[start + 1]
-        up_to = (1 << (int(first_stop[start]) + 1)) - (1 << (start + 1))
+        up_to = (1 << (first_stop[start] + 1)) - (1 << (start + 1))
         found.append(up_to & ~blocked & ~forbidden[start])
     return reversed(found)

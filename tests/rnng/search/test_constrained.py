@@ -1,4 +1,4 @@
-"""Searches with demands against the enumeration of all trees, of which only those are kept that are as demanded."""
+"""Searches with constraints against the enumeration of all trees, of which only those are kept that are as demanded."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from genrst.rnng.search.word import WordOptions, search_words
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.legal import LegalActions
 from genrst.rnng.transitions.oracle import tree_of
-from genrst.trees.constraint import Constraint, frozen
-from genrst.trees.demands import NOTHING, Demands, make_demands
+from genrst.trees.constraints import Constraint, frozen
+from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
 from genrst.trees.node import units
 from tests.chart.enumeration import fits
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
@@ -32,16 +32,16 @@ UNLIMITED = 10**6
 ACTIONS = ActionSet((Reduce("cause", "NS"), Reduce("joint", "NN")))
 LABELS = [(label.relation, label.nuclearity) for label in ACTIONS.labels]
 
-Search = Callable[[Scorer, int, Sequence[Demands]], list[SearchResult]]
+Search = Callable[[Scorer, int, Sequence[ResolvedConstraints]], list[SearchResult]]
 SEARCHES: dict[str, Search] = {
-    "bag": lambda scorer, k, demands: search_beams(scorer, BeamOptions(k, "bag"), demands=demands),
-    "action": lambda scorer, k, demands: search_beams(scorer, BeamOptions(k, "action"), demands=demands),
-    "word": lambda scorer, k, demands: search_words(scorer, WordOptions(k), demands=demands),
+    "bag": lambda scorer, k, constraints: search_beams(scorer, BeamOptions(k, "bag"), constraints=constraints),
+    "action": lambda scorer, k, constraints: search_beams(scorer, BeamOptions(k, "action"), constraints=constraints),
+    "word": lambda scorer, k, constraints: search_words(scorer, WordOptions(k), constraints=constraints),
 }
 NARROW: dict[str, Search] = SEARCHES | {
-    "greedy": lambda scorer, _, demands: search_beams(scorer, BeamOptions(1, "action", None, 0.0), demands=demands),
-    "tight": lambda scorer, k, demands: search_beams(scorer, BeamOptions(k, "bag", 2), demands=demands),
-    "tight action": lambda scorer, k, demands: search_beams(scorer, BeamOptions(k, "action", 2), demands=demands),
+    "greedy": lambda scorer, _, constraints: search_beams(scorer, BeamOptions(1, "action", None, 0.0), constraints=constraints),
+    "tight": lambda scorer, k, constraints: search_beams(scorer, BeamOptions(k, "bag", 2), constraints=constraints),
+    "tight action": lambda scorer, k, constraints: search_beams(scorer, BeamOptions(k, "action", 2), constraints=constraints),
 }
 every_search = pytest.mark.parametrize("search", NARROW.values(), ids=NARROW.keys())
 
@@ -56,8 +56,8 @@ class Case:
             self.sentences = sorted(rng.choices(range(3), k=n_edus)) if rng.random() < 0.4 else None
             try:
                 groups = [] if self.sentences is None else [self.sentences]
-                self.demands = make_demands(n_edus, self.constraints, LABELS, groups)
-                LegalActions(n_edus, self.demands)
+                self.constraints = resolve_constraints(n_edus, self.constraints, LABELS, groups)
+                LegalActions(n_edus, self.constraints)
             except ConstraintError:
                 continue
             return
@@ -93,7 +93,7 @@ def test_unlimited_beams_find_all_trees_that_are_as_demanded(n_edus, n_cases):
         expected = [parse for parse in every if case.has(parse)]
         n_kept.add(len(expected))
         for search in SEARCHES.values():
-            (found,) = search(TableScorer([n_edus], table), UNLIMITED, [case.demands])
+            (found,) = search(TableScorer([n_edus], table), UNLIMITED, [case.constraints])
             assert_same(found.parses, expected)
     assert len(n_kept) > 1 or n_cases < 3
 
@@ -107,19 +107,19 @@ def test_unlimited_beams_of_networks_find_all_trees_that_are_as_demanded(kind):
         case = Case(4, 50 + seed)
         expected = [parse for parse in every if case.has(parse)]
         for search in SEARCHES.values():
-            assert_same(search(model.scorer(), UNLIMITED, [case.demands])[0].parses, expected)
+            assert_same(search(model.scorer(), UNLIMITED, [case.constraints])[0].parses, expected)
 
 
 @pytest.mark.slow
 @every_search
 def test_narrow_beams_find_trees_that_are_as_demanded_and_never_none(search):
-    """Of several documents at once, each with demands of its own."""
+    """Of several documents at once, each with constraints of its own."""
     sizes = [1, 2, 6, 12, 9]
     for seed in range(2):
         cases = [Case(size, 10 * seed + number) for number, size in enumerate(sizes)]
-        demands = [case.demands for case in cases]
+        constraints = [case.constraints for case in cases]
         for k in (1, 3):
-            for case, found in zip(cases, search(TableScorer(sizes, wild(seed=seed)), k, demands), strict=True):
+            for case, found in zip(cases, search(TableScorer(sizes, wild(seed=seed)), k, constraints), strict=True):
                 assert 1 <= len(found.parses) <= k
                 assert all(case.has(parse) for parse in found.parses)
 
@@ -128,10 +128,10 @@ def test_narrow_beams_find_trees_that_are_as_demanded_and_never_none(search):
 @every_search
 def test_the_way_of_a_gpu_finds_the_same(search, monkeypatch):
     sizes = [4, 1, 12, 2, 7]
-    demands = [Case(size, 7 + size).demands for size in sizes]
-    expected = search(TableScorer(sizes, wild()), 3, demands)
+    constraints = [Case(size, 7 + size).constraints for size in sizes]
+    expected = search(TableScorer(sizes, wild()), 3, constraints)
     take_gpu_way(monkeypatch)
-    for found, before in zip(search(DenseScorer(sizes, wild()), 3, demands), expected, strict=True):
+    for found, before in zip(search(DenseScorer(sizes, wild()), 3, constraints), expected, strict=True):
         assert_same(found.parses, before.parses)
 
 
@@ -141,10 +141,10 @@ def test_the_way_of_a_gpu_finds_the_same(search, monkeypatch):
 def test_a_gpu_finds_the_same(search, kind):
     sizes = [12, 1, 30, 5]
     model = random_model(kind, sizes, seed=8)
-    demands = [Case(size, size).demands for size in sizes]
-    expected = search(model.scorer(), 6, demands)
+    constraints = [Case(size, size).constraints for size in sizes]
+    expected = search(model.scorer(), 6, constraints)
     model.network.cuda()
-    for found, before in zip(search(model.scorer(), 6, demands), expected, strict=True):
+    for found, before in zip(search(model.scorer(), 6, constraints), expected, strict=True):
         assert_same(found.parses, before.parses)
 
 
@@ -161,23 +161,23 @@ def test_no_demands_change_nothing(search):
     }
     (name,) = [name for name, one in NARROW.items() if one is search]
     expected = free[name](TableScorer(sizes, wild()))
-    assert search(TableScorer(sizes, wild()), 3, [NOTHING] * 3) == expected
+    assert search(TableScorer(sizes, wild()), 3, [UNCONSTRAINED] * 3) == expected
 
 
 @every_search
 def test_a_frozen_tree_is_the_only_one_left(search):
     gold = (0, 0, 1, 0, 0, 0, 2, 1, 0, 2, 2)
     tree = tree_of(ACTIONS[action] for action in gold)
-    (found,) = search(TableScorer([6], wild()), 5, [make_demands(6, frozen(tree), LABELS)])
+    (found,) = search(TableScorer([6], wild()), 5, [resolve_constraints(6, frozen(tree), LABELS)])
     assert [parse.actions for parse in found.parses] == [gold]
 
 
 def test_a_bound_is_raised_only_where_demands_need_it():
     """All EDUs would be generated first; one document must be so, and the other one may not."""
-    demands = [Demands(tuple((start, 8) for start in range(7))), NOTHING]
+    constraints = [ResolvedConstraints(tuple((start, 8) for start in range(7))), UNCONSTRAINED]
     for level in ("bag", "action"):
         options = BeamOptions(4, level, max_stack=3)
-        first, second = search_beams(TableScorer([8, 8], fixed(3.0, 0.0, 0.1)), options, demands=demands)
+        first, second = search_beams(TableScorer([8, 8], fixed(3.0, 0.0, 0.1)), options, constraints=constraints)
         assert first.parses[0].actions[:8] == (0,) * 8
         assert first.is_bounded
         assert second.parses == search_beams(TableScorer([8], fixed(3.0, 0.0, 0.1)), options)[0].parses
@@ -186,4 +186,4 @@ def test_a_bound_is_raised_only_where_demands_need_it():
 
 def test_what_leaves_no_tree_is_an_error():
     with pytest.raises(ConstraintError, match="must leave a tree"):
-        Constrained(TableScorer([3], wild()), [Demands(forbidden=frozenset({(0, 2), (1, 3)}))])
+        Constrained(TableScorer([3], wild()), [ResolvedConstraints(forbidden=frozenset({(0, 2), (1, 3)}))])

@@ -13,7 +13,7 @@ from genrst.rnng.search.literal import enumerate_all
 from genrst.rnng.search.particles import Samples, sample_trees
 from genrst.rnng.search.results import Parse
 from genrst.rnng.search.scorer import Scorer
-from genrst.trees.demands import Demands
+from genrst.trees.constraints import ResolvedConstraints
 from tests.chart.enumeration import log_sum
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
 from tests.rnng.search.networks import random_model
@@ -38,8 +38,8 @@ def with_words(seed: int) -> Table:
     return cache(table)
 
 
-def draw(scorer: Scorer, n: int, seed: int = 0, demands: Demands | None = None, particles: int = 1) -> Samples:
-    return sample_trees(scorer, n, torch.Generator().manual_seed(seed), demands, particles)
+def draw(scorer: Scorer, n: int, seed: int = 0, constraints: ResolvedConstraints | None = None, particles: int = 1) -> Samples:
+    return sample_trees(scorer, n, torch.Generator().manual_seed(seed), constraints, particles)
 
 
 def posterior(parses: list[Parse]) -> dict[tuple[int, ...], float]:
@@ -87,7 +87,7 @@ def test_with_words_or_demands_samples_come_near_the_posterior(n_edus, demanded)
     every = enumerate_all(TableScorer([n_edus], with_words(n_edus)))
     kept = [parse for parse in every if case is None or case.has(parse)]
     expected = posterior(kept)
-    found = draw(TableScorer([n_edus], with_words(n_edus)), 1000, 2, None if case is None else case.demands)
+    found = draw(TableScorer([n_edus], with_words(n_edus)), 1000, 2, None if case is None else case.constraints)
     noise = sum(math.sqrt(p * (1 - p) / found.effective_size) for p in expected.values()) / 2
     assert distance(found, expected) < 2 * noise
     prior = posterior([Parse(one.actions, one.action_logp, 0.0) for one in every])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from genrst.errors import ConstraintError
 from genrst.rnng.transitions.legal import Frame, LegalActions
-from genrst.trees.constraint import Constraint
-from genrst.trees.demands import NOTHING, Demands, make_demands
+from genrst.trees.constraints import Constraint
+from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
 from tests.chart.enumeration import Tree, all_trees, fits
 
 GENERATE, REDUCE = range(2)
@@ -50,9 +50,9 @@ def replay(legal: LegalActions, actions: Derivation) -> tuple[list[Frame], int]:
     return frames, n_generated
 
 
-def check(n_edus: int, demands: Demands, derivations: Sequence[Derivation], max_stack: int | None) -> None:
+def check(n_edus: int, constraints: ResolvedConstraints, derivations: Sequence[Derivation], max_stack: int | None) -> None:
     """Every state on the way to one of the trees, and every action in it."""
-    legal = LegalActions(n_edus, demands, max_stack)
+    legal = LegalActions(n_edus, constraints, max_stack)
     prefixes = {actions[:length] for actions in within(derivations, max_stack) for length in range(2 * n_edus)}
     for actions in prefixes:
         frames, n_generated = replay(legal, actions)
@@ -81,13 +81,13 @@ def test_an_action_is_legal_iff_a_tree_follows_it(case, max_stack):
     n_edus, constraints, sentences = case
     left = [tree for tree in all_trees(0, n_edus) if fits(tree, constraints, sentences, n_edus)]
     try:
-        demands = make_demands(n_edus, constraints, [("joint", "NN")], [] if sentences is None else [sentences])
-        legal = LegalActions(n_edus, demands, max_stack)
+        constraints = resolve_constraints(n_edus, constraints, [("joint", "NN")], [] if sentences is None else [sentences])
+        legal = LegalActions(n_edus, constraints, max_stack)
     except ConstraintError:
         assert not left
         return
     derivations = [derivation(tree, 0, n_edus) for tree in left]
-    check(n_edus, demands, derivations, max_stack)
+    check(n_edus, constraints, derivations, max_stack)
     assert (legal.max_stack or n_edus) >= min(map(largest_stack, derivations))
 
 
@@ -95,13 +95,13 @@ def test_an_action_is_legal_iff_a_tree_follows_it(case, max_stack):
 def test_where_nothing_is_demanded_all_is_legal_that_the_stack_has_room_for(max_stack):
     derivations = [derivation(tree, 0, 5) for tree in all_trees(0, 5)]
     assert len(derivations) == 14
-    check(5, NOTHING, derivations, max_stack)
+    check(5, UNCONSTRAINED, derivations, max_stack)
 
 
 def test_what_may_become_of_a_unit_depends_on_all_that_lies_below_it():
     """[0, 2) [2, 3) [3, 4) may go on and [0, 1) [1, 2) [2, 3) [3, 4) may not, though both have the same top."""
     forbidden = [(2, 5), (2, 6), (1, 4), (1, 5), (1, 6)]
-    legal = LegalActions(6, Demands(forbidden=frozenset(forbidden)))
+    legal = LegalActions(6, ResolvedConstraints(forbidden=frozenset(forbidden)))
     short, n_generated = replay(legal, (GENERATE, GENERATE, REDUCE, GENERATE, GENERATE))
     assert n_generated == 4
     assert legal.may_reduce(short[-1], 4)
@@ -114,12 +114,12 @@ def test_what_may_become_of_a_unit_depends_on_all_that_lies_below_it():
 
 def test_a_stack_that_trees_cannot_do_without_is_allowed():
     """Nothing begins with the first EDU but itself and the document, nothing with the second one, and so on."""
-    right_branching = Demands(tuple((start, 9) for start in range(8)))
+    right_branching = ResolvedConstraints(tuple((start, 9) for start in range(8)))
     assert LegalActions(9, right_branching, 4).max_stack == 9
-    assert LegalActions(9, NOTHING, 4).max_stack == 4
+    assert LegalActions(9, UNCONSTRAINED, 4).max_stack == 4
 
 
 def test_no_tree_is_an_error():
-    demands = Demands(((1, 4),), frozenset({(1, 3), (2, 4)}))
+    constraints = ResolvedConstraints(((1, 4),), frozenset({(1, 3), (2, 4)}))
     with pytest.raises(ConstraintError, match=r"must leave a tree, was: none without the units \[1, 3\], \[2, 4\]"):
-        LegalActions(5, demands)
+        LegalActions(5, constraints)

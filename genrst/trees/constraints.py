@@ -1,53 +1,125 @@
-"""What is demanded of a document's trees, checked and put in order: whole units, forbidden spans, labels.
+"""Constraints on trees: what a user constraints of single spans, and what follows for a whole document.
 
-A binary tree without any span that crosses [i, j) has the unit [i, j). So units that are demanded, and sentences that
-are to stay whole, are spans that no unit may cross; what is left are spans that must not be units, and labels that must
-not be chosen. Not here: how trees are found that are so, in a chart (`genrst.chart.scoring`) or step by step
-(`genrst.rnng.transitions.legal`).
+    {"edus": [1, 4], "relation": "contingency", "nuclearity": "SN"}
+    {"edus": [0, 2], "is_unit": false}
+
+A binary tree without any span that crosses [i, j) has the unit [i, j). So units that are forced, and sentences that are
+kept whole, are spans that no unit may cross; what is left are spans that must not be units, and labels that must not be
+chosen. How trees are found under constraints is the business of `genrst.chart.scoring` and `genrst.rnng.transitions`.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import and_
+from typing import Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from genrst.errors import ConstraintError, UsageError
+from genrst.trees.node import Tree, units
 
-from genrst.errors import ConstraintError
-from genrst.trees.constraint import Constraint
+Span: TypeAlias = tuple[int, int]
+"""The EDUs from the first number up to, but not including, the second."""
+Label: TypeAlias = tuple[str, str]
+"""A relation and a nuclearity."""
+KeepWhole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
+"""What trees do not cut."""
 
-Span = tuple[int, int]
-"""The EDUs from the first number to before the second."""
+NUCLEARITIES = ("NN", "NS", "SN")
+KEYS = ("edus", "is_unit", "relation", "nuclearity")
 
-Label = tuple[str, str]
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """The EDUs from `start` to before `stop` are a unit, perhaps with a label; or they are not."""
+
+    start: int
+    stop: int
+    is_unit: bool = True
+    relation: str | None = None
+    nuclearity: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.stop:
+            raise UsageError(f"edus must be [start, stop] with 0 <= start < stop, was: [{self.start}, {self.stop}]")
+        if self.nuclearity not in (None, *NUCLEARITIES):
+            raise UsageError(f"nuclearity must be one of {', '.join(NUCLEARITIES)}, was: {self.nuclearity}")
+        if not self.is_unit and self.is_labelled:
+            raise UsageError(f"what is not a unit must not have a label, was: {self}")
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The span that it is about."""
+        return self.start, self.stop
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it says something about the label of the unit."""
+        return self.relation is not None or self.nuclearity is not None
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON object that `constraint_from_dict` reads."""
+        values = ([self.start, self.stop], None if self.is_unit else False, self.relation, self.nuclearity)
+        return {key: value for key, value in zip(KEYS, values, strict=True) if value is not None}
+
+    def __str__(self) -> str:
+        return json.dumps(self.as_dict(), ensure_ascii=False)
+
+
+def constraint_from_dict(data: object) -> Constraint:
+    """A constraint from its JSON object, such as `{"edus": [1, 4], "relation": "cause", "nuclearity": "SN"}`."""
+    if not isinstance(data, dict):
+        raise UsageError(f"a constraint must be an object with edus, was: {_shown(data)}")
+    if unknown := [key for key in data if key not in KEYS]:
+        raise UsageError(f"the keys of a constraint must be among {', '.join(KEYS)}, was: {_shown(unknown[0])}")
+    edus = data.get("edus")
+    # A bool is an int for Python, but no number of an EDU.
+    if not isinstance(edus, list | tuple) or [type(edu) for edu in edus] != [int, int]:
+        raise UsageError(f"edus must be two numbers, [start, stop], was: {_shown(edus)}")
+    is_unit = data.get("is_unit", True)
+    if not isinstance(is_unit, bool):
+        raise UsageError(f"is_unit must be true or false, was: {_shown(is_unit)}")
+    for key in ("relation", "nuclearity"):
+        if key in data and not isinstance(data[key], str):
+            raise UsageError(f"{key} must be a string, was: {_shown(data[key])}")
+    return Constraint(edus[0], edus[1], is_unit, data.get("relation"), data.get("nuclearity"))
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def frozen(tree: Tree) -> list[Constraint]:
+    """The constraints that keep a binary tree, or a part of one, as it is."""
+    return [Constraint(one.start, one.stop, True, one.relation, one.nuclearity) for one in units(tree)]
+
 """A relation and a nuclearity."""
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
-    """What the trees of a document have to be like."""
+class ResolvedConstraints:
+    """The constraints on the trees of a whole document."""
 
-    whole: tuple[Span, ...] = ()
+    forced: tuple[Span, ...] = ()
     """The spans that must be units: none crosses another."""
     forbidden: frozenset[Span] = frozenset()
     """The spans that must not be units."""
     labels: dict[Span, tuple[bool, ...]] = field(default_factory=dict)
-    """Which labels a unit may have, where that is demanded."""
+    """Which labels a unit may have, where that is constrained."""
 
 
-NOTHING = Demands()
+UNCONSTRAINED = ResolvedConstraints()
 
 
-def make_demands(
+def resolve_constraints(
     n_edus: int, constraints: Sequence[Constraint], labels: Sequence[Label], groups: Sequence[Sequence[int]] = ()
-) -> Demands:
-    """The demands of constraints, and of sentences or paragraphs that are to stay whole.
+) -> ResolvedConstraints:
+    """Combine constraints with the sentences or paragraphs that are kept whole.
 
     `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
     constraints are strongest. What a stronger span cuts, or what is itself forbidden, need not stay whole. Raises
     `ConstraintError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only
-    when trees are found: `none_left` is the error then.
+    when trees are searched for: `none_left` is the error then.
     """
     for one in constraints:
         _check_one(n_edus, one)
@@ -59,7 +131,7 @@ def make_demands(
     whole = {one.span for one in forced}
     for numbers in groups:
         whole |= {span for span in _uncut(n_edus, _group_spans(numbers), whole) if span not in forbidden}
-    return Demands(tuple(sorted(whole)), forbidden, masks)
+    return ResolvedConstraints(tuple(sorted(whole)), forbidden, masks)
 
 
 def _check_one(n_edus: int, constraint: Constraint) -> None:
@@ -112,16 +184,16 @@ def _uncut(n_edus: int, spans: Iterable[Span], stronger: Iterable[Span]) -> list
     return [(start, stop) for start, stop in spans if first_stop[start] >= stop and last_start[stop] <= start]
 
 
-def around(n_edus: int, spans: Iterable[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of the spans around each place, the first stop and the last start: what crosses none of them lies between.
+def around(n_edus: int, spans: Iterable[Span]) -> tuple[list[int], list[int]]:
+    """For each place, the first stop and the last start of the spans around it.
 
-    Shape: (EDUs + 1) each
+    What crosses none of the spans lies between the two.
     """
-    first_stop, last_start = np.full(n_edus + 1, n_edus), np.zeros(n_edus + 1, dtype=np.int64)
+    first_stop, last_start = [n_edus] * (n_edus + 1), [0] * (n_edus + 1)
     for start, stop in spans:
-        inner = slice(start + 1, stop)
-        np.minimum(first_stop[inner], stop, out=first_stop[inner])
-        np.maximum(last_start[inner], start, out=last_start[inner])
+        for place in range(start + 1, stop):
+            first_stop[place] = min(first_stop[place], stop)
+            last_start[place] = max(last_start[place], start)
     return first_stop, last_start
 
 
@@ -140,7 +212,7 @@ def label_mask(constraint: Constraint, labels: Sequence[Label]) -> tuple[bool, .
     return mask
 
 
-def none_left(demands: Demands) -> ConstraintError:
+def none_left(constraints: ResolvedConstraints) -> ConstraintError:
     """The error where forbidden spans leave no tree."""
-    listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(demands.forbidden))
+    listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(constraints.forbidden))
     return ConstraintError(f"constraints must leave a tree, was: none without the units {listed}")

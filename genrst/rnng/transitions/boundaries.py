@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from genrst.errors import ConfigError
 from genrst.rnng.transitions.features import Syntax
+from genrst.text.layout import SIZES, Kind
 
 
 class Boundary(IntEnum):
@@ -17,23 +18,6 @@ class Boundary(IntEnum):
     NOTHING = 0
     SENTENCE = 1
     PARAGRAPH = 2
-
-
-class Kind(IntEnum):
-    """The same in more detail, for models with `layout_kinds`, from the weakest to the strongest."""
-
-    NOTHING = 0
-    SENTENCE = 1
-    ITEM = 2
-    """An item of a list."""
-    PARAGRAPH = 3
-    TURN = 4
-    """Another speaker's turn: a paragraph, or only a sentence."""
-    HEADING = 5
-
-
-SIZES = (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
-"""Where the classes of a unit's size begin, in EDUs; the first class is one EDU."""
 
 
 def n_boundaries(has_kinds: bool) -> int:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import UsageError
-from genrst.trees.constraint import Constraint, constraint_from_dict, frozen
+from genrst.trees.constraints import Constraint, constraint_from_dict, frozen
 from genrst.trees.node import Leaf, Unit
 
 

@@ -1,0 +1,44 @@
+"""The sizes of a chart's network: the `[model]` table of a configuration, and the `config.json` of a model."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+from genrst.config import check_ranges, check_sizes
+from genrst.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class ChartConfig:
+    """A chart over all trees (not the paper's)."""
+
+    kind: Literal["chart"] = "chart"
+    edu_size: int = 256
+    """Half the width of the vector of an EDU."""
+    encoder: str = ""
+    """A pretrained encoder: a name on Hugging Face, which may end with @ and a commit, or a folder."""
+    encoder_window: int = 512
+    """The most word pieces that the encoder reads at once; fewer if it has fewer positions."""
+    encoder_overlap: float = 0.5
+    """The fraction of a window that is also in the one before it."""
+    span_size: int = 512
+    """Width of the vector of a span."""
+    span_heads: int = 8
+    """Weighted means over the EDUs of a span, each over its own part of the vector."""
+    split_size: int = 128
+    """Width of the product of the left and the right span."""
+    label_size: int = 256
+    """Width of the hidden layer of labels."""
+    segment_size: int = 256
+    """Width of the hidden layer that finds EDUs and sentences."""
+    dropout: float = 0.3
+    """Fraction of EDU vectors, span vectors and the hidden layer of labels that is dropped in training."""
+
+    def __post_init__(self) -> None:
+        check_sizes(dataclasses.asdict(self), "model")
+        # There must be room for what stands around the text, and for some of it.
+        check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
+        if not self.encoder:
+            raise ConfigError("model.encoder: a chart needs a pretrained encoder, a name or a folder")
+        if self.span_size % self.span_heads:
+            raise ConfigError(f"model.span_heads: must divide span_size, {self.span_size}, was: {self.span_heads}")

@@ -1,0 +1,181 @@
+"""Documents as a chart reads them: word pieces, layout, and what a network learns from them. No PyTorch.
+
+There is no syntax and there are no words here: a chart needs nothing but the text, and finds its EDUs and sentences.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.document import Document
+from genrst.errors import ConfigError, UnknownLabelError
+from genrst.text.layout import Kind, edu_kinds
+from genrst.trees.binarise import binarise
+from genrst.trees.constraints import NUCLEARITIES, Label
+from genrst.trees.node import Leaf, Tree, Unit, postorder
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float32]
+Borders: TypeAlias = Sequence[int]
+"""The places where the leaves of a chart begin and where the last one ends, in EDUs: 0, 1, …, n for a whole document.
+A leaf may be a block of several EDUs, a sentence say, that has a chart of its own."""
+
+
+class LabelledUnit(NamedTuple):
+    """The EDUs from `start` to before `stop`, split at `split`, and the number of the label."""
+
+    start: int
+    split: int
+    stop: int
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a chart numbers: labels, and the finer relations that it can tell apart."""
+
+    pairs: tuple[Label, ...]
+    """The relation and the nuclearity of each label."""
+    fine: tuple[tuple[str, str], ...] = ()
+    """Finer relations, each with the relation of the labels that it belongs to."""
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def fine_of_labels(self) -> list[list[bool]]:
+        """Which of the finer relations each label may have; none if it is as fine as can be."""
+        return [[coarse == relation for _, coarse in self.fine] for relation, _ in self.pairs]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        fine = {"fine": [list(pair) for pair in self.fine]} if self.fine else {}
+        return {"labels": [list(pair) for pair in self.pairs], **fine}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Labels":
+        """The inverse of `as_dict`."""
+        try:
+            pairs = tuple(_pair(label) for label in data["labels"])
+            if not pairs or any(nuclearity not in NUCLEARITIES for _, nuclearity in pairs):
+                raise ValueError(f"labels that are not relations with {', '.join(NUCLEARITIES)}")
+            fine = tuple(_pair(pair) for pair in data.get("fine", []))
+            if not {coarse for _, coarse in fine} <= {relation for relation, _ in pairs}:
+                raise ValueError("finer relations that belong to none of the labels")
+            return cls(pairs, fine)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"symbols must be labels and finer relations, was: {error!r}") from error
+
+
+def _pair(data: object) -> tuple[str, str]:
+    if not isinstance(data, list) or [type(one) for one in data] != [str, str]:
+        raise TypeError(f"{data!r}, which is not two strings")
+    return data[0], data[1]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftTree:
+    """A distribution over the trees of a document, as teachers see it: all units that are not unlikely."""
+
+    units: IntArray
+    """The start, split and stop of each. Shape: (units, 3)"""
+    p: FloatArray
+    """The probability of each. Shape: (units)"""
+    labels: IntArray
+    """Its most probable labels. Shape: (units, labels)"""
+    label_p: FloatArray
+    """Their probabilities, given the unit. Shape: (units, labels)"""
+
+
+def _no_units() -> IntArray:
+    return np.zeros((0, 4), dtype=np.int64)
+
+
+def _nothing() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartExample:
+    """The word pieces and the layout of a document, and its tree if it has one."""
+
+    id: str
+    pieces: IntArray
+    """The word pieces of all EDUs, one after the other."""
+    piece_lengths: IntArray
+    """How many pieces each EDU has."""
+    sentences: Sequence[int]
+    """The number of each EDU's sentence."""
+    paragraphs: Sequence[int]
+    """The number of each EDU's paragraph."""
+    kinds: Sequence[int]
+    """What each EDU begins, as `genrst.text.layout.Kind`."""
+    units: IntArray = field(default_factory=_no_units)
+    """The units of its tree, each after those inside it: start, split, stop and label. Shape: (units, 4)"""
+    fine: IntArray = field(default_factory=_nothing)
+    """The finer relation of each unit; −1 if it has none. May be empty."""
+    soft: SoftTree | None = None
+    """In place of units: what other models think of its trees."""
+    starts: FloatArray | None = None
+    """What other models think of its segments: the probabilities that an EDU, and that a sentence starts with each
+    piece. Shape: (pieces, 2)"""
+
+    @property
+    def n_edus(self) -> int:
+        """The number of EDUs."""
+        return len(self.piece_lengths)
+
+
+def make_example(document: Document, pieces: IntArray, lengths: IntArray) -> ChartExample:
+    """A document as numbers, given its word pieces and how many of them each EDU has."""
+    places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
+    return ChartExample(document.id, pieces, lengths, *places)
+
+
+def join_pieces(of_edus: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    """The word pieces of all EDUs, one after the other, and how many each has."""
+    pieces = np.array([piece for edu in of_edus for piece in edu], dtype=np.int64)
+    return pieces, np.array([len(edu) for edu in of_edus], dtype=np.int64)
+
+
+def boundaries(kinds: Sequence[int]) -> IntArray:
+    """What each EDU of a document begins; the end of the document is one kind more. Shape: (EDUs + 1)"""
+    first, *others = kinds
+    # A part of a document that stands alone begins a paragraph, as documents do.
+    return np.array([first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others, len(Kind)])
+
+
+# Trees as units, and back.
+
+
+def units_of(tree: Tree, labels: Labels, id: str) -> IntArray:
+    """The units of a binary tree, each after those inside it. Shape: (units, 4)"""
+    numbers = {label: number for number, label in enumerate(labels.pairs)}
+    found = []
+    for unit in postorder(tree):
+        if isinstance(unit, Unit):
+            label = unit.relation, unit.nuclearity
+            if label not in numbers:
+                raise UnknownLabelError(" ".join(label), id)
+            found.append((unit.start, unit.children[1].start, unit.stop, numbers[label]))
+    return np.array(found, dtype=np.int64).reshape(-1, 4)
+
+
+def fine_of(tree: Tree, labels: Labels) -> IntArray:
+    """The finer relation of each unit of a tree, whose relations are as its corpus has them; −1 if it has none."""
+    numbers = {name: number for number, (name, _) in enumerate(labels.fine)}
+    built = (node for node in postorder(binarise(tree)) if isinstance(node, Unit))
+    return np.array([numbers.get(unit.relation.lower(), -1) for unit in built], dtype=np.int64)
+
+
+def tree_of(units: Sequence[Sequence[int]], labels: Labels) -> Tree:
+    """The tree of some units, in any order; without units, it is a single EDU."""
+    built: dict[int, Tree] = {}
+    # From the last one that starts on, so that children are there before their parents.
+    for start, split, _, label in sorted(units, key=lambda unit: (-unit[0], unit[2])):
+        left, right = (built.pop(edu, Leaf(edu)) for edu in (start, split))
+        built[start] = Unit(*labels.pairs[label], (left, right))
+    return built.get(0, Leaf(0))

@@ -1,0 +1,116 @@
+"""A model and its folder: a network, the symbols it was trained with, and the tokenizer of its encoder.
+
+A model with a pretrained encoder also has the encoder's configuration and tokenizer, so that it can be read where the
+encoder itself is not installed; the encoder's weights are among those of the model. The files themselves are described
+in `genrst.storage`. What a parser needs besides a model is in `genrst.parser.folders`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import torch
+from torch import nn
+
+from genrst.encoder.files import CONFIG, TOKENIZER, restore_encoder
+from genrst.encoder.pieces import PieceTokenizer, one_line, read_tokenizer
+from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.io import write_atomically
+from genrst.packing import Precision
+from genrst.storage import ENCODER, load_network, read_network, save_network
+
+
+class Symbols(Protocol):
+    """What a model numbers, such as its labels."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of `as_dict`."""
+
+
+class EncoderSettings(Protocol):
+    """The settings of a model that concern its pretrained encoder."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def edu_size(self) -> int: ...
+    @property
+    def encoder(self) -> str | None: ...
+    @property
+    def encoder_window(self) -> int: ...
+    @property
+    def encoder_overlap(self) -> float: ...
+
+
+AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
+AnySymbols = TypeVar("AnySymbols", bound=Symbols)
+AnyConfig = TypeVar("AnyConfig", bound=EncoderSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Generic[AnyNetwork, AnySymbols]):
+    """A network and the symbols it was trained with."""
+
+    network: AnyNetwork
+    symbols: AnySymbols
+    tokenizer: PieceTokenizer | None = None
+    """The tokenizer of the pretrained encoder, if there is one."""
+
+
+def wrap_encoder(settings: EncoderSettings, encoder: nn.Module, tokenizer: PieceTokenizer) -> PretrainedEncoder:
+    """An encoder that makes vectors of EDUs, as the settings of a model say."""
+    return PretrainedEncoder(
+        encoder,
+        tokenizer,
+        settings.edu_size,
+        settings.encoder_window,
+        settings.encoder_overlap,
+        is_causal=settings.kind == "generative",
+    )
+
+
+def load_model(
+    folder: Path,
+    config_type: type[AnyConfig],
+    symbols_type: type[AnySymbols],
+    make_network: Callable[[AnyConfig, AnySymbols, PretrainedEncoder | None], AnyNetwork],
+    device: torch.device | str = "cpu",
+    encoder_dtype: torch.dtype = torch.float32,
+    encoder_overlap: float | None = None,
+) -> Model[AnyNetwork, AnySymbols]:
+    """Read a model, ready for inference. Its weights become float32.
+
+    A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
+    """
+    config, symbols = read_network(folder, config_type, symbols_type.from_dict)
+    tokenizer = None if config.encoder is None else read_tokenizer(folder / ENCODER / TOKENIZER)
+
+    def build() -> AnyNetwork:
+        pretrained = None
+        if tokenizer is not None:
+            pretrained = wrap_encoder(config, restore_encoder(folder / ENCODER, tokenizer), tokenizer)
+        return make_network(config, symbols, pretrained)
+
+    # Of the encoder, all parameters but not all buffers: the angles of rotary positions need all their digits.
+    network = load_network(build, folder, encoder_dtype)
+    network.to(device).eval()
+    pretrained = network.edu_encoder
+    if isinstance(pretrained, PretrainedEncoder):
+        with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
+            pretrained.try_out()
+        if encoder_overlap is not None:
+            pretrained.shape = replace(pretrained.shape, overlap=encoder_overlap)
+    return Model(network, symbols, tokenizer)
+
+
+def save_model(model: Model[Any, Any], folder: Path, precision: Precision = "float32") -> None:
+    """Write a model. Each file is replaced at once; of a model in training only the weights change."""
+    if model.tokenizer is not None:
+        write_atomically(folder / ENCODER / CONFIG, model.network.edu_encoder.encoder.config.to_json_string())
+        write_atomically(folder / ENCODER / TOKENIZER, model.tokenizer.json)
+    save_network(model.network.state_dict(), model.network.config, model.symbols.as_dict(), folder, precision)
