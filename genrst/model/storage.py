@@ -15,7 +15,7 @@ from torch import nn
 
 from genrst.io import write_atomically
 from genrst.model.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, one_line, read_tokenizer, restore_encoder
-from genrst.model.encoder.pretrained import PretrainedEncoder, merged
+from genrst.model.encoder.pretrained import PretrainedEncoder
 from genrst.model.model_config import AnyModelConfig, ModelConfig
 from genrst.model.network import Network
 from genrst.model.symbols import Symbols
@@ -101,4 +101,4 @@ def write_network(
     if tokenizer is not None:
         write_atomically(folder / ENCODER / CONFIG, network.edu_encoder.encoder.config.to_json_string())
         write_atomically(folder / ENCODER / TOKENIZER, tokenizer.json)
-    save_network(merged(network), network.config, symbols.as_dict(), folder, precision)
+    save_network(network.state_dict(), network.config, symbols.as_dict(), folder, precision)

@@ -152,10 +152,10 @@ _REVISION = re.compile("[0-9a-f]{40}")
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors"
 KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-roberta")
 
-
-_OF_QWEN = ("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta")
-_NOT_IN_BERT = ("embedding_size", "relative_attention_num_buckets", *_OF_QWEN)
-_NOT_IN_MPNET = ("embedding_size", "type_vocab_size", *_OF_QWEN)
+_NOT_IN_MPNET = (
+    *("embedding_size", "type_vocab_size"),
+    *("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +197,10 @@ class EncoderConfig:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a BERT or an MPNet of which all sizes are given, as in every file that we write."""
-        others = {"bert": _NOT_IN_BERT, "mpnet": _NOT_IN_MPNET}
-        if self.model_type not in others or self.hidden_act != "gelu":
+        """Whether it is an MPNet of which all sizes are given, as in every file that we write."""
+        if self.model_type != "mpnet" or self.hidden_act != "gelu":
             return False
-        is_whole = all(value is not None for name, value in asdict(self).items() if name not in others[self.model_type])
+        is_whole = all(value is not None for name, value in asdict(self).items() if name not in _NOT_IN_MPNET)
         return is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
 
     def to_json_string(self) -> str:
@@ -334,14 +333,13 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
 
 
 def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder that is to be asked, with weights yet to come: a plain one does without transformers."""
+    """An encoder for inference, with weights yet to come: a plain MPNet does without transformers."""
     config = read_encoder_config(folder / CONFIG)
     if not config.is_plain:
         return make_encoder(folder, tokenizer)
-    from genrst.model.encoder.bert import Bert
     from genrst.model.encoder.mpnet import Mpnet
 
-    return _check({"bert": Bert, "mpnet": Mpnet}[config.model_type](config), tokenizer, folder)
+    return _check(Mpnet(config), tokenizer, folder)
 
 
 def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401

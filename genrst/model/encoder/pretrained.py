@@ -1,16 +1,13 @@
 """EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
 
 In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
-on; in a discriminative one it sees the whole window. The encoder learns as a whole or, with low-rank factors beside its
-weights, in part. Its files are read by `genrst.model.encoder.files`.
+on; in a discriminative one it sees the whole window. The files of encoders are read by `genrst.model.encoder.files`.
 """
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear as apply
 
 from genrst.errors import ConfigError
 from genrst.model.encoder.files import PieceTokenizer
@@ -140,58 +137,3 @@ def _n_positions(encoder: nn.Module) -> int:
     settings: Any = encoder.config
     n_positions: int = settings.max_position_embeddings
     return n_positions
-
-
-SCALE = 2.0
-"""What the product of the factors is multiplied by: alpha / rank, with the usual alpha = 2 · rank."""
-
-
-class LowRank(nn.Module):
-    """A frozen linear map plus a product of two small factors that learn (LoRA, Hu et al. 2021): W x + b + s · B A x.
-
-    A, r × in, is `narrow`; B, out × r, is `widen`. W and b keep their names. A model on disk knows nothing of the
-    factors: they are multiplied and added to the weights when it is saved.
-    """
-
-    def __init__(self, linear: nn.Linear, rank: int) -> None:
-        super().__init__()
-        self.weight = linear.weight.requires_grad_(False)
-        self.bias = None if linear.bias is None else linear.bias.requires_grad_(False)
-        self.narrow = nn.Parameter(self.weight.new_empty(rank, linear.in_features))
-        # Zeros, so that at first nothing is changed.
-        self.widen = nn.Parameter(self.weight.new_zeros(linear.out_features, rank))
-        nn.init.kaiming_uniform_(self.narrow, math.sqrt(5))
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Shape: (…, in) → (…, out)"""
-        return apply(inputs, self.weight, self.bias) + SCALE * apply(apply(inputs, self.narrow), self.widen)
-
-    @torch.no_grad()
-    def merged_weight(self) -> Tensor:
-        """W + s · B A, the one matrix that does the same."""
-        return self.weight + SCALE * self.widen @ self.narrow
-
-
-def add_low_rank(encoder: nn.Module, rank: int) -> None:
-    """Freeze an encoder, and add factors of this rank to every linear map in its layers."""
-    encoder.requires_grad_(False)
-    # transformers keeps layers, and only layers, in lists; embeddings may have linear maps, too.
-    layers = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
-    parents = dict.fromkeys(module for one in layers for module in one.modules())
-    linears = [(p, name, child) for p in parents for name, child in p.named_children() if isinstance(child, nn.Linear)]
-    if not linears:
-        raise ConfigError("training.encoder_rank: the layers of the encoder must have linear maps, was: none")
-    if rank > (full := min(width for _, _, linear in linears for width in linear.weight.shape)):
-        raise ConfigError(f"training.encoder_rank: a rank must be no more than the encoder's {full}, was: {rank}")
-    for parent, name, linear in linears:
-        setattr(parent, name, LowRank(linear, rank))
-
-
-def merged(network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a network by name, with all factors multiplied and added; the network itself does not change."""
-    weights: dict[str, Tensor] = network.state_dict()
-    for name, module in network.named_modules():
-        if isinstance(module, LowRank):
-            weights[f"{name}.weight"] = module.merged_weight()
-            del weights[f"{name}.narrow"], weights[f"{name}.widen"]
-    return weights
