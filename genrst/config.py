@@ -87,13 +87,10 @@ def _shown(value: object) -> str:
 
 
 def find_config(name: str) -> Path:
-    """The file of a configuration: a path, or the name of one that comes with the package.
-
-    `configs/NAME.toml`, where they once lay, is taken for the name if there is no such file.
-    """
+    """The file of a configuration: a path, or the name of one that comes with the package."""
     path = Path(name)
     shipped = CONFIGS / f"{path.name.removesuffix('.toml')}.toml"
-    if path.is_file() or str(path.parent) not in (".", "configs"):
+    if path.is_file() or str(path.parent) != ".":
         return path
     if not shipped.is_file():
         known = ", ".join(sorted(one.stem for one in CONFIGS.glob("*.toml")))

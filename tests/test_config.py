@@ -80,7 +80,10 @@ def test_without_changes_the_file_counts(file: Path):
         ("training.=1", "a change must have the form table.key=value, was: 'training.=1'"),
         ("training.clip.norm=1", "training.clip.norm: clip must be a table, was: 2.0"),
         ("model.unit_size=0", "model.unit_size: the value must be 1 or more, was: 0"),
-        ("training.encoder_rank=4", "training.encoder_rank: there must be an encoder to change (model.encoder), was: "),
+        (
+            "training.encoder_layers=[4]",
+            "training.encoder_layers: there must be an encoder to cut (model.encoder)",
+        ),
         ("training.exploration=0.5", "training.exploration: the model must be discriminative, was: generative"),
         (f"training.seeds={'[' * 5000}", "training.seeds: the value must be a list"),
     ],
@@ -177,7 +180,7 @@ def test_changes_that_no_file_can_hold(change: str, file: Path):
 def test_configurations_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small").mkdir()
-    for name in ("small", "small.toml", "configs/small.toml"):
+    for name in ("small", "small.toml"):
         assert find_config(name) == SHIPPED / "small.toml"
     Path("small.toml").touch()
     assert find_config("small.toml") == Path("small.toml")

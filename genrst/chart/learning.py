@@ -24,7 +24,7 @@ from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation
 from genrst.rnng.examples import Example, SoftTree
 from genrst.rnng.transitions.actions import GENERATE
-from genrst.text.boundaries import Kind
+from genrst.rnng.transitions.boundaries import Kind
 from genrst.training.dev import Likelihood, evaluate_parses
 from genrst.training.lessons import Lesson, Lessons
 from genrst.training.prepared import Prepared

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.rnng.examples import Example
-from genrst.text.boundaries import Kind
+from genrst.rnng.transitions.boundaries import Kind
 from genrst.training.run_config import TrainingConfig
 
 Noise = Callable[[Example, np.random.Generator], Example]

@@ -21,7 +21,7 @@ from genrst.rnng.symbols import NONE_ID, PAD_ID, UNK_ID, Symbols
 from genrst.rnng.transitions.actions import GENERATE
 from genrst.rnng.transitions.features import NOTHING, Features, Syntax
 from genrst.rnng.transitions.oracle import actions_of
-from genrst.text.boundaries import Kind, boundaries, unit_layout
+from genrst.rnng.transitions.boundaries import Kind, boundaries, unit_layout
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree, Unit, postorder, relabel
 from genrst.trees.relations import Inventory

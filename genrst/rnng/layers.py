@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_sequence, unpa
 from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.symbols import FIRST_OUTPUT_ID, UNK_ID
 from genrst.rnng.transitions.features import N_HEAD_WORDS, Comparison
-from genrst.text.boundaries import n_classes
+from genrst.rnng.transitions.boundaries import n_classes
 
 
 class HiddenCell(NamedTuple):

@@ -29,7 +29,7 @@ from genrst.rnng.layers import (
 )
 from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.symbols import SPECIALS, UNK_ID
-from genrst.text.boundaries import n_boundaries
+from genrst.rnng.transitions.boundaries import n_boundaries
 
 
 class LogProbabilities(NamedTuple):

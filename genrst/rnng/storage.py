@@ -16,6 +16,11 @@ from torch import nn
 from genrst.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, one_line, read_tokenizer, restore_encoder
 from genrst.encoder.pretrained import PretrainedEncoder, merged
 from genrst.io import write_atomically
+from genrst.encoder.files import CONFIG, TOKENIZER, PieceTokenizer, one_line, read_tokenizer, restore_encoder
+from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.rnng.model_config import AnyModelConfig, ModelConfig
+from genrst.rnng.network import Network
+from genrst.rnng.symbols import Symbols
 from genrst.packing import Precision
 from genrst.rnng.model_config import AnyModelConfig, ModelConfig
 from genrst.rnng.network import Network
@@ -101,4 +106,4 @@ def write_network(
     if tokenizer is not None:
         write_atomically(folder / ENCODER / CONFIG, network.edu_encoder.encoder.config.to_json_string())
         write_atomically(folder / ENCODER / TOKENIZER, tokenizer.json)
-    save_network(merged(network), network.config, symbols.as_dict(), folder, precision)
+    save_network(network.state_dict(), network.config, symbols.as_dict(), folder, precision)

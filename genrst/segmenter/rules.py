@@ -11,7 +11,7 @@ import numpy as np
 
 from genrst.document import Document
 from genrst.segmenter.features import sentence_starts, subtree_spans
-from genrst.text.edus import with_edus
+from genrst.text.raw import with_edus
 
 CLAUSES = frozenset({"acl", "advcl", "ccomp", "conj", "parataxis", "pcomp", "relcl"})
 """Relations of clauses to what they depend on."""

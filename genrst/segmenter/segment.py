@@ -14,7 +14,7 @@ from genrst.packing import Precision
 from genrst.segmenter.features import Symbols, read_tokens
 from genrst.segmenter.network import SegmenterConfig, SegmenterNetwork, WindowedText
 from genrst.storage import load_network, read_network, save_network
-from genrst.text.edus import with_edus
+from genrst.text.raw import with_edus
 
 BATCH_WINDOWS = 64
 """How many windows are read at once: about 8,000 tokens, so that memory does not grow with the text."""

@@ -35,7 +35,7 @@ Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, e
 
 ## Relations
 
-{_relations(notes)}
+{inert(describe_classes(notes["relations"]))}
 """
 
 
@@ -43,8 +43,3 @@ def _segmentation(config: RunConfig) -> str:
     if config.model.reads_texts:
         return "It finds the EDUs of raw text itself."
     return "EDUs of raw text are found by the segmenter of `en-generative`, unless `parser.json` names another."
-
-
-def _relations(notes: Mapping[str, Any]) -> str:
-    """Files from before this was noted have nothing to say."""
-    return inert(describe_classes(notes["relations"])) if "relations" in notes else "Not noted in these features."

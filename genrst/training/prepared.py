@@ -88,21 +88,18 @@ def load_prepared(path: Path) -> Prepared:
             _examples(arrays, "dev", header["dev"]),
             vectors,
             header["notes"],
-            # Files from before there were silver documents have none.
-            _examples(arrays, "silver", header["silver"]) if header.get("silver") else [],
+            _examples(arrays, "silver", header["silver"]),
             bytes(arrays["tokenizer"]).decode() if "tokenizer" in arrays else None,
         )
 
 
 def _examples(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str]) -> list[Example]:
+    if not ids:
+        return []
     columns = []
     for column in (f"{split}.{name}" for name in COLUMNS):
-        if column in arrays:
-            ends = np.cumsum(arrays[f"{column}.sizes"])
-            columns.append(np.split(arrays[column].astype(np.int64), ends[:-1]))
-        else:
-            # Files from before there were word pieces, or kinds.
-            columns.append([np.zeros(0, dtype=np.int64)] * len(ids))
+        ends = np.cumsum(arrays[f"{column}.sizes"])
+        columns.append(np.split(arrays[column].astype(np.int64), ends[:-1]))
     rows = zip(ids, *columns, strict=True)
     examples = [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
     if f"{split}.soft.sizes" in arrays:

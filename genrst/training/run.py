@@ -24,6 +24,8 @@ from genrst.encoder.files import PieceTokenizer, keep_layers, load_encoder
 from genrst.encoder.pretrained import PretrainedEncoder, add_low_rank
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically, write_atomically_with
+from genrst.encoder.files import PieceTokenizer, keep_layers, load_encoder
+from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.rnng.model_config import ChartConfig
 from genrst.rnng.network import Network
 from genrst.rnng.storage import make_network, write_network
@@ -85,9 +87,6 @@ class Run:
             keep_layers(encoder, self.config.training.encoder_layers)
             pretrained = PretrainedEncoder(self.config.model, encoder, tokenizer)
         network = self._make_network(prepared, pretrained)
-        if pretrained is not None and self.config.training.encoder_rank:
-            # Drawn after all else, so that the rest of the network starts as it does without.
-            add_low_rank(pretrained.encoder, self.config.training.encoder_rank)
         if prepared.vectors is not None and network.embeddings is not None:
             _set_vectors(network.embeddings.weight, prepared.vectors)
         return network.to(self.device)
@@ -119,24 +118,17 @@ class Run:
     def _write(self, record: Record, trainer: Trainer) -> None:
         append_to_log(record, self.folder)
         if record.is_best:
-            self._write_model(record, trainer, self.folder / MODEL)
-        for way in record.also_best:
-            self._write_model(record, trainer, folder_by(way, self.folder) / MODEL)
+            self._write_model(record, trainer)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)
 
-    def _write_model(self, record: Record, trainer: Trainer, folder: Path) -> None:
-        data, prepared = self.config.data, trainer.prepared
+    def _write_model(self, record: Record, trainer: Trainer) -> None:
+        folder, data, prepared = self.folder / MODEL, self.config.data, trainer.prepared
         segmenter = None if self.config.model.reads_texts else SEGMENTER_OF
         settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": segmenter}
         write_atomically(folder / PARSER, json.dumps(settings) + "\n")
         write_atomically(folder / CARD, make_card(self.config, self.seed, record, prepared.notes))
         write_network(trainer.kept_network, prepared.symbols, self._tokenizer(prepared), folder, "float32")
-
-
-def folder_by(way: str, run: Path) -> Path:
-    """Where the model lies whose epoch was chosen in another way than the run's own."""
-    return run / f"by-{way}"
 
 
 def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:

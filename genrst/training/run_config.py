@@ -66,8 +66,6 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     encoder_learning_rate: float = 4e-5
     """The learning rate of a pretrained encoder; schedule and warm-up are the same."""
-    encoder_rank: int = 0
-    """Rank of the matrices that adapt a pretrained encoder (LoRA); 0: all of its weights are trained."""
     encoder_layers: tuple[int, ...] = ()
     """Which layers of a pretrained encoder are kept, counted from 0; all if empty. Fewer are faster."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
@@ -112,9 +110,6 @@ class TrainingConfig:
     generative model, which is judged by its words, too, and greedy for a discriminative one. Not for charts."""
     evaluate_beam: int = 4
     """Of that bag-level search."""
-    also_select: tuple[Literal["bag", "greedy", "loss"], ...] = ()
-    """Other ways to choose an epoch, by F of bag-level or greedy search or by the loss: each keeps a model of its own,
-    `by-bag/model` and so on, from the same training. When it ends is not for them to say. Not for charts."""
 
     def __post_init__(self) -> None:
         checks = {
@@ -124,7 +119,6 @@ class TrainingConfig:
             "warmup_steps": self.warmup_steps >= 0,
             "learning_rate": 0 < self.learning_rate < 1e30,
             "encoder_learning_rate": 0 <= self.encoder_learning_rate < 1e30,
-            "encoder_rank": self.encoder_rank >= 0,
             "encoder_layers": all(layer >= 0 for layer in self.encoder_layers),
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
@@ -142,7 +136,6 @@ class TrainingConfig:
             "evaluate_epochs": self.evaluate_epochs > 0,
             "evaluate_from": self.evaluate_from > 0,
             "evaluate_beam": self.evaluate_beam > 0,
-            "also_select": len(set(self.also_select)) == len(self.also_select),
             "patience": self.patience >= min(self.evaluate_epochs, self.max_epochs),
         }
         check_ranges(self, "training", checks)
@@ -168,15 +161,12 @@ class RunConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
-        if self.training.encoder_rank and self.model.encoder is None:
-            raise ConfigError("training.encoder_rank: there must be an encoder to change (model.encoder), was: none")
         if self.training.encoder_layers and self.model.encoder is None:
             raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), was: none")
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
-        for name in ("evaluate_search", "also_select"):
-            if getattr(self.training, name) and self.model.kind == "chart":
-                raise ConfigError(f"training.{name}: the model must be no chart, was: chart")
+        if self.training.evaluate_search and self.model.kind == "chart":
+            raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
         if self.data.syntax == "none" and not self.model.reads_texts:
             raise ConfigError("data.syntax: none must go with a chart with an encoder, was: another")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):

@@ -9,8 +9,8 @@ import random
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +21,7 @@ from genrst.chart.network import ChartNetwork
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import TrainingError
 from genrst.packing import Precision, pack, unpack
-from genrst.rnng.network import Network
-from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
+from genrst.chart.learning import ChartLessons
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.lessons import Lesson, Lessons, TransitionLessons
 from genrst.training.prepared import Prepared
@@ -45,10 +44,6 @@ class Record:
     train_seconds: float
     dev_seconds: float
     is_best: bool
-    also_scores: dict[str, float] = field(default_factory=dict)
-    """By the other ways to choose an epoch; higher is better."""
-    also_best: list[str] = field(default_factory=list)
-    """Those by which this epoch is the best so far."""
 
 
 @dataclass(slots=True)
@@ -59,8 +54,6 @@ class Progress:
     step: int = 0
     best_score: float = -math.inf
     best_epoch: int = 0
-    also_best: tuple[float, ...] = ()
-    """The best scores by the other ways to choose an epoch."""
 
 
 class Trainer:
@@ -162,14 +155,12 @@ class Trainer:
             # The last step of an epoch can break the network without showing in the training loss.
             check_loss(likelihood.loss, self.progress.epoch)
             scores = self._dev_scores()
-            also_scores = self._also_scores(likelihood.loss) if scores else {}
         self.network.train()
         score = self.config.judge(likelihood.loss, scores)
         is_best = score > self.progress.best_score
         if is_best:
             self.progress.best_score = score
             self.progress.best_epoch = self.progress.epoch
-        also_best = self._note_best(also_scores)
         return Record(
             self.progress.epoch,
             self.progress.step,
@@ -182,8 +173,6 @@ class Trainer:
             train_seconds,
             time.perf_counter() - started,
             is_best,
-            also_scores,
-            also_best,
         )
 
     def _rounded(self, network: nn.Module) -> AbstractContextManager[None]:
@@ -198,28 +187,6 @@ class Trainer:
         if not (is_due or is_last):
             return {}
         return self.lessons.scores(self.kept_network)
-
-    def _also_scores(self, dev_loss: float) -> dict[str, float]:
-        """How good an epoch is by the other ways to choose one."""
-        return {way: -dev_loss if way == "loss" else self._f1_by(way) for way in self.config.also_select}
-
-    def _f1_by(self, search: Literal["bag", "greedy"]) -> float:
-        network, symbols, dev = self.kept_network, self.prepared.symbols, self.prepared.dev
-        assert not isinstance(network, ChartNetwork), "charts have no other ways"
-        if search == "greedy":
-            return parseval_f1(evaluate_greedily(network, symbols, dev))["F"]
-        return parseval_f1(evaluate_bags(network, symbols, dev, self.config.evaluate_beam))["F"]
-
-    def _note_best(self, scores: Mapping[str, float]) -> list[str]:
-        """The ways by which this epoch is the best so far."""
-        ways: tuple[str, ...] = self.config.also_select
-        best = dict.fromkeys(ways, -math.inf)
-        # A run starts with none.
-        best |= zip(ways, self.progress.also_best, strict=False)
-        found = [way for way, score in scores.items() if score > best[way]]
-        best |= {way: scores[way] for way in found}
-        self.progress.also_best = tuple(best.values())
-        return found
 
 
 @contextmanager
@@ -279,7 +246,5 @@ def _parameter_groups(network: Network | ChartNetwork, config: TrainingConfig) -
     pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []
     known = set(map(id, pretrained))
     others = [parameter for parameter in network.parameters() if id(parameter) not in known]
-    # With a low rank, most of an encoder does not learn.
-    learning = [parameter for parameter in pretrained if parameter.requires_grad]
     share = config.encoder_learning_rate / config.learning_rate
-    return [{"params": others, "share": 1.0}, {"params": learning, "share": share}]
+    return [{"params": others, "share": 1.0}, {"params": pretrained, "share": share}]

@@ -13,7 +13,7 @@ from genrst.chart.network import ChartNetwork
 from genrst.errors import ConfigError
 from genrst.rnng.examples import Example
 from genrst.rnng.model_config import ChartConfig
-from genrst.text.boundaries import boundaries, n_boundaries, unit_layout
+from genrst.rnng.transitions.boundaries import boundaries, n_boundaries, unit_layout
 from tests.chart.random_networks import make_charts, make_network
 from tests.encoder.tiny_encoders import piece_example
 from tests.rnng.random_examples import N_WORDS, random_example

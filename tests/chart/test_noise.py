@@ -6,7 +6,7 @@ import pytest
 from genrst.chart.learning import segment_starts
 from genrst.chart.noise import make_noise, without_kinds, without_paragraphs, without_pieces
 from genrst.rnng.examples import Example
-from genrst.text.boundaries import Kind
+from genrst.rnng.transitions.boundaries import Kind
 from genrst.training.run_config import TrainingConfig
 from tests.encoder.tiny_encoders import make_tokenizer, piece_example
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from genrst.model.examples import Example
-from genrst.transitions.boundaries import Kind
 
 from genrst.experiments.new_genres import run
+from genrst.model.examples import Example
 from genrst.training.prepared import save_prepared
+from genrst.transitions.boundaries import Kind
 from tests.model.tiny_encoders import make_tokenizer
 from tests.training.samples import prepare_samples
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 import torch
-from genrst.model.symbols import Vocabulary
 from safetensors.torch import load_file
 
 from genrst.experiments import jobs
 from genrst.experiments.paper_tables.run import main
 from genrst.experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
+from genrst.model.symbols import Vocabulary
 from genrst.training.dev import evaluate_parses, parseval_f1
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT
@@ -185,8 +185,6 @@ def test_a_model_that_was_put_there_is_taken_as_it_is(finished: Path, tmp_path: 
         (["--set", "model.unit_size=9"], "holds a run of other settings"),
         (["--split", "test"], "--split test needs --data or --test"),
         (["--prepare-only"], "--prepare-only needs --data"),
-        (["--also-select", "loss", "loss"], "--also-select: each must be given once"),
-        (["--also-select", "loss"], "holds a run of other settings"),
         (["--searches", "bag"], "the discriminative model needs one of action, greedy"),
         (["--seeds", "1", "1"], "--seeds: each must be given once"),
         (["--beams", "0"], "must be a whole number from 1 on, was: '0'"),
@@ -262,27 +260,6 @@ def test_test_documents_must_have_the_same_symbols(tmp_path: Path, features: Pat
     save_prepared(replace(other, train=[]), tmp_path / "test.npz")
     command = words(tmp_path, "--prepared", str(features), "--split", "test", "--test", str(tmp_path / "test.npz"))
     ends_in_one_line(lambda: main(command), "must be prepared with the symbols of the others", capsys)
-
-
-@pytest.mark.slow
-def test_models_of_other_epochs_stand_side_by_side(tmp_path: Path, features: Path):
-    """Each has tables of its own; the discriminative model is the same in all."""
-    options = ["--prepared", str(features), "--also-select", "greedy", "loss", "--searches", "bag", "action"]
-    main(words(tmp_path, *options, "--seeds", "1", "--set", "training.max_epochs=4", "--set", "training.patience=4"))
-    folder = tmp_path / "generative" / "seed-1"
-    records = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    for way in ("greedy", "loss"):
-        results = read_results(tmp_path / f"by-{way}")
-        scores = [record["also_scores"][way] for record in records]
-        assert results["models"][0]["best_epoch"] == 1 + scores.index(max(scores))
-        assert results["models"][0]["chosen_by"] == way
-        assert len(list((folder / f"by-{way}" / "searches" / "dev").iterdir())) == 4
-    systems = [read_results(one)["dev"] for one in (tmp_path, tmp_path / "by-loss")]
-    alone = [[one["scores"] for one in of_way if one["model"] == "discriminative"] for of_way in systems]
-    assert alone[0] == alone[1]
-    table = (tmp_path / "selection.md").read_text()
-    assert table.count("| its own | bag-level") == table.count("| loss | bag-level") == 1
-    assert table.count("| its own − greedy | bag-level |") == 4
 
 
 @pytest.mark.slow

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from genrst.model.examples import prepare_pieces
 
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.experiments.silver_trees import segment, soften
+from genrst.model.examples import prepare_pieces
 from genrst.segmenter.segment import save_segmenter
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline

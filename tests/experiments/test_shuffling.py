@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
+import genrst
+from genrst.experiments.shuffling import flatten, run
 from genrst.model.batch import make_batch
 from genrst.model.examples import Example, derive
 from genrst.model.network import Network
 from genrst.model.storage import make_network
 from genrst.parser.likelihood import score_trees
-
-import genrst
-from genrst.experiments.shuffling import flatten, run
 from genrst.parser.parser import Parser
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import Run

@@ -205,8 +205,7 @@ def test_the_commands_of_the_page():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--agreement", "0.5"], "--agreement must not be given where teachers are charts, was: mpnet-chart"),
-        (["--label-beam", "4"], "--label-beam must not be given where teachers are charts"),
+        (["--label-beam", "4"], "--label-beam must not be given where teachers are charts, was: mpnet-chart"),
         (["--word-weights", "1"], "--word-weights must not be given where teachers are charts"),
         (
             ["--teacher-config", "mpnet-discriminative", "--segment-teachers", "1"],

@@ -50,7 +50,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, features: list[str]) -> P
     output = tmp_path_factory.mktemp("run") / "silver"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "spacy", None)
-        main(words(output, *features, "--teachers", "1", "2", "--agreement", "0.67", "--word-weights", "0.5", "1"))
+        main(words(output, *features, "--teachers", "1", "2", "--word-weights", "0.5", "1"))
     return output
 
 
@@ -64,19 +64,19 @@ def test_every_step_has_its_row(finished: Path):
     assert [row.get("model") or row["documents"] for row in rows] == [
         *("teacher", "teacher"),
         3,
-        *("dev", "candidates", "kept", "silver"),
+        *("dev", "silver"),
         *("paper", "paper", "paper-discriminative"),
     ]
     assert [row["seed"] for row in rows[:2]] == [1, 2]
-    assert all(row["seeds"] == [1, 2] for row in rows[2:7])
-    assert [row["search"]["word_weight"] for row in rows[7:]] == [0.5, 1, 0]
+    assert all(row["seeds"] == [1, 2] for row in rows[2:5])
+    assert [row["search"]["word_weight"] for row in rows[5:]] == [0.5, 1, 0]
     assert all(row["torch"] and row["hardware"] for row in rows)
     assert all(row["search"]["kind"] == "bag" and row["search"]["beam"] == 10 for row in rows if "model" in row)
 
 
 def test_students_learn_from_the_trees_of_the_teachers(finished: Path):
     labelled = load_prepared(finished / "labelled.npz")
-    assert len(labelled.silver) == 2
+    assert len(labelled.silver) == 3
     assert len(labelled.notes["labelling"]["teacher"]) == 2
     training = load_config(finished / "students" / "paper" / "seed-1" / "config.toml").training
     assert (training.silver_epochs, training.max_epochs, training.batch_documents) == (2, 3, 8)
@@ -90,14 +90,14 @@ def test_nothing_is_computed_twice(
     before = (finished / "results.jsonl").read_text()
     for module, name in ((jobs, "train"), (jobs, "run_search"), (label, "run")):
         monkeypatch.setattr(module, name, lambda *task: pytest.fail("everything is there"))
-    main(words(finished, *features, "--teachers", "1", "2", "--agreement", "0.67", "--word-weights", "0.5", "1"))
+    main(words(finished, *features, "--teachers", "1", "2", "--word-weights", "0.5", "1"))
     assert (finished / "results.jsonl").read_text() == before
     assert capsys.readouterr().out == before
 
 
 def test_other_settings_need_another_folder(finished: Path, features: list[str], capsys: pytest.CaptureFixture[str]):
     for more, message in [
-        (["--teachers", "1", "2", "--agreement", "0.5"], "holds a run of other settings (agreement): choose another"),
+        (["--teachers", "1", "2", "--documents", "2"], "holds a run of other settings (documents): choose another"),
         (["--student-set", "training.clip=1"], "seed-1 holds a run of other settings: choose another --output"),
     ]:
         with pytest.raises(SystemExit):
@@ -134,11 +134,6 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         (["--prepared", "A", "--data", "GUM"], "--prepared must be the features of students and of teachers"),
         (["--prepared", "A", "B", "C"], "--prepared must be the features of students and of teachers"),
         (["--prepared", "A", "--teachers", "1", "1"], "--teachers: each must be given once, was: [1, 1]"),
-        (["--prepared", "A", "--agreement", "0.5"], "--agreement needs two teachers or more, was: 1"),
-        (
-            ["--prepared", "A", "--agreement", "2"],
-            "must be a number over 0 and at most 1, was: '2'",
-        ),
         (["--prepared", "A", "--students", "paper", "paper"], "--students: each must be given once, was: paper paper"),
         (["--prepared", "A", "--students", "nothing"], "nothing: a configuration must be a file or one of "),
         (["--prepared", "A", "--set", "model.nothing=1"], "nothing"),

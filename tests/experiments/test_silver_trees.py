@@ -4,14 +4,18 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from genrst.errors import UsageError
+from genrst.experiments.silver_trees import join, label
+from genrst.experiments.silver_trees.label import choose
+from genrst.experiments.silver_trees.teachers import make_translation
 from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example, prepare
 from genrst.model.scoring.scorer import NetworkScorer
@@ -19,19 +23,11 @@ from genrst.model.storage import Model, load_model, make_network, save_model
 from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.search.ensemble import Ensemble
-from genrst.transitions.actions import GENERATE, ActionSet, Reduce
-from genrst.transitions.features import Syntax
-from hypothesis import given
-from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-
-from genrst.errors import UsageError
-from genrst.experiments.silver_trees import join, label
-from genrst.experiments.silver_trees.label import choose
-from genrst.experiments.silver_trees.teachers import choose_agreed, make_translation
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
+from genrst.transitions.actions import GENERATE, ActionSet, Reduce
+from genrst.transitions.features import Syntax
 from tests.experiments.errors import ends_in_one_line
 from tests.model.random_examples import random_actions, random_example
 from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder
@@ -121,16 +117,6 @@ def test_the_sample():
         choose(silver, range(30, 41), 5, seed=1)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 1))
-def test_the_share_that_is_agreed_on(agreement: list[float], share: float):
-    kept = choose_agreed(agreement, share)
-    assert kept == sorted(set(kept))
-    assert len(kept) >= 1
-    assert abs(len(kept) - share * len(agreement)) <= 0.5 or len(kept) == 1
-    dropped = [value for number, value in enumerate(agreement) if number not in kept]
-    assert all(agreement[number] >= max(dropped, default=0) for number in kept)
-
-
 def turned_round(tokenizer: PieceTokenizer | None) -> Prepared:
     """The tiny documents, all symbols but the special ones numbered from the end; silver trees are random."""
     symbols = prepare_samples().symbols
@@ -140,7 +126,8 @@ def turned_round(tokenizer: PieceTokenizer | None) -> Prepared:
     gold = [prepare(document, turned, document.tree, tokenizer=tokenizer) for document in documents]
     rng = random.Random(1)
     silver = [replace(one, actions=random_actions(one.n_edus, rng, len(labels))) for one in gold]
-    return Prepared(turned, gold[:1], gold, None, {"inventory": "gum"}, silver, tokenizer.json if tokenizer else None)
+    notes = {"inventory": "gum", "relations": {}}
+    return Prepared(turned, gold[:1], gold, None, notes, silver, tokenizer.json if tokenizer else None)
 
 
 @pytest.fixture(scope="module")
@@ -261,24 +248,6 @@ def units_of(actions: Sequence[int]) -> set[tuple[int, int, int]]:
     return units
 
 
-def test_documents_on_which_teachers_agree(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """F of two trees is the share of units that they have in common."""
-    trees = []
-    for number, teacher in enumerate(teachers):
-        found, _ = run_label(tmp_path, capsys, [teacher], output=f"alone-{number}")
-        trees.append({example.id: units_of(example.actions) for example in found.silver})
-    expected = {
-        id: fmean(len(one[id] & other[id]) / len(one[id]) for one, other in combinations(trees, 2)) for id in trees[0]
-    }
-    found, rows = run_label(tmp_path, capsys, teachers, "--agreement", "0.34")
-    (kept,) = found.silver
-    best = max(expected.values())
-    assert expected[kept.id] == best
-    means = {row["documents"]: (row["n"], row["agreement_F"]) for row in rows if "agreement_F" in row}
-    assert means == {"candidates": (3, round(100 * fmean(expected.values()), 2)), "kept": (1, round(100 * best, 2))}
-    assert found.notes["labelling"]["agreement"] == 0.34
-
-
 def label_shards(folder: Path, capsys: pytest.CaptureFixture[str], teacher: Path, n: int) -> list[str]:
     for number in range(1, n + 1):
         run_label(folder, capsys, [teacher], "--shard", f"{number}/{n}", output=f"part-{number}")
@@ -329,9 +298,6 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
         (["--documents", "0"], "argument --documents: must be a whole number from 1 on, was: '0'"),
         (["--shard", "3/2"], "argument --shard: must be I/N, with I from 1 to N, was: '3/2'"),
         (["--shard", "1"], "argument --shard: must be I/N, with I from 1 to N, was: '1'"),
-        (["--agreement", "1.5"], "argument --agreement: must be a number over 0 and at most 1, was: '1.5'"),
-        (["--agreement", "nan"], "argument --agreement: must be a number over 0 and at most 1, was: 'nan'"),
-        (["--agreement", "0.5"], "--agreement needs two teachers or more, was: 1"),
         (["--teacher", "one", "one"], "--teacher: each must be given once, was: one one"),
         (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, was: 4"),
         (["--max-edus", "2", "--min-edus", "1"], "a silver document of 1 to 2 EDUs, was: none of 3"),

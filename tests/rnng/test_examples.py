@@ -9,7 +9,7 @@ from genrst.errors import GenrstError, TreeError, UnknownLabelError
 from genrst.rnng.examples import edu_kinds, fine_relations, mask_entities, prepare, prepare_tree
 from genrst.rnng.symbols import UNK_ID, make_symbols
 from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.text.boundaries import Boundary, Kind, boundaries
+from genrst.rnng.transitions.boundaries import Boundary, Kind, boundaries
 from genrst.trees.node import Leaf, Unit
 from genrst.trees.relations import load_inventory
 

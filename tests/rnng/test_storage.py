@@ -216,9 +216,6 @@ def test_an_encoder_of_another_size(encoded: Path):
 
 @pytest.mark.parametrize("library", ["transformers", "tokenizers"])
 def test_without_the_libraries(encoded: Path, library: str, monkeypatch: pytest.MonkeyPatch):
-    """An encoder of a kind that we have none of our own of needs both."""
-    path = encoded / ENCODER / "config.json"
-    path.write_text(path.read_text().replace('"gelu"', '"relu"'))
     normal = builtins.__import__
 
     def without(name: str, *parts: object, **others: object) -> object:

@@ -14,7 +14,7 @@ from genrst.segmenter.data import SegmenterExample, SegmenterPrepared
 from genrst.segmenter.features import OpenSymbols, Symbols, edu_starts, read_tokens, sentence_starts
 from genrst.segmenter.network import SegmenterConfig, WindowedText
 from genrst.segmenter.segment import Segmenter, make_network
-from genrst.text.edus import with_edus
+from genrst.text.raw import with_edus
 
 SMALL = SegmenterConfig(
     word_size=6, affix_size=3, shape_size=2, syntax_size=4, pointer_size=5, hidden_size=7, dropout=0.2, window=9

@@ -16,7 +16,7 @@ from genrst.segmenter.network import WindowedText
 from genrst.segmenter.rules import segment_by_rules
 from genrst.segmenter.segment import boundary_probabilities, load_segmenter, save_segmenter
 from genrst.storage import CONFIG, SYMBOLS, WEIGHTS
-from genrst.text.edus import with_edus
+from genrst.text.raw import with_edus
 from genrst.text.layout import content_start
 from genrst.trees.node import Leaf
 from tests.segmenter.samples import annotated_documents, make_document, make_segmenter

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genrst.document import Document, Span, Token
-from genrst.text.edus import with_edus
+from genrst.text.raw import with_edus
 from genrst.text.raw import unsegmented
 
 

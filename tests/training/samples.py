@@ -70,4 +70,5 @@ def prepare_samples(tokenizer: PieceTokenizer | None = None) -> Prepared:
     symbols = make_symbols(words, ["dep"], ActionSet.from_trees(trees), min_count=1)
     pairs = zip(documents, trees, strict=True)
     examples = [prepare(document, symbols, tree, tokenizer=tokenizer) for document, tree in pairs]
-    return Prepared(symbols, examples, examples, None, {}, tokenizer=tokenizer.json if tokenizer else None)
+    notes: dict[str, object] = {"relations": {}}
+    return Prepared(symbols, examples, examples, None, notes, tokenizer=tokenizer.json if tokenizer else None)

@@ -43,31 +43,6 @@ def test_word_pieces_and_their_tokenizer(tmp_path: Path):
     assert loaded.tokenizer == make_tokenizer().json
 
 
-def test_files_of_before_there_were_word_pieces(tmp_path: Path):
-    prepared = prepare_samples()
-    save_prepared(prepared, tmp_path / "new.npz")
-    with np.load(tmp_path / "new.npz") as arrays:
-        np.savez(tmp_path / "old.npz", **{name: arrays[name] for name in arrays if "piece" not in name})
-    loaded = load_prepared(tmp_path / "old.npz")
-    assert [as_lists(example) for example in loaded.train] == [as_lists(example) for example in prepared.train]
-    assert loaded.tokenizer is None
-
-
-def test_files_of_before_there_were_kinds(tmp_path: Path):
-    prepared = prepare_samples()
-    assert [example.syntax.kinds for example in prepared.train] == [[3, 0, 1], [3, 0, 0, 1], [3, 0, 0, 0]]
-    save_prepared(prepared, tmp_path / "new.npz")
-    with np.load(tmp_path / "new.npz") as arrays:
-        np.savez(tmp_path / "old.npz", **{name: arrays[name] for name in arrays if "kinds" not in name})
-    loaded = load_prepared(tmp_path / "old.npz")
-    for old, new in zip(loaded.train, prepared.train, strict=True):
-        assert old.syntax.kinds == []
-        assert as_lists(replace(old, syntax=replace(old.syntax, kinds=new.syntax.kinds))) == as_lists(new)
-    save_prepared(loaded, tmp_path / "again.npz")
-    again = load_prepared(tmp_path / "again.npz")
-    assert [as_lists(example) for example in again.train] == [as_lists(example) for example in loaded.train]
-
-
 def test_the_key_changes_with_the_content():
     documents = [make_document(number) for number in range(3)]
     key = content_key(documents, {"min_count": 2})

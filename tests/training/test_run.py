@@ -24,7 +24,7 @@ from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
 from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.prepared import Prepared
-from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, folder_by, plot_curves, read_log
+from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, plot_curves, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig, load_config
 from genrst.training.trainer import Record
 from tests.training.samples import SMALL, prepare_samples
@@ -118,23 +118,6 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, checkpoint_epochs: int, 
         found = load_file(broken.folder / file)
         for name, tensor in load_file(whole.folder / file).items():
             assert torch.equal(tensor, found[name]), name
-
-
-def test_models_of_other_epochs_lie_beside(tmp_path: Path):
-    """Also after a stop: the best scores so far are in the checkpoint."""
-    whole = make_run(tmp_path / "whole", max_epochs=6, also_select=("loss", "greedy"))
-    records = list(whole.records(PREPARED))
-    parts = make_run(tmp_path / "parts", max_epochs=6, also_select=("loss", "greedy"))
-    list(islice(parts.records(PREPARED), 4))
-    resumed = list(parts.records(PREPARED, parts.find_checkpoint()))
-    assert timeless(resumed) == timeless(records)[-len(resumed) :]
-    for way in ("loss", "greedy"):
-        found = [load_file(folder_by(way, run.folder) / MODEL / WEIGHTS) for run in (whole, parts)]
-        assert all(torch.equal(tensor, found[1][name]) for name, tensor in found[0].items())
-    best = min(records, key=lambda record: record.dev_loss)
-    network = load_model(folder_by("loss", whole.folder) / MODEL).network
-    gold = [derive(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
-    assert gold_likelihood(network, PREPARED.dev, gold, 2).loss == pytest.approx(best.dev_loss, rel=1e-5)
 
 
 def test_a_finished_run_has_nothing_more_to_do(tmp_path: Path):

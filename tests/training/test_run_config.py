@@ -56,7 +56,6 @@ def test_the_paper_s_sizes(name: str):
         "learning_rate=1e38",
         "learning_rate=-1e-3",
         "warmup_steps=-1",
-        "encoder_rank=-1",
         "encoder_layers=[-1]",
         "silver_batch_documents=-1",
         "clip=0",
@@ -64,7 +63,6 @@ def test_the_paper_s_sizes(name: str):
         "blank_noise=-0.1",
         "checkpoint_epochs=0",
         "evaluate_epochs=0",
-        'also_select=["loss", "loss"]',
     ],
 )
 def test_values_out_of_range(file: Path, change: str):

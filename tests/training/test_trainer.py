@@ -247,32 +247,6 @@ def test_an_epoch_is_chosen_by_what_the_model_is_for(monkeypatch: pytest.MonkeyP
     assert best_epoch("discriminative", evaluate_search="bag") == 3
 
 
-def test_other_ways_to_choose_an_epoch_keep_epochs_of_their_own(monkeypatch: pytest.MonkeyPatch):
-    losses, scores = [3.0, 1.0, 2.0, 2.5], {"bag": [10, 20, 40, 30], "greedy": [10, 20, 30, 40]}
-    trainer = make_trainer("generative", TrainingConfig(max_epochs=4, also_select=("loss", "greedy", "bag")))
-    monkeypatch.setattr(trainer, "_train_on", lambda _: torch.zeros(()))
-    for module in ("lessons", "trainer"):
-        monkeypatch.setattr(f"genrst.training.{module}.evaluate_bags", lambda *_: "bag")
-        monkeypatch.setattr(f"genrst.training.{module}.evaluate_greedily", lambda *_: "greedy")
-        monkeypatch.setattr(
-            f"genrst.training.{module}.parseval_f1", lambda found: {"F": scores[found][trainer.progress.epoch - 1]}
-        )
-    monkeypatch.setattr(
-        trainer.lessons, "likelihood", lambda _: Likelihood(losses[trainer.progress.epoch - 1], n_edus=1)
-    )
-    records = list(trainer.epochs())
-    assert [record.is_best for record in records] == [True, True, True, False]
-    assert [record.also_best for record in records] == [
-        ["loss", "greedy", "bag"],
-        ["loss", "greedy", "bag"],
-        ["greedy", "bag"],
-        ["greedy"],
-    ]
-    assert records[3].also_scores == {"loss": -2.5, "greedy": 40, "bag": 30}
-    assert trainer.progress.also_best == (-1.0, 40, 40)
-    assert trainer.progress.best_epoch == 3, "they have no part in it"
-
-
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_a_gradient_in_low_precision_that_is_no_number_destroys_nothing(number):
     """Other steps go on as they would have, and a network without such steps learns as before."""

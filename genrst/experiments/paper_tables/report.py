@@ -49,12 +49,6 @@ mean F on dev; **bold** is the best search of a model, also by mean F on dev.
 
 LEVEL_NAMES = dict(zip(LEVELS, ("inside sentences", "inside paragraphs", "across paragraphs"), strict=True))
 
-SELECTION_NOTES = """\
-The same trainings of the generative model; only the epoch differs that was kept: the one with the best F on dev by the
-search that a model is trained with (*its own*), or the best by another. Of each kind of search the beam and weight are
-those with the highest mean F on dev. *Dev F* is that of the same search on dev.
-"""
-
 TESTS = """\
 Differences are of micro F1, in points, the first system minus the second. Both tests are paired, two-sided and over
 documents, with 10,000 rounds: the bootstrap, which also gives the 95% interval, and approximate randomisation. *All
@@ -241,42 +235,6 @@ def model_table(
         _markdown_table(levels, n_text=2),
     ]
     return "\n".join([*parts, *_significance(comparisons)])
-
-
-def write_selections(reports: Mapping[str, Report], folder: Path) -> None:
-    """Write `selection.md`: generative models by the way their epochs were chosen; the run's own way is the first."""
-    (_, first), *others = reports.items()
-    about = f"Ours: {_describe_documents(first.corpus, first.final[0])}"
-    rows = [["chosen by", "search", "dev F", *ASPECTS]]
-    for way, report in reports.items():
-        rows += [
-            [way or "its own", _describe_search(one.search), _dev_f1(one, report), *_score_cells(one.scores)]
-            for one in report.final
-            if one.model == "generative"
-        ]
-    heads = ["chosen by", "search", "score", "all seeds", "95% interval", "p (bootstrap)", "p (randomisation)"]
-    differences = [heads]
-    for way, report in others:
-        for own, other in _of_one_kind(first, report):
-            differences += [
-                [f"its own − {way}", f"{own.search.kind}-level", aspect, *_difference_cells(joined)]
-                for aspect, joined in compare(own, other).joined.items()
-            ]
-    parts = [f"# How the epoch was chosen\n\n{about}{SELECTION_NOTES}", _markdown_table(rows, n_text=2)]
-    parts += [f"## Significance\n\n{TESTS}", _markdown_table(differences, n_text=3)]
-    write_atomically(folder / "selection.md", "\n".join(parts))
-
-
-def _dev_f1(system: System, report: Report) -> str:
-    (on_dev,) = (one for one in report.on_dev if (one.model, one.search) == (system.model, system.search))
-    return str(Spread.of(on_dev.scores["F"]))
-
-
-def _of_one_kind(first: Report, second: Report) -> Iterator[tuple[System, System]]:
-    for own in first.final:
-        for other in second.final:
-            if own.model == other.model == "generative" and own.search.kind == other.search.kind:
-                yield own, other
 
 
 def _describe_search(search: Search) -> str:

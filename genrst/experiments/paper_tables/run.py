@@ -5,13 +5,11 @@
 
 Everything is written as it comes and never computed twice: a run that was killed goes on with the same command. Table 3
 is always of dev. With `--split test` Table 4 is of test, and only the searches that were best on dev are run on it.
-With `--also-select` a training keeps several generative models, whose epochs were chosen in different ways; each has
-tables of its own, and one table has them side by side.
 """
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,11 +27,10 @@ from genrst.experiments.command import (
 from genrst.experiments.data import Split, load_dev, load_features
 from genrst.experiments.jobs import Schedule, start_workers
 from genrst.experiments.paper_tables.features import find_test, save_features
-from genrst.experiments.paper_tables.report import PAPER_BEAMS, Report, write_selections
+from genrst.experiments.paper_tables.report import PAPER_BEAMS, Report
 from genrst.experiments.paper_tables.scores import choose_best, make_systems
 from genrst.experiments.runs import KINDS, MAX_STACK, Search, SeedRun, list_searches
 from genrst.training.prepared import Prepared
-from genrst.training.run import LOG, folder_by, read_log
 from genrst.training.run_config import RunConfig, load_config
 
 MODELS = {"generative": "paper", "discriminative": "paper-discriminative"}
@@ -62,9 +59,6 @@ def _parser() -> argparse.ArgumentParser:
         help = f"default: {name}"
         parser.add_argument(f"--{model}", metavar="CONFIG", default=name, help=help)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="in both of them")
-    help = "generative models of other epochs, from the same trainings"
-    ways = ("bag", "greedy", "loss")
-    parser.add_argument("--also-select", metavar="WAY", nargs="+", choices=ways, default=[], help=help)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
     parser.add_argument("--searches", nargs="+", choices=kinds, default=kinds, help="of those that a model has")
@@ -89,60 +83,25 @@ def run(arguments: argparse.Namespace) -> None:
         return
     configs = [run.config for run in runs]
     test = find_test(configs, prepared, arguments.test) if arguments.split == "test" else None
-    reports: dict[str, Report] = {}
     with start_workers(arguments.jobs) as workers:
-        schedule = Schedule(workers, arguments.device, arguments.at_once)
-        trained = _search_all(schedule, runs, prepared, arguments)
-        for way, own in trained.items():
-            reports[way] = _report(schedule, own, prepared, test, arguments)
-    for way, own in trained.items():
-        notes: dict[str, Any] = {"settings": vars(arguments), "models": [_summary(run, way) for run in own]}
-        notes["seconds_of_last_start"] = time.perf_counter() - started
-        reports[way].write(folder_by(way, arguments.output) if way else arguments.output, notes)
-    if arguments.also_select:
-        write_selections(reports, arguments.output)
-
-
-def _search_all(
-    schedule: Schedule, runs: Sequence[SeedRun], prepared: Prepared, arguments: argparse.Namespace
-) -> dict[str, list[SeedRun]]:
-    """Train, and search dev with every model as soon as it is there; the runs by the way their epochs were chosen."""
-    ways = ["", *arguments.also_select]
-
-    def ready() -> Iterator[SeedRun]:
-        for run in schedule.train(runs, prepared):
-            yield from dict.fromkeys(_chosen_by(way, run) for way in ways)
-
-    schedule.search(ready(), _searches(arguments), load_dev(prepared).first(arguments.documents))
-    return {way: [_chosen_by(way, run) for run in runs] for way in ways}
-
-
-def _chosen_by(way: str, run: SeedRun) -> SeedRun:
-    """The run whose epoch was chosen in another way: a model beside that of the training."""
-    return replace(run, folder=folder_by(way, run.folder)) if way and run.model == "generative" else run
+        report = _report(Schedule(workers, arguments.device, arguments.at_once), runs, prepared, test, arguments)
+    notes: dict[str, Any] = {"settings": vars(arguments), "models": [run.summary() for run in runs]}
+    notes["seconds_of_last_start"] = time.perf_counter() - started
+    report.write(arguments.output, notes)
 
 
 def _report(
     schedule: Schedule, runs: Sequence[SeedRun], prepared: Prepared, test: Split | None, arguments: argparse.Namespace
 ) -> Report:
-    """The results on dev, which have files by now, and those of Table 4."""
+    """Train, search dev with every model as soon as it is there, and then search what Table 4 needs."""
     dev = load_dev(prepared).first(arguments.documents)
-    on_dev = make_systems(schedule.search(runs, _searches(arguments), dev), dev)
+    on_dev = make_systems(schedule.search(schedule.train(runs, prepared), _searches(arguments), dev), dev)
     final = choose_best(on_dev, by_kind=True)
     if test is not None:
         test = test.first(arguments.documents)
         chosen = {model: [one.search for one in final if one.model == model] for model in arguments.models}
         final = make_systems(schedule.search(runs, chosen, test), test)
     return Report(arguments.corpus or prepared.notes.get("inventory", "a corpus"), on_dev, final)
-
-
-def _summary(run: SeedRun, way: str) -> dict[str, Any]:
-    """How training went, and which epoch was chosen."""
-    if not way or run.model != "generative":
-        return run.summary()
-    found = [record for record in read_log(run.folder.parent / LOG) if way in record.also_best]
-    best = {"best_epoch": found[-1].epoch, "dev_loss": found[-1].dev_loss} if found else {}
-    return run.summary() | {"chosen_by": way, **best}
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -154,7 +113,6 @@ def _check(arguments: argparse.Namespace) -> None:
         arguments,
         "models",
         "seeds",
-        "also_select",
         "searches",
         "beams",
         "word_weights",
@@ -182,8 +140,6 @@ def _runs(arguments: argparse.Namespace) -> list[SeedRun]:
 
 def _config(model: str, arguments: argparse.Namespace) -> RunConfig:
     config = load_config(find_config(getattr(arguments, model)), arguments.changes)
-    if model == "generative" and arguments.also_select:
-        config = replace(config, training=replace(config.training, also_select=tuple(arguments.also_select)))
     data = config.data if arguments.data is None else replace(config.data, path=str(arguments.data))
     return replace(config, data=data if arguments.corpus is None else replace(data, corpus=arguments.corpus))
 

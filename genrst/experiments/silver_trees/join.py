@@ -4,7 +4,7 @@
     python -m genrst.experiments.silver_trees.label --shard 2/2 --output PART2.npz …
     python -m genrst.experiments.silver_trees.join PART1.npz PART2.npz --output LABELLED.npz
 
-Unless documents were left out by agreement, the file is the one that a single process would have written.
+The file is the one that a single process would have written.
 """
 
 import argparse

@@ -2,13 +2,10 @@
 
     python -m genrst.experiments.silver_trees.label --teacher runs/teacher/model --prepared FILE.npz \
         --output LABELLED.npz
-    python -m genrst.experiments.silver_trees.label --teacher A B C --agreement 0.5 --prepared FILE.npz \
-        --output LABELLED.npz
 
 Several teachers of the same labels choose every action together, with equal weights. They may have other symbols and
 another tokenizer than the prepared features. Training and dev documents stay as they are. Prints the teachers' scores
-on dev, and how far they agree with the earlier silver trees. With `--agreement` each of them also parses every
-document alone, and only those on whose trees they agree most are kept.
+on dev, and how far they agree with the earlier silver trees.
 """
 
 import argparse
@@ -16,7 +13,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
 from genrst.errors import UsageError
 from genrst.experiments.command import (
@@ -26,10 +22,9 @@ from genrst.experiments.command import (
     read_seeds,
     run_command,
     scores_of,
-    share,
     start_parser,
 )
-from genrst.experiments.silver_trees.teachers import Teachers, choose_agreed, load_teachers, measure_agreement
+from genrst.experiments.silver_trees.teachers import load_teachers
 from genrst.model.device import choose_device
 from genrst.model.examples import Example
 from genrst.model.symbols import Symbols
@@ -39,7 +34,7 @@ from genrst.training.prepared import load_prepared, save_prepared
 
 LABELLING = "labelling"
 """The name of the settings in the notes of the file written, and in all rows."""
-SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "agreement", "shard", "beam", "word_weight")
+SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "shard", "beam", "word_weight")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -51,7 +46,6 @@ def make_parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
     parser = start_parser(__doc__)
     add_silver_arguments(parser, "models", documents=2400, min_edus=10, max_edus=250)
-    parser.add_argument("--agreement", type=share, metavar="SHARE", help="keep those that teachers agree on most")
     parser.add_argument("--beam", type=count, default=1, help="bag-level search with beams instead of greedy search")
     parser.add_argument("--word-weight", type=float, default=0.5, help="of generative teachers, with --beam")
     parser.add_argument("--at-once", type=count, default=120, help="hypotheses side by side: documents times beam")
@@ -86,7 +80,8 @@ def read_shard(word: str) -> tuple[int, int]:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
-    check(arguments)
+    if len({*arguments.teacher}) < len(arguments.teacher):
+        raise UsageError(f"--teacher: each must be given once, was: {' '.join(arguments.teacher)}")
     device = choose_device(arguments.device)
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     rows = Rows(read_environment(device), {LABELLING: settings, "seeds": read_all_seeds(arguments.teacher)})
@@ -100,23 +95,12 @@ def run(arguments: argparse.Namespace) -> None:
     at_once = max(1, arguments.at_once // arguments.beam)
     teachers = load_teachers(arguments.teacher, prepared, device, search, at_once)
     _compare("dev", prepared.dev, teachers(prepared.dev), symbols, rows)
-    if arguments.agreement is not None:
-        silver = keep_agreed(teachers, silver, symbols, arguments.agreement, rows)
     found = teachers(silver)
     _compare("silver", silver, found, symbols, rows)
     silver = [replace(example, actions=actions) for example, actions in zip(silver, found, strict=True)]
     rows.write(arguments.results)
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
-
-
-def check(arguments: argparse.Namespace) -> None:
-    """Raise an error if arguments do not fit together."""
-    teachers = arguments.teacher
-    if len(set(teachers)) < len(teachers):
-        raise UsageError(f"--teacher: each must be given once, was: {' '.join(teachers)}")
-    if arguments.agreement is not None and len(teachers) < 2:
-        raise UsageError(f"--agreement needs two teachers or more, was: {len(teachers)}")
 
 
 def read_all_seeds(names: Sequence[str]) -> list[int | None]:
@@ -141,18 +125,6 @@ def take_shard(silver: list[Example], shard: tuple[int, int] | None) -> list[Exa
     if of > len(silver):
         raise UsageError(f"--shard: there must be no more shards than documents, {len(silver)}, was: {of}")
     return silver[number - 1 :: of]
-
-
-def keep_agreed(
-    teachers: Teachers, silver: Sequence[Example], symbols: Symbols, share: float, rows: Rows
-) -> list[Example]:
-    """The documents on whose trees the teachers agree most."""
-    agreement = measure_agreement(teachers, silver, symbols)
-    kept = choose_agreed(agreement, share)
-    for name, numbers in (("candidates", range(len(silver))), ("kept", kept)):
-        mean = fmean(agreement[number] for number in numbers)
-        rows.add(documents=name, n=len(numbers), agreement_F=round(100 * mean, 2))
-    return [silver[number] for number in kept]
 
 
 def _compare(

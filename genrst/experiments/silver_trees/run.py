@@ -49,7 +49,7 @@ from genrst.model.device import choose_device
 from genrst.parser.packages import ParserConfig
 from genrst.training.prepared import load_prepared
 
-FOR_STEPS = ("agreement", "label_beam", "word_weights", "at_once")
+FOR_STEPS = ("label_beam", "word_weights", "at_once")
 """The arguments for teachers that work step by step alone."""
 
 FOR_CHARTS = ("segment_teachers", "segment_changes", "resegment")
@@ -62,7 +62,7 @@ SETTINGS = (
     *("data", "silver", "prepared", "free", "teachers", "teacher_config", "changes", "teacher_changes"),
     *("segment_teachers", "segment_changes", "resegment"),
     *CHOICE,
-    *("agreement", "label_beam"),
+    "label_beam",
 )
 """The arguments that silver trees depend on."""
 
@@ -102,7 +102,6 @@ def make_parser() -> argparse.ArgumentParser:
     help = "silver documents are left out (default: {}; by charts {})"
     parser.add_argument("--min-edus", type=count, help=f"shorter {help.format(10, 2)}")
     parser.add_argument("--max-edus", type=count, help=f"longer {help.format(250, 400)}")
-    parser.add_argument("--agreement", metavar="SHARE", type=share, help="keep those that teachers agree on most")
     parser.add_argument("--label-beam", type=count, default=1, help="label by bag-level search, not greedily")
     add_search_arguments(parser, [0.75])
     return parser
@@ -144,8 +143,6 @@ def _check(arguments: argparse.Namespace, recipe: Recipe) -> None:
     _check_options(arguments, recipe.is_chart)
     if arguments.resegment and not arguments.segment_teachers:
         raise UsageError("--resegment needs --segment-teachers")
-    if not recipe.is_chart:
-        label.check(_label_arguments(arguments, arguments.teachers, Path()))
     check_search_arguments(arguments)
 
 
@@ -245,7 +242,6 @@ def _label_arguments(arguments: argparse.Namespace, teachers: Sequence[object], 
     words += ["--results", str(labelled.with_suffix(".jsonl")), "--device", arguments.device]
     words += ["--documents", str(arguments.documents), "--beam", str(arguments.label_beam)]
     words += ["--min-edus", str(arguments.min_edus), "--max-edus", str(arguments.max_edus)]
-    words += [] if arguments.agreement is None else ["--agreement", str(arguments.agreement)]
     return label.make_parser().parse_args(words)
 
 

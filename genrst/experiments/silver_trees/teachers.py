@@ -1,4 +1,4 @@
-"""The teachers: parsers that find the trees of prepared documents together, and how far they agree one by one.
+"""The teachers: parsers that find the trees of prepared documents together.
 
 Teachers and students number their symbols differently, so features are translated: words, dependency relations, word
 pieces and labels are the same if they are written the same.
@@ -6,8 +6,6 @@ pieces and labels are the same if they are written the same.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from statistics import fmean
 
 import numpy as np
 import torch
@@ -18,10 +16,9 @@ from genrst.model.encoder.files import PieceTokenizer
 from genrst.model.examples import Example
 from genrst.model.schedule import IntArray
 from genrst.model.storage import Model, load_model
-from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.model.symbols import NONE, SPECIALS, UNK, Vocabulary
 from genrst.parser.packages import ParserConfig, find_model, is_ensemble, read_parser_config
 from genrst.parser.search import WeightedModel, check_labels, load_models
-from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared
 from genrst.transitions.actions import ActionSet
 
@@ -107,12 +104,6 @@ class Teachers:
         found = find_trees(self.models, read, self.config, self.at_once)
         return [self.translations[0].from_model(one.parses[0].actions) for one in found]
 
-    @property
-    def alone(self) -> "list[Teachers]":
-        """Each teacher by itself."""
-        pairs = zip(self.models, self.translations, strict=True)
-        return [replace(self, models=[model], translations=[translation]) for model, translation in pairs]
-
 
 def load_teachers(
     names: Sequence[str], prepared: Prepared, device: torch.device, config: ParserConfig, at_once: int
@@ -130,23 +121,3 @@ def _load_model(name: str, device: torch.device) -> WeightedModel[Model]:
     config = replace(read_parser_config(folder), encoder_precision="float32")
     (model,) = load_models(folder, config, str(device), load_model)
     return model
-
-
-def measure_agreement(teachers: Teachers, examples: Sequence[Example], symbols: Symbols) -> list[float]:
-    """For each document, the mean F between the trees of any two teachers, each searching alone."""
-    trees = [teacher(examples) for teacher in teachers.alone]
-    of_pairs = [_compare(examples, *pair, symbols) for pair in combinations(trees, 2)]
-    return [fmean(of_document) for of_document in zip(*of_pairs, strict=True)]
-
-
-def _compare(
-    examples: Sequence[Example], one: Sequence[Sequence[int]], other: Sequence[Sequence[int]], symbols: Symbols
-) -> list[float]:
-    with_trees = [replace(example, actions=tuple(actions)) for example, actions in zip(examples, one, strict=True)]
-    return [counts.f1 for counts in evaluate_parses(with_trees, other, symbols).document_counts()]
-
-
-def choose_agreed(agreement: Sequence[float], share: float) -> list[int]:
-    """The numbers of the documents with the highest agreement, in order: a share of all, but at least one."""
-    n_kept = max(1, round(share * len(agreement)))
-    return sorted(sorted(range(len(agreement)), key=lambda number: -agreement[number])[:n_kept])

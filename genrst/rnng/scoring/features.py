@@ -16,7 +16,7 @@ from genrst.rnng.schedule import IntArray
 from genrst.rnng.symbols import NONE_ID, PAD_ID
 from genrst.rnng.transitions.feature_tables import DominanceTables, HeadWordTables, dominance_tables, head_word_tables
 from genrst.rnng.transitions.features import NOTHING, Comparison, Syntax
-from genrst.text.boundaries import SIZES, boundaries, n_boundaries
+from genrst.rnng.transitions.boundaries import SIZES, boundaries, n_boundaries
 
 
 class LookedUp(NamedTuple):
@@ -127,7 +127,7 @@ class FeatureLookup:
         return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
 
     def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-        """As `genrst.text.boundaries.unit_layout` has it.
+        """As `genrst.rnng.transitions.boundaries.unit_layout` has it.
 
         Shape: (2, states, boundaries), (2, states), (2, states) → (2, states, 3)
         """

@@ -3,7 +3,6 @@
 Also the enumeration of all trees, which every search must agree with if nothing is pruned.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -154,21 +153,3 @@ def search_words_literally(scorer: Scorer, k: int, k_w: int, k_s: int) -> list[P
             current = [after for after in kept if after.n_generated == position and after not in done]
         current = [] if len(complete) >= k and not waiting else _best(waiting, k_w)
     return [state.parse for state in _best(complete, k)]
-
-
-def search_words_as_printed(scorer: Scorer, k: int) -> list[Parse]:
-    """Algorithm 1, line by line; b is k, and ≥ 0 in its loop is read as > 0."""
-    machine = Machine(scorer)
-    m = machine.n_edus
-    beams = defaultdict[tuple[int, int], list[State]](list, {(0, 0): [machine.start]})
-    for i in range(m + 1):
-        j = 0
-        while beams[i, j] and len(beams[i + 1, 0]) < k:
-            for state in _best(beams[i, j], k):
-                for after in machine.successors(state):
-                    if machine.is_complete(after):
-                        beams[m + 1, 0].append(after)
-                    else:
-                        beams[(i + 1, 0) if after.n_generated > i else (i, j + 1)].append(after)
-            j += 1
-    return [state.parse for state in _best(beams[m + 1, 0], k)]

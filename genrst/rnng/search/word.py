@@ -7,8 +7,7 @@ is left to reduce, it is cut to k_w and becomes the current one.
 
 This is not the paper's Algorithm 1 as it is printed, where successors do not compete: all that generate enter the next
 beam, and the k best reductions the current one. A beam of k hypotheses then fills the next one before anything is
-reduced, so trees branch to the right, while the paper's figures branch to the left, as ours do. `is_printed` asks for
-the printed one.
+reduced, so trees branch to the right, while the paper's figures branch to the left, as ours do.
 """
 
 from collections.abc import Sequence
@@ -41,8 +40,6 @@ class WordOptions:
     fast_beam: int | None = None
     """k_s, fast-tracked; a tenth of `beam`, at least 1, if None."""
     word_weight: float = 1.0
-    is_printed: bool = False
-    """Whether to prune as Algorithm 1 is printed, which has no fast-tracking: `fast_beam` is not used."""
 
     def __post_init__(self) -> None:
         beam, word_beam, fast_beam = self.sizes
@@ -117,7 +114,7 @@ class _Search:
         # Each document's beam goes on from itself.
         rows = torch.arange(len(beams.documents), device=beams.documents.device)
         sources = Sources(beams.documents, rows, rows)
-        kept = self._pruned_as_printed(successors) if self._options.is_printed else self._pruned(successors)
+        kept = self._pruned(successors)
         chosen = _side_by_side([chosen_from(offered, columns, sources, successors) for offered, columns in kept])
         return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == GENERATE
 
@@ -128,18 +125,6 @@ class _Search:
         fast = choose(successors.generate_scores, fast_beam, self._generator)[:, :fast_beam]
         without_fast = scores.scatter(1, fast, -torch.inf)
         return [(successors.generate_scores, fast), (without_fast, choose(without_fast, beam, self._generator))]
-
-    def _pruned_as_printed(self, successors: Successors) -> list[tuple[Tensor, Tensor]]:
-        """The same for Algorithm 1: all that generate, the best that complete a tree, the best other reductions."""
-        beam, beams = self._options.beam, self._current
-        generate, reduce = successors.generate_scores, successors.reduce_scores
-        completes = (beams.sizes == 2) & (beams.n_generated == self.forest.n_edus[beams.documents][:, None])
-        kept = [(generate, choose(generate, generate.shape[1], self._generator))]
-        for is_wanted in (completes, ~completes):
-            wanted = reduce.masked_fill(~is_wanted[:, :, None], -torch.inf).flatten(1)
-            offered = torch.cat([torch.full_like(generate, -torch.inf), wanted], dim=1)
-            kept.append((offered, choose(offered, beam, self._generator)))
-        return kept
 
     def _swap(self, reduced: Beams, generated: Beams) -> None:
         """Documents whose next beam is full, or that have nothing left to reduce, go on to the next EDU."""

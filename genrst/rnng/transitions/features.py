@@ -64,7 +64,7 @@ class Syntax:
 
     `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
     token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
-    `kinds` says what every EDU begins (`genrst.text.boundaries.Kind`); it is empty if that is not known.
+    `kinds` says what every EDU begins (`genrst.rnng.transitions.boundaries.Kind`); it is empty if that is not known.
     """
 
     heads: Sequence[int]

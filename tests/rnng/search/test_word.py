@@ -7,16 +7,13 @@ import torch
 
 from genrst.errors import GenrstError, UsageError
 from genrst.rnng.search import word
-from genrst.rnng.search.literal import enumerate_all, search_words_as_printed, search_words_literally
+from genrst.rnng.search.literal import enumerate_all, search_words_literally
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.transitions.oracle import tree_of
-from genrst.trees.measures import left_branching
+from tests.rnng.test_network import KINDS
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
 from tests.rnng.search.networks import random_model
-from tests.rnng.search.tables import Place, Scores, TableScorer, constant, fixed, uniform, wild
-from tests.rnng.search.test_literal import ACTIONS
+from tests.rnng.search.tables import Place, Scores, TableScorer, constant, fixed, wild
 from tests.rnng.search.test_searches import assert_same
-from tests.rnng.test_network import KINDS
 
 torch.set_num_threads(1)
 
@@ -31,27 +28,6 @@ def test_word_beams_are_the_literal_ones_with_tables(k, k_w, k_s, n_edus, n_labe
     (found,) = search_words(TableScorer([n_edus], table, n_labels), WordOptions(k, k_w, k_s))
     assert_same(found.parses, expected)
     assert found.parses
-
-
-@pytest.mark.parametrize("k", [1, 2, 4, 10, 30])
-@pytest.mark.parametrize(("n_edus", "n_labels"), [(1, 2), (2, 1), (5, 3), (7, 2), (12, 2)])
-def test_the_printed_algorithm_is_the_literal_one(k, n_edus, n_labels):
-    for seed in range(3):
-        expected = search_words_as_printed(TableScorer([n_edus], wild(seed), n_labels), k)
-        (found,) = search_words(TableScorer([n_edus], wild(seed), n_labels), WordOptions(k, is_printed=True))
-        assert_same(found.parses, expected)
-        assert found.parses
-
-
-def test_the_printed_algorithm_branches_to_the_right():
-    """Ours to the left, as the paper's figure 3; where nothing is known, that is the search's own bias."""
-
-    def branching(is_printed: bool) -> float:
-        options, generator = WordOptions(20, is_printed=is_printed), torch.Generator().manual_seed(1)
-        (found,) = search_words(TableScorer([40], uniform(), n_labels=1), options, generator)
-        return left_branching(tree_of(ACTIONS[action] for action in found.parses[0].actions))
-
-    assert branching(is_printed=True) < 0.25 < 0.5 < branching(is_printed=False)
 
 
 @pytest.mark.parametrize(("k", "k_w", "k_s"), SIZES)
