@@ -72,7 +72,7 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
     import torch
 
     from genrst.chart.finder import ChartSearch
-    from genrst.parser.parser import load
+    from genrst.parser.loading import load
 
     read_anew()
     search = load(model, device=device, search="risk").search

@@ -26,7 +26,8 @@ from benchmarks import read_anew
 from benchmarks.train import machine, peak_memory, random_prepared
 from genrst.chart.finder import ChartSearch
 from genrst.document import Document
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.rnng.finder import TreeSearch
 from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.storage import Model, make_network, save_model

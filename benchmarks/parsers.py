@@ -17,8 +17,9 @@ import torch
 from benchmarks import read_anew
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
-from genrst.parser.packages import Search, find_model, is_chart
-from genrst.parser.parser import Parser, load
+from genrst.parser.folders import Search, find_model, is_chart
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 

@@ -121,8 +121,8 @@ def make_folder(kind: str, chance: random.Random) -> bytes:
 
 def check_folder(kind: str, content: bytes) -> None:
     """A folder is described and loaded, or refused; what is loaded parses."""
-    from genrst.parser.packages import describe_model
-    from genrst.parser.parser import load
+    from genrst.parser.folders import describe_model
+    from genrst.parser.loading import load
     from tests.training.samples import make_document
 
     folder = home() / "case"

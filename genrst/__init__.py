@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from genrst.corpora.corpus import load_corpus
     from genrst.evaluation.report import evaluate
     from genrst.formats.files import read, read_documents, write, write_documents
-    from genrst.parser.parser import Parser, load
-    from genrst.parser.stages import Failure
+    from genrst.parser.loading import load
+    from genrst.parser.parser import Failure, Parser
 
 __all__ = [
     "ConfigError",
@@ -74,10 +74,10 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Failure": "genrst.parser.stages",
+    "Failure": "genrst.parser.parser",
     "Parser": "genrst.parser.parser",
     "evaluate": "genrst.evaluation.report",
-    "load": "genrst.parser.parser",
+    "load": "genrst.parser.loading",
     "load_corpus": "genrst.corpora.corpus",
     "read": "genrst.formats.files",
     "read_documents": "genrst.formats.files",

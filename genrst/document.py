@@ -13,6 +13,9 @@ from genrst.errors import ConstraintError, GenrstError, TreeError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints, resolve_constraints
 from genrst.trees.node import Leaf, Tree, Unit, preorder
 
+EFFECTIVE_SIZE = "effective_sample_size"
+"""What the metadata of samples call the number of samples of equal weight that the particles were worth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

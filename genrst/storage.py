@@ -4,12 +4,12 @@
     symbols.json         what it numbers: words, relations, labels
     weights.safetensors  its weights
     encoder/             how its pretrained encoder is built and splits words; most models have none
-    segmenter/           the network that finds EDUs; without one, rules do
+    segmenter/           a copy of the chart that finds EDUs for it; most models have none and use `en`
     parser.json          how it parses unless told otherwise; may be missing
     ensemble.json        in place of a network: several models that choose together
     README.md            the model card
 
-What the settings mean is no matter of this file: see `genrst.parser.packages`. PyTorch is imported only where weights
+What the settings mean is no matter of this file: see `genrst.parser.folders`. PyTorch is imported only where weights
 are read or written.
 
 How many bits a weight takes is `genrst.packing`'s. If they would be one large file, there are several:

@@ -46,6 +46,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def parser(tiny: Path) -> "Parser":
     """That parser."""
-    from genrst.parser.parser import load
+    from genrst.parser.loading import load
 
     return load(tiny, device="cpu")

@@ -121,7 +121,7 @@ def folder(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, par
     folder = tmp_path / "here"
     shutil.copytree(workspace, folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("genrst.parser.packages.MODELS", folder / "models")
+    monkeypatch.setattr("genrst.parser.folders.MODELS", folder / "models")
     return folder
 
 

@@ -129,11 +129,12 @@ def _work_through(
 
 def _on_device(settings: Settings, number: int) -> Settings:
     """Workers take turns with the GPUs."""
-    if settings.device != "cuda":
+    if settings.load.device != "cuda":
         return settings
     import torch
 
-    return replace(settings, device=f"cuda:{number % max(torch.cuda.device_count(), 1)}")
+    device = f"cuda:{number % max(torch.cuda.device_count(), 1)}"
+    return replace(settings, load=replace(settings.load, device=device))
 
 
 # On Ray.
@@ -200,7 +201,7 @@ def _deal_out(units: Sequence[Unit], settings: Settings, format: PartFormat, pla
 
     resources: dict[str, float] = ray.cluster_resources()
     n_workers = min(plan.workers or int(resources.get("CPU", 1)), len(units))
-    n_gpus = min(resources.get("GPU", 0) / n_workers, 1) if settings.device == "cuda" else 0
+    n_gpus = min(resources.get("GPU", 0) / n_workers, 1) if settings.load.device == "cuda" else 0
     rows = ray.data.from_items([{"unit": pickle.dumps(unit)} for unit in units], override_num_blocks=len(units))
     # Without a number of workers there are as many as Ray finds room and work for.
     workers = ray.data.ActorPoolStrategy(min_size=n_workers if plan.workers else 1, max_size=n_workers)

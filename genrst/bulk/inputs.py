@@ -26,7 +26,7 @@ from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, read_conte
 from genrst.formats.json_format import document_from_dict
 from genrst.formats.plain import attach_text_beside
 from genrst.io import decode
-from genrst.parser.stages import Failure, Text
+from genrst.parser.parser import Failure, Text
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset

@@ -24,7 +24,7 @@ from genrst.bulk.work import TABLES, Rows, Settings
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
 from genrst.io import decode, read_bytes, write_atomically, write_atomically_with
 from genrst.outputs.tables import write_rows
-from genrst.parser.packages import find_model, find_segmenter, read_models, read_parser_config
+from genrst.parser.folders import find_model, find_segmenter, read_models, read_parser_config
 from genrst.text.pipeline import pipeline_version
 from genrst.version import VERSION
 
@@ -157,7 +157,7 @@ def make_manifest(settings: Settings, choice: Choice, format: PartFormat, source
     digest = sha256("".join(_input_lines(sources)).encode())
     folder = find_model(settings.model)
     own = {name: value for name, value in asdict(settings).items() if name != "model"}
-    own |= {"pipeline": pipeline_version(settings.pipeline or read_parser_config(folder).pipeline)}
+    own |= {"pipeline_version": pipeline_version(settings.load.pipeline or read_parser_config(folder).pipeline)}
     n_documents = sum(len(source.starts) for source in sources)
     return {
         "model": {"name": read_parser_config(folder).name, "sha256": _model_hash(folder)},

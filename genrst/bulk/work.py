@@ -16,8 +16,9 @@ from genrst.document import Document
 from genrst.formats import json_text
 from genrst.formats.json_format import tree_to_dict
 from genrst.outputs.tables import units_table
-from genrst.parser.packages import Relations, Search, Whole
-from genrst.parser.stages import Failure, Text
+from genrst.parser.folders import read_kind
+from genrst.parser.options import LoadOptions
+from genrst.parser.parser import Failure, Text
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -54,13 +55,7 @@ class Settings:
     """How documents are read and parsed: all that results depend on, but for the documents and the versions."""
 
     model: str | None = None
-    device: str = "cpu"
-    pipeline: str | None = None
-    search: Search | None = None
-    beam: int | None = None
-    word_weight: float | None = None
-    whole: Whole | None = None
-    relations: Relations | None = None
+    load: LoadOptions = field(default_factory=lambda: LoadOptions(device="cpu"))
     columns: Columns = field(default_factory=Columns)
     max_characters: int = 100_000
     """Longer texts are errors."""
@@ -113,18 +108,9 @@ def load_worker(settings: Settings) -> "Parser":
     import torch
 
     torch.set_num_threads(1)
-    from genrst.parser.parser import load
+    from genrst.parser.loading import load_with
 
-    parser = load(
-        settings.model,
-        device=settings.device,
-        pipeline=settings.pipeline,
-        search=settings.search,
-        beam=settings.beam,
-        word_weight=settings.word_weight,
-        whole=settings.whole,
-        relations=settings.relations,
-    )
+    parser = load_with(settings.model, settings.load)
     pipeline = _pipeline(parser)
     if pipeline is not None and "lemmatizer" in pipeline.pipe_names:
         pipeline.disable_pipe("lemmatizer")
@@ -137,7 +123,8 @@ def _pipeline(parser: "Parser") -> "Language | None":
     """The spaCy pipeline of a parser that needs one."""
     from genrst.text.pipeline import load_pipeline
 
-    return None if parser.search.reads_texts else load_pipeline(parser.config.pipeline)
+    needs_none = parser.folder is None or read_kind(parser.folder) == "chart"
+    return None if needs_none else load_pipeline(parser.config.pipeline)
 
 
 def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Rows:

@@ -293,7 +293,7 @@ def start_program(settings: Settings, core: int | None = None) -> Program:
 
 def can_fork(settings: Settings) -> bool:
     """Whether workers can be forked from a template."""
-    return sys.platform == "linux" and settings.device == "cpu"
+    return sys.platform == "linux" and settings.load.device == "cpu"
 
 
 if __name__ == "__main__":

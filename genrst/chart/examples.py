@@ -128,6 +128,39 @@ class ChartExample:
         """The number of EDUs."""
         return len(self.piece_lengths)
 
+    def as_columns(self) -> dict[str, NDArray[Any]]:
+        """All of it but the name, as arrays."""
+        columns: dict[str, NDArray[Any]] = {
+            name: np.asarray(getattr(self, name), dtype=np.int32)
+            for name in ("pieces", "piece_lengths", "sentences", "paragraphs", "kinds", "units", "fine")
+        }
+        if self.soft is not None:
+            columns |= {f"soft.{name}": getattr(self.soft, name).astype(kind) for name, kind in _SOFT.items()}
+        if self.starts is not None:
+            columns["starts"] = self.starts.astype(np.float16)
+        return columns
+
+    @classmethod
+    def from_columns(cls, id: str, columns: Mapping[str, NDArray[Any]]) -> "ChartExample":
+        """The inverse of `as_columns`."""
+        pieces, lengths, fine = (columns[name].astype(np.int64) for name in ("pieces", "piece_lengths", "fine"))
+        sentences, paragraphs, kinds = (columns[name].tolist() for name in ("sentences", "paragraphs", "kinds"))
+        units = columns["units"].astype(np.int64).reshape(-1, 4)
+        starts = columns["starts"].astype(np.float32).reshape(-1, 2) if "starts" in columns else None
+        soft = _soft_tree(columns)
+        return cls(id, pieces, lengths, sentences, paragraphs, kinds, units, fine, soft, starts)
+
+
+_SOFT = {"units": np.int32, "p": np.float16, "labels": np.int32, "label_p": np.float16}
+
+
+def _soft_tree(columns: Mapping[str, NDArray[Any]]) -> SoftTree | None:
+    if "soft.p" not in columns:
+        return None
+    p = columns["soft.p"].astype(np.float32)
+    units, labels = (columns[f"soft.{name}"].astype(np.int64).reshape(len(p), -1) for name in ("units", "labels"))
+    return SoftTree(units, p, labels, columns["soft.label_p"].astype(np.float32).reshape(len(p), -1))
+
 
 def make_example(document: Document, pieces: IntArray, lengths: IntArray) -> ChartExample:
     """A document as numbers, given its word pieces and how many of them each EDU has."""

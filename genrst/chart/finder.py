@@ -6,19 +6,21 @@ One network, or several whose probabilities are averaged. What a chart knows bes
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import torch
 
+from genrst.chart.config import ChartConfig
 from genrst.chart.examples import LabelledUnit, Labels
-from genrst.chart.network import ChartNetwork
+from genrst.chart.network import ChartNetwork, make_network
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scoring import make_context
 from genrst.chart.texts import EncoderCache, encode_texts
 from genrst.document import Document, constraints_of
 from genrst.encoder.device import check_process
 from genrst.encoder.memory import in_batches
-from genrst.encoder.model import Model
+from genrst.encoder.model import Model, load_model
 from genrst.errors import ConfigError, UsageError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
 from genrst.trees.node import Leaf, Tree, Unit, units
@@ -29,6 +31,16 @@ EDU_CHARACTERS = 50
 """Typical EDU length, in characters."""
 
 ChartModel: TypeAlias = Model[ChartNetwork, Labels]
+
+
+def load_chart(
+    folder: Path,
+    device: torch.device | str = "cpu",
+    encoder_dtype: torch.dtype = torch.float32,
+    encoder_overlap: float | None = None,
+) -> ChartModel:
+    """Read a model of this kind; see `genrst.encoder.model.load_model`."""
+    return load_model(folder, ChartConfig, Labels, make_network, device, encoder_dtype, encoder_overlap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
 """What a chart learns: the units of trees and their labels, by the log-likelihood of whole trees (not the paper's).
 
 −log p(tree) is log Z, a sum over all trees, less the scores of the tree's units; its gradient is the probabilities of
-all units, less 1 where the tree has one. Labels are learned at the tree's units only.
+all units, less 1 where the tree has one. Labels are learned at the tree's units only. Documents are made harder in
+training, so that a chart trusts no single thing: some word pieces are masked in every document, and some documents lose
+their layout or their punctuation.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,75 +17,109 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from genrst.chart.examples import ChartExample, FloatArray, IntArray, Labels, SoftTree, boundaries, tree_of
 from genrst.chart.inference import inside, split_logp
-from genrst.chart.layout import edu_boundaries, make_layout
-from genrst.chart.network import ChartNetwork
-from genrst.chart.noise import make_noise
-from genrst.chart.posterior import LabelledUnit, read_documents
+from genrst.chart.network import ChartNetwork, make_layout
+from genrst.chart.posterior import infer
+from genrst.chart.scoring import encode_examples, make_context
 from genrst.chart.teaching import make_soft_starts
-from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import ConfigError
-from genrst.evaluation.report import Evaluation
-from genrst.rnng.examples import Example, SoftTree
-from genrst.rnng.transitions.actions import GENERATE
-from genrst.rnng.transitions.boundaries import Kind
-from genrst.training.dev import Likelihood, evaluate_parses
-from genrst.training.lessons import Lesson, Lessons
-from genrst.training.prepared import Prepared
-from genrst.training.run_config import TrainingConfig
+from genrst.evaluation.report import Evaluation, evaluate_trees
+from genrst.task import Lesson, Likelihood, TrainingTask
+from genrst.text.layout import Kind
 from genrst.trees.constraints import resolve_constraints
 
 
-class ChartLessons(Lessons[ChartNetwork]):
-    """The lessons of a chart."""
+@dataclass(frozen=True, slots=True)
+class NoiseRates:
+    """How often documents are made harder."""
 
-    def __init__(self, prepared: Prepared, config: TrainingConfig, seed: int) -> None:
-        super().__init__(prepared, config, seed)
-        tokenizer = PieceTokenizer(prepared.tokenizer) if prepared.tokenizer else None
-        mask = tokenizer.mask if tokenizer else None
-        if config.piece_noise and mask is None:
+    pieces: float = 0.0
+    """Share of the word pieces of a document that are masked."""
+    layout: float = 0.0
+    """Share of the documents that lose their layout: paragraphs, or only their kinds."""
+    punctuation: float = 0.0
+    """Share of the documents that lose their punctuation."""
+
+
+class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
+    """The training of a chart."""
+
+    def __init__(
+        self,
+        train: Sequence[ChartExample],
+        dev: Sequence[ChartExample],
+        labels: Labels,
+        tokenizer: PieceTokenizer,
+        silver: Sequence[ChartExample] = (),
+        *,
+        silver_epochs: int = 0,
+        noise: NoiseRates | None = None,
+        segment_weight: float = 0.1,
+        batch_documents: int = 8,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(train, silver, silver_epochs, seed)
+        self._dev, self._labels, self._noise = dev, labels, noise or NoiseRates()
+        self._segment_weight, self._batch_documents = segment_weight, batch_documents
+        self._mask, self._punctuation = tokenizer.mask, tokenizer.punctuation
+        if self._noise.pieces and self._mask is None:
             raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
-        self._add_noise = make_noise(config, mask, tokenizer.punctuation if tokenizer else ())
 
-    def loss(self, network: ChartNetwork, lessons: Sequence[Lesson], epoch: int) -> Tensor:
+    def loss(self, network: ChartNetwork, lessons: Sequence[Lesson[ChartExample]], epoch: int) -> Tensor:
         """Of trees, labels and segments."""
-        examples = [self._add_noise(lesson.example, self._generator(epoch, lesson)) for lesson in lessons]
+        examples = [self._add_noise(lesson.example, self._noise_seed(epoch, lesson)) for lesson in lessons]
         trees, labels, fine, segments = find_losses(network, examples)
-        return (trees + labels + fine + self._config.segment_weight * segments).sum()
+        return (trees + labels + fine + self._segment_weight * segments).sum()
 
-    def _generator(self, epoch: int, lesson: Lesson) -> np.random.Generator:
-        return np.random.default_rng(self._noise(epoch, lesson).initial_seed())
+    def _add_noise(self, example: ChartExample, seed: int) -> ChartExample:
+        generator = np.random.default_rng(seed)
+        # All are drawn, so that one kind of noise does not change another.
+        losses = generator.random(3)
+        if losses[0] < self._noise.layout:
+            example = without_kinds(example) if losses[1] < 0.5 else without_paragraphs(example)
+        if losses[2] < self._noise.punctuation:
+            example = without_pieces(example, np.isin(example.pieces, self._punctuation))
+        if self._mask is not None and self._noise.pieces:
+            is_masked = generator.random(len(example.pieces)) < self._noise.pieces
+            example = replace(example, pieces=np.where(is_masked, self._mask, example.pieces))
+        return example
 
     @torch.inference_mode()
     def likelihood(self, network: ChartNetwork) -> Likelihood:
         """That of the trees and labels of dev."""
-        dev, size, total = self._prepared.dev, self._config.batch_documents, Likelihood()
-        for first in range(0, len(dev), size):
-            group = dev[first : first + size]
+        total = Likelihood()
+        for first in range(0, len(self._dev), self._batch_documents):
+            group = self._dev[first : first + self._batch_documents]
             found = find_losses(network, group)
             nll = float((found.trees + found.labels).sum())
             total += Likelihood(nll, sum(example.n_edus for example in group))
         return total
 
-    def evaluate(self, network: ChartNetwork) -> Evaluation:
-        """The trees of minimum risk, with whole sentences, a document at a time."""
-        dev = self._prepared.dev
-        labels = self._prepared.symbols.actions.pairs
-        derivations = []
-        for example in dev:
-            demands = resolve_constraints(example.n_edus, (), labels, [example.syntax.sentences])
-            (posterior,) = read_documents([(network, 1.0)], [[example]], [demands])
-            derivations.append(actions_of_units(posterior.minimum_risk(), example.n_edus))
-        return evaluate_parses(dev, derivations, self._prepared.symbols)
-
     def scores(self, network: ChartNetwork) -> dict[str, float]:
-        """Those of trees and, if texts are read, of EDUs."""
-        found = super().scores(network)
-        if network.segments is None:
-            return found
-        dev = self._prepared.dev
-        starts = [starts for one in dev for starts in make_soft_starts([network], [one])]
-        return {**found, "Seg": segment_f1(starts, dev)}
+        """Those of trees and of EDUs."""
+        starts = [starts for one in self._dev for starts in make_soft_starts([network], [one])]
+        return {**self.evaluate(network).percentages(), "Seg": segment_f1(starts, self._dev)}
+
+    @torch.inference_mode()
+    def evaluate(self, network: ChartNetwork) -> Evaluation:
+        """The minimum Bayes risk trees with whole sentences, a document at a time, against the gold ones."""
+        found = []
+        for example in self._dev:
+            constraints = resolve_constraints(example.n_edus, (), self._labels.pairs, [example.sentences])
+            vectors = encode_examples(network, [example])
+            (posterior,) = infer(make_context([(network, 1.0)], [example], [vectors], [constraints]))
+            found.append(posterior.mbr())
+        return evaluate_units(self._dev, found, self._labels)
+
+
+def evaluate_units(
+    examples: Sequence[ChartExample], found: Sequence[Sequence[Sequence[int]]], labels: Labels
+) -> Evaluation:
+    """The trees of some units against the gold ones."""
+    gold = [tree_of(example.units.tolist(), labels) for example in examples]
+    return evaluate_trees(examples, gold, [tree_of(units, labels) for units in found])
 
 
 class Losses(NamedTuple):
@@ -94,11 +132,10 @@ class Losses(NamedTuple):
     fine: Tensor
     """That of the finer relations of its tree; zero where they are not known."""
     segments: Tensor
-    """That of its EDUs and sentences, or the cross-entropies if it has soft ones; zeros without a pretrained
-    encoder."""
+    """That of its EDUs and sentences, or the cross-entropies if it has soft ones."""
 
 
-def segment_f1(starts: Sequence[NDArray[np.float32]], examples: Sequence[Example]) -> float:
+def segment_f1(starts: Sequence[FloatArray], examples: Sequence[ChartExample]) -> float:
     """How well EDUs are found, as F1 of their starts in percent; the first one of a document does not count.
 
     Paragraphs are known, and every sentence starts an EDU. `starts` are their probabilities in each document.
@@ -107,19 +144,19 @@ def segment_f1(starts: Sequence[NDArray[np.float32]], examples: Sequence[Example
     for p, example in zip(starts, examples, strict=True):
         found, gold = p.max(axis=1) > 0.5, segment_starts(example)[:, 0]
         first = np.cumsum(example.piece_lengths) - example.piece_lengths
-        found[first[np.array(example.syntax.kinds) > Kind.SENTENCE]] = True
+        found[first[np.array(example.kinds) > Kind.SENTENCE]] = True
         n_right += int((found & gold)[1:].sum())
         n_found += int(found[1:].sum())
         n_gold += int(gold[1:].sum())
     return 200 * n_right / max(n_found + n_gold, 1)
 
 
-def find_losses(network: ChartNetwork, examples: Sequence[Example]) -> Losses:
+def find_losses(network: ChartNetwork, examples: Sequence[ChartExample]) -> Losses:
     """What a network has to learn from documents."""
-    kinds = [edu_boundaries(example, network.config.layout_kinds) for example in examples]
+    kinds = [boundaries(example.kinds) for example in examples]
     layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
     batch = network.make_batch(examples).to(network.device)
-    states = network.read(batch.read)
+    states = network.edu_encoder.read(batch.windows)
     chart = network(network.encode(batch, states), layout.to(network.device))
     targets = [_target(one) for one in examples]
     row, (start, split, stop), weights, labels, label_weights = _join(targets, network.device)
@@ -140,19 +177,18 @@ def find_losses(network: ChartNetwork, examples: Sequence[Example]) -> Losses:
         zeros.index_add(0, row, tree_logp, alpha=-1),
         zeros.index_add(0, row, label_logp, alpha=-1),
         fine_loss,
-        zeros if network.segments is None else _segment_losses(network, examples, states),
+        _segment_losses(network, examples, states),
     )
 
 
-def _fine(example: Example, target: SoftTree) -> NDArray[np.int64]:
+def _fine(example: ChartExample, target: SoftTree) -> IntArray:
     """The finer relations of the units of a target; −1 where they are not known."""
     is_known = example.soft is None and len(example.fine) == len(target.p)
     return example.fine if is_known else np.full(len(target.p), -1)
 
 
-def _segment_losses(network: ChartNetwork, examples: Sequence[Example], states: Tensor) -> Tensor:
+def _segment_losses(network: ChartNetwork, examples: Sequence[ChartExample], states: Tensor) -> Tensor:
     """Shape: (pieces, size) → (documents)"""
-    assert network.segments is not None
     logits = network.segments(network.dropout(states)).float()
     targets = torch.from_numpy(np.concatenate([_start_targets(example) for example in examples])).to(logits)
     losses = binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(1)
@@ -160,12 +196,12 @@ def _segment_losses(network: ChartNetwork, examples: Sequence[Example], states: 
     return losses.new_zeros(len(examples)).index_add(0, torch.from_numpy(rows).to(losses.device), losses)
 
 
-def _start_targets(example: Example) -> NDArray[np.float32]:
+def _start_targets(example: ChartExample) -> FloatArray:
     """What is to be learned of segments: their probabilities, or its own ones with probability 1."""
     return segment_starts(example).astype(np.float32) if example.starts is None else example.starts
 
 
-def segment_starts(example: Example) -> NDArray[np.bool_]:
+def segment_starts(example: ChartExample) -> NDArray[np.bool_]:
     """Whether an EDU, and whether a sentence starts with each word piece.
 
     Shape: → (pieces, 2)
@@ -173,18 +209,17 @@ def segment_starts(example: Example) -> NDArray[np.bool_]:
     starts = np.zeros((len(example.pieces), 2), dtype=np.bool_)
     first = np.cumsum(example.piece_lengths) - example.piece_lengths
     starts[first, 0] = True
-    sentences = np.array(example.syntax.sentences)
+    sentences = np.array(example.sentences)
     starts[first[np.flatnonzero(np.diff(sentences, prepend=-1))], 1] = True
     return starts
 
 
-def _target(example: Example) -> SoftTree:
+def _target(example: ChartExample) -> SoftTree:
     """What is to be learned from a document: its soft tree, or its tree with probability 1."""
     if example.soft is not None:
         return example.soft
-    units = np.array(units_of(example.actions), dtype=np.int64).reshape(-1, 4)
-    ones = np.ones(len(units), dtype=np.float32)
-    return SoftTree(units[:, :3], ones, units[:, 3:], ones[:, None])
+    ones = np.ones(len(example.units), dtype=np.float32)
+    return SoftTree(example.units[:, :3], ones, example.units[:, 3:], ones[:, None])
 
 
 def _join(
@@ -211,29 +246,40 @@ def _join(
     return row, units.unbind(1), p, numbers, shares
 
 
-def units_of(actions: Sequence[int]) -> list[LabelledUnit]:
-    """The units that actions build; their labels are numbered from 0."""
-    stack: list[tuple[int, int]] = []
-    units, n_edus = [], 0
-    for action in actions:
-        if action == GENERATE:
-            stack.append((n_edus, n_edus + 1))
-            n_edus += 1
-        else:
-            (split, stop), (start, _) = stack.pop(), stack.pop()
-            units.append(LabelledUnit(start, split, stop, action - 1))
-            stack.append((start, stop))
-    return units
+# Noise.
 
 
-def actions_of_units(units: Sequence[LabelledUnit], n_edus: int) -> list[int]:
-    """The actions that build these units: the inverse of `units_of`."""
-    ends: dict[int, list[LabelledUnit]] = {}
-    for unit in units:
-        ends.setdefault(unit.stop, []).append(unit)
-    actions = []
-    for edu in range(n_edus):
-        actions.append(GENERATE)
-        # Of units that end together, the shortest is built first.
-        actions += [1 + unit.label for unit in sorted(ends.get(edu + 1, ()), key=lambda unit: -unit.start)]
-    return actions
+def without_kinds(example: ChartExample) -> ChartExample:
+    """A document whose headings, items and turns of speakers are nothing but paragraphs, or sentences."""
+    starts = _starts(example.paragraphs)
+    kinds = [Kind.PARAGRAPH if starts[edu] else min(kind, Kind.SENTENCE) for edu, kind in enumerate(example.kinds)]
+    return replace(example, kinds=[int(kind) for kind in kinds])
+
+
+def without_paragraphs(example: ChartExample) -> ChartExample:
+    """A document of one paragraph: what started another, starts a sentence."""
+    first, others = example.kinds[:1], example.kinds[1:]
+    kinds = [int(Kind.PARAGRAPH) if kind else kind for kind in first]
+    kinds += [min(kind, int(Kind.SENTENCE)) for kind in others]
+    paragraphs = [0] * len(example.paragraphs)
+    return replace(example, kinds=kinds, paragraphs=paragraphs)
+
+
+def _starts(numbers: Sequence[int]) -> list[bool]:
+    return [True, *(left != right for left, right in pairwise(numbers))]
+
+
+def without_pieces(example: ChartExample, is_lost: NDArray[np.bool_]) -> ChartExample:
+    """A document without some of its word pieces; an EDU keeps its first if it would lose all."""
+    edus = np.repeat(np.arange(example.n_edus), example.piece_lengths)
+    n_kept = np.bincount(edus, weights=~is_lost, minlength=example.n_edus)
+    first = np.cumsum(example.piece_lengths) - example.piece_lengths
+    is_kept = ~is_lost
+    is_kept[first[n_kept == 0]] = True
+    lengths = np.bincount(edus[is_kept], minlength=example.n_edus)
+    starts = example.starts
+    if starts is not None:
+        # What a lost piece would have started, the next one does.
+        (kept,) = np.nonzero(is_kept)
+        starts = np.maximum.reduceat(starts[: kept[-1] + 1], [0, *(kept[:-1] + 1)])
+    return replace(example, pieces=example.pieces[is_kept], piece_lengths=lengths, starts=starts)

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from genrst.chart import inference
+from genrst.chart.examples import ChartExample, FloatArray, SoftTree
 from genrst.chart.network import ChartNetwork
-from genrst.chart.scoring import OwnChart, Reading, in_groups, make_reading
-from genrst.rnng.examples import Example, SoftTree
+from genrst.chart.scoring import DocumentChart, ScoringContext, encode_examples, group_charts, make_context
 from genrst.trees.constraints import ResolvedConstraints
 
 LEAST = 0.02
@@ -26,16 +25,17 @@ N_LABELS = 5
 @torch.inference_mode()
 def make_soft_trees(
     networks: Sequence[tuple[ChartNetwork, float]],
-    examples: Sequence[Sequence[Example]],
-    demands: Sequence[ResolvedConstraints] | None = None,
+    examples: Sequence[Sequence[ChartExample]],
+    constraints: Sequence[ResolvedConstraints] | None = None,
     temperature: float = 1.0,
 ) -> list[SoftTree]:
-    """The distribution over the trees of each document; the arguments are those of `read_documents`."""
-    reading = make_reading(networks, examples, demands, temperature)
-    found: list[list[Tensor]] = [[] for _ in reading.ids]
-    charts = [chart for document in range(len(reading.ids)) for chart in reading.charts(document)]
-    for group in in_groups(charts):
-        rows, columns = _units(reading, group)
+    """The distribution over the trees of each document, which is given as numbers once for each network."""
+    vectors = [encode_examples(network, own) for (network, _), own in zip(networks, examples, strict=True)]
+    context = make_context(networks, examples[0], vectors, constraints, temperature)
+    found: list[list[Tensor]] = [[] for _ in context.ids]
+    charts = [chart for document in range(len(context.ids)) for chart in context.charts(document)]
+    for group in group_charts(charts):
+        rows, columns = _units(context, group)
         owners = [chart.document for chart in group]
         for row, own in enumerate(torch.split(columns, torch.bincount(rows, minlength=len(group)).tolist())):
             found[owners[row]].append(own)
@@ -43,29 +43,28 @@ def make_soft_trees(
 
 
 @torch.inference_mode()
-def make_soft_starts(networks: Sequence[ChartNetwork], examples: Sequence[Example]) -> list[NDArray[np.float32]]:
+def make_soft_starts(networks: Sequence[ChartNetwork], examples: Sequence[ChartExample]) -> list[FloatArray]:
     """The probabilities that an EDU, and that a sentence starts with each piece of documents.
 
     Shape: → (pieces, 2) of each
     """
     found = []
     for network in networks:
-        assert network.segments is not None
-        states = network.read(network.make_batch(examples).to(network.device).read)
+        states = network.edu_encoder.read(network.make_batch(examples).windows.to(network.device))
         found.append(network.segments(states).float().sigmoid())
     starts = torch.stack(found).mean(0).cpu().numpy()
     return np.split(starts, np.cumsum([len(example.pieces) for example in examples])[:-1])
 
 
-def _units(reading: Reading, charts: Sequence[OwnChart]) -> tuple[Tensor, Tensor]:
+def _units(context: ScoringContext, charts: Sequence[DocumentChart]) -> tuple[Tensor, Tensor]:
     """The chart of each unit; and its start, split, stop, probability, labels and their probabilities in columns.
 
     Shape: (units), (units, 4 + 2 · N_LABELS)
     """
-    scored = [reading.score(reader, charts) for reader in reading.readers]
+    scored = [context.score(member, charts) for member in context.members]
     weighted = [
-        reader.weight * inference.marginals(one.scores, one.chart.sizes)[0]
-        for reader, one in zip(reading.readers, scored, strict=True)
+        member.weight * inference.marginals(one.scores, one.chart.sizes)[0]
+        for member, one in zip(context.members, scored, strict=True)
     ]
     total = torch.stack(weighted).sum(0) if len(weighted) > 1 else weighted[0]
     row, split, first, last = torch.nonzero(total > LEAST).unbind(1)

@@ -169,7 +169,7 @@ def _segment(document: Document, pieces: Pieces, p: FloatArray) -> Document:
     is_sentence[0] = True
     if not document.is_segmented:
         tokenised = replace(document, tokens=tuple(pieces.words))
-        document = replace(with_edus(tokenised, is_sentence | (p[:, 0] > 0.5)), tokens=document.tokens)
+        document = replace(with_edus(tokenised, (is_sentence | (p[:, 0] > 0.5)).tolist()), tokens=document.tokens)
     if document.sentences:
         return document
     # Every EDU is in the sentence of its first word, and the first of these starts it.

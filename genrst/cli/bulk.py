@@ -17,13 +17,14 @@ long, or kills its process is an error in the table and does not stop the others
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from genrst.cli.console import counted, show, show_json, show_progress
+from genrst.cli.models import add_model_arguments, add_search_arguments, add_tree_arguments, load_options
 from genrst.errors import UsageError
 from genrst.io import tell
-from genrst.parser.packages import Relations, Search, Whole
 
 if TYPE_CHECKING:
     from genrst.bulk.run import Job, Report
@@ -56,15 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="NAME|DIR", help="an installed model or a folder (default: en)")
-    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
-    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
-    model.add_argument("--search", choices=get_args(Search))
-    model.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
-    model.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons")
-    model.add_argument("--whole", choices=get_args(Whole), help="what a chart does not cut")
-    model.add_argument("--relations", choices=get_args(Relations), help="how finely a chart names relations")
+    model = add_model_arguments(parser)
+    add_search_arguments(model)
+    add_tree_arguments(model)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,13 +92,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
         raise UsageError(f"--timeout and --max-characters must be more than 0, was: {given}")
     settings = Settings(
         model=arguments.model,
-        device=_choose_device(arguments),
-        pipeline=arguments.pipeline,
-        search=arguments.search,
-        beam=arguments.beam,
-        word_weight=arguments.word_weight,
-        whole=arguments.whole,
-        relations=arguments.relations,
+        load=replace(load_options(arguments), device=_choose_device(arguments)),
         columns=Columns(arguments.text_column, arguments.id_column),
         max_characters=arguments.max_characters,
         timeout=arguments.timeout,

@@ -26,7 +26,7 @@ from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.statistics import Statistics, count
 from genrst.errors import CorpusNotFoundError
 from genrst.io import progress, tell
-from genrst.parser.packages import describe_model, find_model, installed_models, is_model
+from genrst.parser.folders import describe_model, find_model, installed_models, is_model
 
 _HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 """The settings above a card that Hugging Face reads."""
@@ -113,28 +113,19 @@ def format_model(facts: dict[str, Any]) -> str:
         "size": f"{facts['bytes'] / 2**20:.1f} MiB",
         **_vocabulary(facts),
         "search": _search(parser),
-        **({} if _reads_texts(facts) else {"pipeline": parser["pipeline"] or "the best one installed"}),
+        **({} if facts["segmenter"] is None else {"pipeline": parser["pipeline"] or "the best one installed"}),
     }
     table = "\n".join(f"{name:<12}{inert(str(value))}" for name, value in rows.items())
     return f"{card}\n\n{table}" if card else table
 
 
 def _segmenter(facts: dict[str, Any]) -> str:
-    if _reads_texts(facts):
-        return "none: its encoder finds EDUs"
-    n_parameters = facts["segmenter_parameters"]
-    return "none: EDUs are found by rules" if n_parameters is None else f"{n_parameters:,} parameters"
-
-
-def _reads_texts(facts: dict[str, Any]) -> bool:
-    """Whether it is a chart with an encoder, which needs neither a segmenter nor spaCy."""
-    config = facts.get("config") or {}
-    return config.get("kind") == "chart" and config.get("encoder") is not None
+    return str(facts["segmenter"] or "none: its encoder finds EDUs")
 
 
 def _search(parser: dict[str, Any]) -> str:
-    if parser["search"] in ("risk", "best"):
-        return f"{parser['search']}, temperature {parser['temperature']:g}, whole {parser['whole']}"
+    if parser["search"] in ("mbr", "best"):
+        return f"{parser['search']}, temperature {parser['temperature']:g}, keep whole: {parser['keep_whole']}"
     return f"{parser['search']}, beam {parser['beam']}, word weight {parser['word_weight']}"
 
 
@@ -149,7 +140,7 @@ def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
     """Members of an ensemble have the same labels, but words of their own."""
     if "members" in facts:
         return {"labels": f"{facts['members'][0]['n_labels']:,}"}
-    words = {} if _reads_texts(facts) else {"words": f"{facts['n_words']:,}"}
+    words = {} if facts["segmenter"] is None else {"words": f"{facts['n_words']:,}"}
     return {**words, "labels": f"{facts['n_labels']:,}"}
 
 

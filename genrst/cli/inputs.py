@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar, get_args
+from typing import Generic, TypeAlias, TypeVar
 
 from genrst.cli.console import Failures
-from genrst.cli.models import add_model_arguments, load_parser
+from genrst.cli.models import add_model_arguments, add_tree_arguments, load_parser
 from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
 from genrst.corpora.layouts import VERSION
 from genrst.document import Document
@@ -31,8 +31,7 @@ from genrst.formats.files import (
 from genrst.formats.json_text import loads
 from genrst.formats.plain import read_edus
 from genrst.io import decode, progress, read_bytes
-from genrst.parser.packages import Relations, Whole
-from genrst.parser.stages import Text
+from genrst.parser.parser import Text
 from genrst.trees.constraints import Constraint, constraint_from_dict
 
 TextOrDocument: TypeAlias = Text | Document
@@ -148,12 +147,12 @@ def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[Tex
     return [read_edus(read(), path) if has_edus else Text(path.stem, decode(read(), path))]
 
 
-# What is demanded of trees, for `parse` and `sample`.
+# Constraints on trees, for `parse` and `sample`.
 
 
-def add_demand_arguments(parser: argparse.ArgumentParser) -> None:
+def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what trees have to be like."""
-    group = parser.add_argument_group("what is demanded of trees")
+    group = parser.add_argument_group("constraints on trees")
     group.add_argument(
         "--constraint",
         action="append",
@@ -161,14 +160,7 @@ def add_demand_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="what trees have to be like, as in a document's JSON and added to that; can be repeated; not for raw text",
     )
-    group.add_argument(
-        "--whole",
-        choices=get_args(Whole),
-        help="what stays a unit (default: as a chart says; else nothing)",
-    )
-    group.add_argument(
-        "--relations", choices=get_args(Relations), help="how finely a chart names relations (default: as it says)"
-    )
+    add_tree_arguments(group)
 
 
 def read_constraints(arguments: argparse.Namespace, sources: Sequence[Source[TextOrDocument]]) -> list[Constraint]:

@@ -1,10 +1,13 @@
 """Parsers for verbs: the arguments that choose one, and loading it, with a line for those who wait."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, get_args
 
 from genrst.io import waiting
-from genrst.parser.packages import DEFAULT_MODEL
+from genrst.parser.folders import DEFAULT_MODEL
+from genrst.parser.options import LoadOptions, Relations, Search
+from genrst.trees.constraints import KeepWhole
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -19,9 +22,35 @@ def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -
     return group
 
 
-def load_parser(arguments: argparse.Namespace, **settings: Any) -> "Parser":  # noqa: ANN401
-    """The parser that the arguments choose, with its spaCy pipeline; `settings` are further ones of `genrst.load`."""
-    with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
-        from genrst.parser.parser import load  # loads PyTorch
+def add_search_arguments(parser: "argparse._ActionsContainer") -> None:
+    """Add how trees are found."""
+    parser.add_argument("--search", choices=get_args(Search))
+    parser.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
+    parser.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
 
-        return load(arguments.model, device=arguments.device, pipeline=arguments.pipeline, **settings)
+
+def add_tree_arguments(parser: "argparse._ActionsContainer") -> None:
+    """Add what trees are like."""
+    parser.add_argument(
+        "--keep-whole",
+        "--whole",
+        choices=get_args(KeepWhole),
+        help="what trees do not cut (default: sentences in a chart, else nothing)",
+    )
+    parser.add_argument(
+        "--relations", choices=get_args(Relations), help="how finely a chart names relations (default: as it says)"
+    )
+
+
+def load_options(arguments: argparse.Namespace) -> LoadOptions:
+    """The options of `genrst.load` that the arguments give."""
+    names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
+    return LoadOptions(**{name: getattr(arguments, name) for name in names})
+
+
+def load_parser(arguments: argparse.Namespace) -> "Parser":
+    """The parser that the arguments choose."""
+    with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
+        from genrst.parser.loading import load_with
+
+        return load_with(arguments.model, load_options(arguments))

@@ -13,7 +13,7 @@ Files that end in .dis, .rs3, .rs4, .json, .jsonl or .edus keep their EDUs and g
 input (-), are raw text or, with --edus, an EDU a line. Of a folder all such files and all .txt and .md files are
 parsed. What cannot be parsed is reported and does not stop the others.
 
-Every model finds trees that are as demanded. In constraints EDUs are counted from 0 and the last number is not
+Every model finds trees that meet constraints. In constraints EDUs are counted from 0 and the last number is not
 included, as in JSON; in drawings they are counted from 1. A chart's model (CHART) knows how probable every unit is.
 """
 
@@ -23,21 +23,21 @@ from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from genrst.characters import inert
 from genrst.cli.console import Failures, counted
 from genrst.cli.inputs import (
     Source,
     TextOrDocument,
-    add_demand_arguments,
+    add_constraint_arguments,
     add_text_arguments,
     constrained,
     find_texts,
     read_constraints,
     read_sources,
 )
-from genrst.cli.models import load_parser
+from genrst.cli.models import add_search_arguments, load_parser
 from genrst.cli.outputs import (
     Format,
     Result,
@@ -57,8 +57,8 @@ from genrst.errors import ConstraintError, GenrstError, MissingDependencyError, 
 from genrst.formats.files import format_documents
 from genrst.io import progress, tell
 from genrst.outputs.summary import summary_text
-from genrst.parser.packages import DEFAULT_MODEL, Search, find_model, is_chart
-from genrst.parser.stages import Failure
+from genrst.parser.folders import DEFAULT_MODEL, find_model, read_kind
+from genrst.parser.parser import Failure
 from genrst.rendering.certainty import render_least_certain
 from genrst.rendering.colours import Colours
 from genrst.rendering.image import ImageFormat, check_matplotlib, render_image
@@ -94,11 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
     )
     add_colours_argument(parser)
-    search = parser.add_argument_group("search (default: as the model says)")
-    search.add_argument("--search", choices=get_args(Search))
-    search.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
-    search.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
-    add_demand_arguments(parser)
+    add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
+    add_constraint_arguments(parser)
     chart = parser.add_argument_group("only with a chart's model")
     chart.add_argument("--uncertain", type=int, metavar="N", help="list the N least probable units below each tree")
 
@@ -112,14 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_chart(arguments)
     guard = make_guard("parse" if arguments.summary is None else "parse --summary", arguments, sources)
     outputs = open_outputs(arguments.output, format, guard, sources, failures)
-    parser = load_parser(
-        arguments,
-        search=arguments.search,
-        beam=arguments.beam,
-        word_weight=arguments.word_weight,
-        whole=arguments.whole,
-        relations=arguments.relations,
-    )
+    parser = load_parser(arguments)
     found = read_sources(sources, "parsing", failures, has_bar=False)
     items = ((source, constrained(item, constraints)) for source, items in found for item in items)
     groups = groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0))
@@ -165,7 +155,7 @@ def _check_chart(arguments: argparse.Namespace) -> None:
     """Before a model is loaded: it must be able to do what is asked."""
     given = {"--uncertain": arguments.uncertain, "--colours certainty": arguments.colours == "certainty"}
     needy = [option for option, value in given.items() if value]
-    if needy and not is_chart(find_model(arguments.model)):
+    if needy and read_kind(find_model(arguments.model)) != "chart":
         raise UsageError(f"{needy[0]} must go with a chart's model, was: {arguments.model or DEFAULT_MODEL}")
 
 

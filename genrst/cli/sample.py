@@ -4,7 +4,7 @@
   genrst sample article.json --number 20 --constraint '{"edus": [1, 4]}' --output samples.jsonl
 
 Every line is the document with one of the trees. Samples of a chart are exact, and so are those of a discriminative
-model that generates no layout, if nothing is demanded. All others are drawn by a particle filter from p(tree | words),
+model that generates no layout, without constraints. All others are drawn by a particle filter from p(tree | words),
 with words at full weight: the more particles, the better. How many samples they were worth is said for each text, and
 is in the metadata of each sample.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from genrst.cli.console import Failures
 from genrst.cli.inputs import (
     TextOrDocument,
-    add_demand_arguments,
+    add_constraint_arguments,
     add_text_arguments,
     constrained,
     find_texts,
@@ -24,10 +24,10 @@ from genrst.cli.inputs import (
 )
 from genrst.cli.models import load_parser
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
-from genrst.document import Document
+from genrst.document import EFFECTIVE_SIZE, Document
 from genrst.formats.files import format_documents
 from genrst.io import tell
-from genrst.parser.stages import EFFECTIVE_SIZE, PARTICLES, check_sampling
+from genrst.parser.parser import PARTICLES, check_sampling
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--particles", type=int, default=PARTICLES, metavar="P", help=f"of a particle filter (default: {PARTICLES})"
     )
-    add_demand_arguments(parser)
+    add_constraint_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     constraints = read_constraints(arguments, sources)
     outputs = open_outputs(arguments.output, format, make_guard("sample", arguments, sources), sources, failures)
     check_sampling(arguments.number, arguments.seed, arguments.particles)
-    parser = load_parser(arguments, whole=arguments.whole, relations=arguments.relations)
+    parser = load_parser(arguments)
     for source, items in read_sources(sources, "sampling", failures, not is_drawing(arguments.output)):
         results = []
         for item in items:

@@ -25,11 +25,13 @@ from genrst.cli.console import Failures, show, show_file
 from genrst.cli.guard import Guard
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import add_output_arguments, make_guard
-from genrst.document import Document
+from genrst.document import Document, require_tree
 from genrst.errors import UsageError
 from genrst.io import progress, tell
 from genrst.outputs.tables import write_rows
-from genrst.parser.packages import find_model, is_chart
+from genrst.parser.folders import find_model, read_kind
+from genrst.trees.binarise import prepare_tree
+from genrst.trees.relations import detect_inventory
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -93,7 +95,7 @@ def _check(arguments: argparse.Namespace) -> str:
     if output != "-" and arguments.format is None and suffix not in FORMATS:
         raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, was: {output}")
     format: str = arguments.format or FORMATS.get(suffix, "text")
-    if is_chart(find_model(arguments.model)):
+    if read_kind(find_model(arguments.model)) == "chart":
         for option, is_given in (
             ("csv", format == "csv"),
             ("--plot", arguments.plot),
@@ -103,7 +105,7 @@ def _check(arguments: argparse.Namespace) -> str:
                 raise UsageError(
                     f"{option} must go with a model that builds trees step by step, was: {arguments.model}"
                 )
-    elif arguments.proposal is not None and not is_chart(find_model(arguments.proposal)):
+    elif arguments.proposal is not None and read_kind(find_model(arguments.proposal)) != "chart":
         raise UsageError(f"--proposal must be a chart's model, was: {arguments.proposal}")
     return format
 
@@ -132,36 +134,38 @@ def _write(found: Sequence[Found], format: str, arguments: argparse.Namespace, g
 
 def _make_scorer(arguments: argparse.Namespace) -> Callable[[Document], Row]:
     """Load the models; what is returned scores a document."""
-    from genrst.parser.parser import load  # loads PyTorch
+    from genrst.parser.loading import load  # loads PyTorch
 
     parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)
-    if is_chart(find_model(arguments.model)):
+    if read_kind(find_model(arguments.model)) == "chart":
         return _of_chart(parser)
-    proposal = None
-    if arguments.proposal is not None:
-        proposal = load(arguments.proposal, device=arguments.device, pipeline=arguments.pipeline)
+    proposal = None if arguments.proposal is None else load(arguments.proposal, device=arguments.device)
     return _of_model(parser, proposal, arguments)
 
 
 def _of_chart(parser: "Parser") -> Callable[[Document], Row]:
-    from genrst.rnng.likelihood import free_distribution, model_tree
-
     def score(document: Document) -> Row:
-        distribution = free_distribution(parser, document)
-        logp = distribution.log_probability(model_tree(document, parser.search.models[0].model.symbols.actions))
+        distribution = parser.finder.free_distribution(document)
+        inventory = detect_inventory(relation for relation, _ in distribution.labels)
+        logp = distribution.log_probability(prepare_tree(require_tree(document), inventory))
         return {"document": document.id, "model": parser.config.name, "log_p_tree": logp}
 
     return score
 
 
 def _of_model(parser: "Parser", proposal: "Parser | None", arguments: argparse.Namespace) -> Callable[[Document], Row]:
+    from genrst.rnng.finder import RnngFinder
     from genrst.rnng.likelihood import score_text, score_tree
 
+    finder = parser.finder
+    assert isinstance(finder, RnngFinder)
+
     def score(document: Document) -> Row:
-        tree = score_tree(parser, document)
+        tree = score_tree(finder, document)
         row = {"document": document.id, "model": parser.config.name, **_tree_row(tree)}
         if proposal is not None:
-            text = score_text(parser, proposal, document, arguments.samples or 100, arguments.seed)
+            drawn = proposal.finder.free_distribution(document)
+            text = score_text(finder, drawn, document, arguments.samples or 100, arguments.seed)
             row |= _text_row(text, tree) | {"proposal": proposal.config.name, "seed": arguments.seed}
         return row
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from genrst.cli.models import load_parser
 from genrst.errors import ParserWarning, UsageError
 from genrst.io import decode, read_bytes, tell
-from genrst.parser.packages import DEFAULT_MODEL
+from genrst.parser.folders import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser

@@ -1,10 +1,9 @@
-"""Train a parser, or the EDU segmenter.
+"""Train a parser.
 
   genrst train paper --set data.path=GUM
   genrst train paper --set training.seeds=[1,2,3] --output runs/paper
   genrst train paper --resume auto
   torchrun --nproc-per-node 2 -m genrst.cli.main train paper
-  genrst train segmenter --set data.path=GUM --set data.silver=AMALGUM
 
 The run's folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
 model. Features are prepared once and cached; `--prepare-only` stops there, and `--prepared FILE` trains from such a
@@ -15,16 +14,15 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from genrst.cli.console import show
 from genrst.cli.guard import Guard, add_force_argument
-from genrst.config import find_config, read_tables, resolve
+from genrst.config import find_config
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.io import read_bytes, tell
 
 if TYPE_CHECKING:
-    from genrst.segmenter.training import SegmenterRecord, SegmenterRun
     from genrst.training.prepared import Prepared
     from genrst.training.run import Run
     from genrst.training.trainer import Record
@@ -51,27 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prepare features, then train every seed."""
-    tables = read_tables(find_config(arguments.config), arguments.changes)
-    if "segmenter" in tables:
-        _train_segmenter(tables, arguments)
-    else:
-        _train_parser(tables, arguments)
-    return 0
-
-
-def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     from genrst.encoder.device import choose_device
     from genrst.training.data import prepare_data
     from genrst.training.distributed import join_processes, leave_processes
     from genrst.training.prepared import load_prepared
     from genrst.training.run import CURVE, Run, plot_curves
-    from genrst.training.run_config import RunConfig
+    from genrst.training.run_config import load_config
 
-    config = resolve(RunConfig, tables, Path(arguments.config))
+    config = load_config(find_config(arguments.config), arguments.changes)
     cache = Path(arguments.cache)
     if arguments.prepare_only:
-        show(str(prepare_data(config.data, cache, config.model.encoder)[1]))
-        return
+        show(str(prepare_data(config, cache)[1]))
+        return 0
     device = choose_device(arguments.device)
     processes = join_processes(device)
     try:
@@ -85,10 +74,10 @@ def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> N
         if arguments.prepared:
             prepared = load_prepared(Path(arguments.prepared))
         else:
-            prepared, _ = prepare_data(config.data, cache, config.model.encoder)
+            prepared, _ = prepare_data(config, cache)
         histories = {f"seed {run.seed}": _follow(run, prepared, arguments.resume, guard) for run in runs}
         if not processes.is_first:
-            return
+            return 0
         # A finished run that was resumed into another folder has no records there.
         scored = {name: [record for record in records if record.dev_scores] for name, records in histories.items()}
         best = {
@@ -102,6 +91,7 @@ def _train_parser(tables: Mapping[str, Any], arguments: argparse.Namespace) -> N
             guard.note(curve)
         except MissingDependencyError as error:
             tell(f"no learning curve: {error}")
+        return 0
     finally:
         leave_processes()
 
@@ -117,7 +107,7 @@ def _check(runs: "list[Run]", resume: str | None) -> None:
             )
 
 
-def _check_files(runs: "Sequence[Run | SegmenterRun]", guard: Guard) -> None:
+def _check_files(runs: "Sequence[Run]", guard: Guard) -> None:
     """What a run's folder holds must be a run of ours: its configuration tells, noted earlier or just the same."""
     from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, config_text
 
@@ -150,49 +140,6 @@ def _follow(run: "Run", prepared: "Prepared", resume: str | None, guard: Guard) 
     return read_log(run.folder / LOG)
 
 
-def _train_segmenter(tables: Mapping[str, Any], arguments: argparse.Namespace) -> None:
-    from genrst.encoder.device import choose_device
-    from genrst.segmenter.data import load_segmenter_data, prepare_segmenter_data
-    from genrst.segmenter.segmenter_config import SegmenterRunConfig
-    from genrst.segmenter.training import SegmenterRun
-    from genrst.training.run import CONFIG
-
-    config = resolve(SegmenterRunConfig, tables, Path(arguments.config))
-    if arguments.resume:
-        raise UsageError("--resume is for parsers: a segmenter is trained in minutes, from the start")
-    cache = Path(arguments.cache)
-    if arguments.prepare_only:
-        show(str(prepare_segmenter_data(config.data, cache)[1]))
-        return
-    device = choose_device(arguments.device)
-    folders = _seed_folders(config.training.seeds, arguments)
-    runs = [SegmenterRun(config, seed, folder, device) for seed, folder in folders.items()]
-    for run in runs:
-        if run.exists:
-            raise UsageError(f"{run.folder} holds a run already: --output starts another")
-    guard = Guard("train", arguments.force)
-    _check_files(runs, guard)
-    if arguments.prepared:
-        prepared = load_segmenter_data(Path(arguments.prepared))
-    else:
-        prepared, _ = prepare_segmenter_data(config.data, cache)
-    best = []
-    for run in runs:
-        records = []
-        for record in run.records(prepared):
-            records.append(record)
-            guard.note(run.folder / CONFIG)
-            tell(
-                f"seed {run.seed} epoch {record.epoch}: loss {record.train_loss:.4f}, dev {_scores(record)}"
-                f"{' best' if record.is_best else ''} [{record.seconds:.1f} s]"
-            )
-        best.append(_tell_best(f"seed {run.seed}", max(records, key=lambda record: record.dev_scores["mean"])))
-    _tell_spread(best)
-
-
-# For both.
-
-
 def _run_folder(arguments: argparse.Namespace) -> Path:
     return Path(arguments.output or Path("runs") / Path(arguments.config).stem)
 
@@ -203,7 +150,7 @@ def _seed_folders(seeds: Sequence[int], arguments: argparse.Namespace) -> dict[i
     return {seed: folder if len(seeds) == 1 else folder / f"seed-{seed}" for seed in seeds}
 
 
-def _tell_best(name: str, best: "Record | SegmenterRecord") -> dict[str, float]:
+def _tell_best(name: str, best: "Record") -> dict[str, float]:
     """Tell which epoch of a seed was the best, and how good; returns its scores."""
     tell(f"{name}: best epoch {best.epoch}, {_scores(best)}")
     return best.dev_scores
@@ -216,5 +163,5 @@ def _tell_spread(best: Sequence[Mapping[str, float]]) -> None:
         tell("mean ± spread: " + " ".join(f"{name} {mean(v):.2f} ± {stdev(v):.2f}" for name, v in columns.items()))
 
 
-def _scores(record: "Record | SegmenterRecord", n_digits: int = 2) -> str:
+def _scores(record: "Record", n_digits: int = 2) -> str:
     return " ".join(f"{name} {score:.{n_digits}f}" for name, score in record.dev_scores.items())

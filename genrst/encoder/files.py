@@ -209,6 +209,11 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
     return _check(encoder, tokenizer, folder)
 
 
+def blank_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
+    """An encoder of random weights, found by name: on the meta device, to see how large it is."""
+    return make_encoder(find_encoder(name), tokenizer)
+
+
 def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
     """An encoder for inference only, with weights yet to come: a plain MPNet does without transformers."""
     config = read_encoder_config(folder / CONFIG)

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from itertools import pairwise
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from genrst.characters import one_line
-from genrst.document import Document, require_tree
+from genrst.document import Document, Span, require_tree, unplaced_edus
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts, Scores, count_matches, macro, micro
 from genrst.evaluation.parseval import (
@@ -35,7 +36,7 @@ from genrst.evaluation.parseval import (
 )
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree
-from genrst.trees.relations import Inventory
+from genrst.trees.relations import OPEN, Inventory
 
 TreeMetric: TypeAlias = Literal["parseval", "rst_parseval"]
 Metric: TypeAlias = TreeMetric | Literal["segmentation"]
@@ -90,6 +91,10 @@ class Evaluation:
     def micro(self, metric: TreeMetric = "parseval") -> dict[str, Counts]:
         """The counts of all documents together, for each of S, N, R, F."""
         return {aspect: micro(self.document_counts(metric, aspect)) for aspect in ASPECTS}
+
+    def percentages(self) -> dict[str, float]:
+        """S, N, R and F by Parseval: micro F1 in percent."""
+        return {aspect: 100 * counts.f1 for aspect, counts in self.micro().items()}
 
     def macro(self, metric: TreeMetric = "parseval") -> dict[str, Scores]:
         """The mean scores of the documents, for each of S, N, R, F."""
@@ -177,6 +182,34 @@ def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_se
         segmentation=_count_starts(*edus),
         layout=read_layout(gold, gold_measure),
     )
+
+
+class Numbered(Protocol):
+    """A document as numbers: the sentence and the paragraph of each EDU."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def sentences(self) -> Sequence[int]: ...
+    @property
+    def paragraphs(self) -> Sequence[int]: ...
+
+
+def evaluate_trees(documents: Sequence[Numbered], gold: Sequence[Tree], predicted: Sequence[Tree]) -> Evaluation:
+    """Score the trees of documents without text, with the relations that they have."""
+    sides = ([_unplaced(*pair) for pair in zip(documents, trees, strict=True)] for trees in (gold, predicted))
+    return evaluate(*sides, labels="fine", inventory=OPEN)
+
+
+def _unplaced(document: Numbered, tree: Tree) -> Document:
+    sentences, paragraphs = (_runs(numbers) for numbers in (document.sentences, document.paragraphs))
+    return Document(document.id, None, unplaced_edus(tree.stop), tree, sentences=sentences, paragraphs=paragraphs)
+
+
+def _runs(numbers: Sequence[int]) -> tuple[Span, ...]:
+    """The spans of sentences or paragraphs, from the number that each EDU has."""
+    starts = [edu for edu in range(len(numbers)) if edu == 0 or numbers[edu] != numbers[edu - 1]]
+    return tuple(Span(2 * start, 2 * stop - 1) for start, stop in pairwise([*starts, len(numbers)]))
 
 
 def score_segmentation(gold: Iterable[Document], predicted: Iterable[Document]) -> Counts:

@@ -7,14 +7,14 @@ from pathlib import Path
 from genrst.document import Document
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example, prepare, prepare_tree
-from genrst.model.symbols import Symbols
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import Example, prepare, prepare_tree
+from genrst.rnng.symbols import Symbols
 from genrst.training.data import annotate_as_configured, open_split, prepare_data
 from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import DataConfig, RunConfig
-from genrst.transitions.actions import ActionSet
+from genrst.rnng.transitions.actions import ActionSet
 from genrst.trees.node import Tree
 from genrst.trees.relations import load_inventory
 

@@ -19,17 +19,17 @@ from genrst.errors import ConfigError, UsageError
 from genrst.experiments.command import Environment, read_environment
 from genrst.experiments.data import Split
 from genrst.io import tell, write_atomically
-from genrst.model.batch import make_batch
-from genrst.model.device import choose_device
-from genrst.model.examples import Example, derive
-from genrst.model.model_config import AnyModelConfig
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import Model, load_model
-from genrst.parser.packages import ParserConfig, is_model
-from genrst.parser.packages import Search as Kind
-from genrst.parser.search import TreeSearch, WeightedModel
-from genrst.search.results import SearchResult
-from genrst.search.word import WordOptions, search_words
+from genrst.rnng.batch import make_batch
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import Example, derive
+from genrst.rnng.model_config import AnyModelConfig
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.storage import Model, load_model
+from genrst.parser.folders import ParserConfig, is_model
+from genrst.parser.folders import Search as Kind
+from genrst.rnng.finder import TreeSearch, WeightedModel
+from genrst.rnng.search.results import SearchResult
+from genrst.rnng.search.word import WordOptions, search_words
 from genrst.training.prepared import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config

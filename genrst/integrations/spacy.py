@@ -8,9 +8,9 @@ JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -18,12 +18,12 @@ from spacy.tokens import Doc
 from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load_with
+from genrst.parser.options import LoadOptions, Relations, Search
+from genrst.parser.parser import Parser
 from genrst.text.layout import paragraphs
 from genrst.text.speakers import with_speakers
-
-if TYPE_CHECKING:
-    from genrst.parser.packages import Search
+from genrst.trees.constraints import KeepWhole
 
 USER_DATA = "genrst"
 """The key of a parsed document in `doc.user_data`."""
@@ -38,21 +38,33 @@ _loading = threading.Lock()
     "genrst",
     assigns=["doc._.rst", "doc.spans"],
     requires=["token.dep", "token.head", "doc.sents"],
-    default_config={"model": None, "device": "auto", "search": None, "beam": None},
+    default_config={"model": None, **asdict(LoadOptions())},
 )
 def make(
-    nlp: Language, name: str, model: str | None, device: str, search: "Search | None", beam: int | None
+    nlp: Language,
+    name: str,
+    model: str | None,
+    device: str,
+    pipeline: str | None,
+    search: Search | None,
+    beam: int | None,
+    word_weight: float | None,
+    max_stack: int | None,
+    keep_whole: KeepWhole | None,
+    relations: Relations | None,
 ) -> "RstComponent":
-    """The component that a pipeline asks for; the model is loaded with the first text."""
+    """The component that a pipeline asks for; the options are those of `genrst.load`."""
     del nlp, name
-    return RstComponent(model, device, search, beam)
+    return RstComponent(
+        model, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations)
+    )
 
 
 class RstComponent:
     """Sets `doc._.rst` and `doc.spans["edus"]`."""
 
-    def __init__(self, model: str | None, device: str, search: "Search | None", beam: int | None) -> None:
-        self._settings = (model, device, search, beam)
+    def __init__(self, model: str | None, options: LoadOptions) -> None:
+        self._model, self._options = model, options
         self._parser: Parser | None = None
 
     @property
@@ -60,8 +72,7 @@ class RstComponent:
         """The parser, loaded when it is first needed, by one thread for all."""
         with _loading:
             if self._parser is None:
-                model, device, search, beam = self._settings
-                self._parser = load(model, device=device, search=search, beam=beam)
+                self._parser = load_with(self._model, self._options)
             return self._parser
 
     def __call__(self, doc: Doc) -> Doc:

@@ -5,169 +5,79 @@
     >>> document = parser("It rained, so we stayed in.")            # doctest: +SKIP
     >>> print(document.tree)                                        # doctest: +SKIP
 
-Documents go through the stages annotate, segment and search, several at a time. PyTorch is imported when a parser is
-loaded, spaCy when the first text is annotated.
+A parser takes texts, lists of EDUs and documents, several at a time, and hands them to the tree finder of its model
+(`genrst.parser.finder`). A document that fails does not hold up the others. `genrst.parser.loading` makes parsers.
 """
 
-import os
-import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
-from genrst.config import from_mapping
 from genrst.document import Document
-from genrst.errors import ConfigError, MissingDependencyError, ParserWarning, UsageError
-from genrst.parser.packages import (
-    ParserConfig,
-    Relations,
-    Search,
-    Whole,
-    copy_parser,
-    default_search,
-    find_model,
-    find_segmenter,
-    is_chart,
-    read_parser_config,
-)
+from genrst.errors import GenrstError, MissingDependencyError, ParserWarning, TreeError, UsageError
+from genrst.parser.finder import TreeFinder
+from genrst.parser.folders import copy_parser
+from genrst.parser.options import ParserConfig
 from genrst.parser.processes import can_fork, work_in_processes
-from genrst.parser.stages import (
-    PARTICLES,
-    Failure,
-    Item,
-    Outcome,
-    SegmentsTexts,
-    Text,
-    annotate_texts,
-    check_sampling,
-    from_edus,
-    only,
-    read_item,
-    segment_texts,
-    through,
-)
-from genrst.text.raw import looks_english
+from genrst.text.raw import check_words, looks_english, unsegmented
 from genrst.trees.constraints import Constraint
 
 if TYPE_CHECKING:
-    import torch
+    from genrst.chart.finder import Distribution
 
-    from genrst.chart.finder import ChartSearch, Distribution
-    from genrst.rnng.finder import TreeSearch
+PARTICLES = 500
+"""How many hypotheses are followed at once to draw samples, if no other number is asked for."""
 
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A raw text with a name, which its document will have."""
+
+    id: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise UsageError(f"{self.id}: a text must be a string, was: {type(self.text).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What stands in the place of a document that could not be parsed."""
+
+    id: str
+    error: GenrstError
+
+
+Item: TypeAlias = str | Text | Sequence[str] | Document
+"""What can be parsed: a raw text, the texts of EDUs, or a document, whose EDUs are kept and whose tree is not."""
+
+Outcome: TypeAlias = Document | Failure
+Result = TypeVar("Result")
 Context = TypeVar("Context")
-
-
-def load(
-    name_or_folder: str | Path | None = None,
-    *,
-    device: str = "auto",
-    pipeline: str | None = None,
-    search: Search | None = None,
-    beam: int | None = None,
-    word_weight: float | None = None,
-    max_stack: int | None = 40,
-    whole: Whole | None = None,
-    relations: Relations | None = None,
-) -> "Parser":
-    """Load a parser by name (`en` if none is given) or from its folder; what is given replaces its own settings.
-
-    `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that search follows, unless it is
-    word-level; `whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`; by default, of a chart as its
-    folder says, of other models nothing. `relations` is `coarse` or `fine`, for a chart that knows fine ones.
-    """
-    folder = find_model(name_or_folder)
-    config = read_parser_config(folder)
-    given = {"pipeline": pipeline, "search": search, "beam": beam, "word_weight": word_weight}
-    given |= {"whole": whole, "relations": relations}
-    try:
-        changes = {name: value for name, value in given.items() if value is not None}
-        config = from_mapping(ParserConfig, asdict(config) | changes)
-    except ConfigError as error:
-        raise UsageError(str(error)) from error
-    place = find_segmenter(folder)
-    config = replace(config, search=config.search or default_search(folder))
-    _calm_threads()
-    try:
-        if is_chart(folder):
-            return _load_chart(folder, config, device, place)
-        return _load_steps(folder, config, device, place, max_stack, whole or "nothing")
-    except MissingDependencyError:
-        raise  # it says what is missing
-    except ImportError as error:
-        raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
-
-
-def _load_chart(folder: Path, config: ParserConfig, device: str, place: Path | None) -> "Parser":
-    """A parser with charts; `place` is the folder of its segmenter, if it needs one."""
-    from genrst.chart.finder import ChartSearch
-    from genrst.chart.storage import load_chart
-    from genrst.rnng.finder import load_models
-
-    search = ChartSearch(load_models(folder, config, device, load_chart), config)
-    segmenter = search if search.reads_texts else _load_segmenter(place, search.device)
-    return Parser(search, config, segmenter, folder)
-
-
-def _load_steps(
-    folder: Path, config: ParserConfig, device: str, place: Path | None, max_stack: int | None, whole: Whole
-) -> "Parser":
-    """A parser that builds trees step by step."""
-    from genrst.rnng.finder import TreeSearch, load_models
-    from genrst.rnng.storage import load_model
-
-    search = TreeSearch(load_models(folder, config, device, load_model), config, max_stack, whole)
-    return Parser(search, config, _load_segmenter(place, search.device), folder)
-
-
-def _load_segmenter(place: Path | None, device: "torch.device") -> SegmentsTexts | None:
-    from genrst.segmenter.segment import load_segmenter
-
-    return load_segmenter(place, device) if place else None
-
-
-def _calm_threads() -> None:
-    """Let PyTorch's threads wait for each other without keeping a core busy, unless told otherwise.
-
-    A search is many small operations. Where another program needs a core, threads that spin make it ten times slower:
-    100 EDUs took 10 to 45 s on two cores with one of them busy, and 2 to 4 s with this; on idle cores it costs about a
-    tenth. It has no effect once PyTorch is imported.
-    """
-    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
-        os.environ["GOMP_SPINCOUNT"] = "1000"
-
-
-def _do_with_one_thread() -> None:
-    """In a forked process PyTorch's threads are gone, and it would wait for them for ever; one is always there."""
-    if (torch := sys.modules.get("torch")) is not None:
-        torch.set_num_threads(1)
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_do_with_one_thread)
 
 
 @dataclass(eq=False, repr=False)
 class Parser:
     """Makes trees of texts; see `load`."""
 
-    search: "TreeSearch | ChartSearch"
+    finder: TreeFinder
     config: ParserConfig
-    segmenter: SegmentsTexts | None = None
-    """Without one, rules find EDUs."""
     folder: Path | None = None
     """Where it was loaded from."""
+    reload: "Callable[[], Parser] | None" = None
+    """What makes the same parser in another process; it can be pickled."""
     max_edus: int | None = None
-    """Documents with more EDUs are refused, for a service; charts that read texts themselves do not know before."""
+    """Documents with more EDUs are refused, for a service; a chart does not know before it has found them."""
     _warned: set[str] = field(default_factory=set, init=False)
 
     def __repr__(self) -> str:
-        beam = "" if self.config.search in ("risk", "best") else f", beam {self.config.beam}"
+        beam = "" if self.config.search in ("mbr", "best") else f", beam {self.config.beam}"
         return f"<Parser {self.config.name!r}: {self.config.search} search{beam}>"
 
     def save(self, folder: str | Path) -> None:
@@ -176,60 +86,53 @@ class Parser:
             raise UsageError("a parser must be loaded from a folder to be saved, was: made of models in memory")
         copy_parser(self.folder, self.config, Path(folder))
 
-    def __call__(self, text: str, *, id: str = "text") -> Document:
-        """Parse a raw text: annotate it, find its EDUs, find its tree."""
-        return self.kbest(Text(id, text), 1)[0]
-
-    def parse_edus(self, edus: Sequence[str], *, id: str = "text", paragraph_starts: Collection[int] = ()) -> Document:
-        """Parse a text that is segmented already; `paragraph_starts` are the EDUs that start a paragraph."""
-        return self.parse(from_edus(id, edus, paragraph_starts))
-
-    def parse(self, document: Document, constraints: Sequence[Constraint] | None = None) -> Document:
-        """Parse a document again: it keeps its EDUs, tokens, sentences and paragraphs, and gets another tree.
+    def __call__(self, item: Item, constraints: Sequence[Constraint] | None = None, *, id: str = "text") -> Document:
+        """Parse a text, a list of EDUs or a document, whose EDUs, tokens, sentences and paragraphs are kept.
 
         Constraints say what the tree has to be like; those of the document if none are given.
         """
+        return self.kbest(item, 1, constraints, id=id)[0]
+
+    parse = __call__
+
+    def parse_edus(self, edus: Sequence[str], *, id: str = "text", paragraph_starts: Collection[int] = ()) -> Document:
+        """Parse a text that is segmented already; `paragraph_starts` are the EDUs that start a paragraph."""
+        return self(from_edus(id, edus, paragraph_starts))
+
+    def kbest(
+        self, item: Item, n: int, constraints: Sequence[Constraint] | None = None, *, id: str = "text"
+    ) -> list[Document]:
+        """The document of an item with its n best trees, the best first; fewer if no more are found."""
         if constraints is not None:
-            document = replace(document, constraints=tuple(constraints))
-        return self.kbest(document, 1)[0]
+            item = replace(unwrap(to_document(item, id)), constraints=tuple(constraints))
+        (outcome,) = self._parse([(item, id)], n)
+        return unwrap(outcome)
 
     def distribution(self, item: Item) -> "Distribution":
-        """All trees of a text, a list of EDUs or a document with their probabilities; only a chart has them."""
-        return only(self.distributions([item])[0])
+        """All trees of an item with their probabilities; only a chart has them."""
+        return unwrap(self.distributions([item])[0])
 
     def distributions(self, items: Sequence[Item]) -> "list[Distribution | Failure]":
-        """Those of several texts, lists of EDUs or documents, which are read together."""
-        from genrst.chart.finder import ChartSearch
-
-        search = self.search
-        if not isinstance(search, ChartSearch):
-            raise UsageError(f"a distribution must be that of a chart's model, was: {self.config.name!r}")
-        return through(self._read([(item, "text") for item in items]), lambda found: list(search.distributions(found)))
-
-    def annotate(self, item: Item) -> Document:
-        """The document of a text, a list of EDUs or a document, with all that search needs; it keeps EDUs and tree."""
-        (outcome,) = through(self._read([(item, "text")]), self._segment)
-        return only(outcome)
+        """Those of several items, which are read together."""
+        return map_ok(
+            self._prepare([(item, "text") for item in items]), lambda one: list(self.finder.distributions(one))
+        )
 
     def sample(self, item: Item, n: int, *, seed: int = 0, particles: int = PARTICLES) -> list[Document]:
-        """A text, a list of EDUs or a document with n trees drawn from p(tree | words), given its constraints.
+        """The document of an item with n trees drawn from p(tree | words), given its constraints.
 
         Samples of a chart are exact, and so are those of a discriminative model without layout and constraints. Others
         are drawn by at least as many particles, and come near the distribution if there are enough of them; how many
         samples they are worth is in the metadata of each document, as `effective_sample_size`.
         """
         check_sampling(n, seed, particles)
-        (outcome,) = self._read([(item, "text")])
-        return self.search.sample(only(outcome), n, seed, particles)
+        (outcome,) = self._prepare([(item, "text")])
+        return self.finder.sample(unwrap(outcome), n, seed, particles)
 
-    def kbest(self, item: Item, n: int) -> list[Document]:
-        """A text, a list of EDUs or a document with its n best trees, the best first; fewer if no more are found."""
-        (outcome,) = self._parse([(item, "text")], n)
-        return only(outcome)
-
-    def segment(self, text: str, *, id: str = "text") -> Document:
-        """The annotated document of a raw text, with its EDUs and without a tree."""
-        return self.annotate(Text(id, text))
+    def segment(self, item: Item, *, id: str = "text") -> Document:
+        """The document of an item with EDUs and all that search needs; EDUs and a tree that it has are kept."""
+        (outcome,) = map_ok(self._prepare([(item, id)]), self.finder.segment)
+        return unwrap(outcome)
 
     @overload
     def pipe(
@@ -282,44 +185,37 @@ class Parser:
         if n_process == 1:
             yield from chain.from_iterable(map(self._parse_batch, batches))
             return
-        is_forked = can_fork(self.search.device.type)
-        make = (lambda: self._parse_batch) if is_forked else partial(_batch_parser, self._load_again())
+        is_forked = can_fork(self.finder.device.type)
+        make: Callable[[], Callable[[list[tuple[Item, str]]], list[Outcome]]] = lambda: self._parse_batch
+        if not is_forked:
+            if self.reload is None:
+                rule = "a parser must be loaded from a folder to be used by other processes"
+                raise UsageError(f"{rule}, was: made in memory")
+            make = partial(_batch_parser, self.reload)
         yield from chain.from_iterable(work_in_processes(batches, make, n_process, is_forked))
 
     def _parse_batch(self, batch: list[tuple[Item, str]]) -> list[Outcome]:
         return [one if isinstance(one, Failure) else one[0] for one in self._parse(batch)]
 
-    def _load_again(self) -> "Callable[[], Parser]":
-        """What loads the same parser in another process."""
-        if self.folder is None:
-            raise UsageError("a parser must be loaded from a folder to be used by other processes, was: made in memory")
-        config = self.config
-        settings: dict[str, Any] = {"pipeline": config.pipeline, "search": config.search, "beam": config.beam}
-        settings |= {"word_weight": config.word_weight, "device": str(self.search.device)}
-        if is_chart(self.folder):
-            settings["whole"] = config.whole
-        return partial(load, self.folder, max_stack=getattr(self.search, "max_stack", None), **settings)
-
     def parse_annotated(self, documents: Sequence[Document]) -> list[Outcome]:
         """Parse documents with tokens, heads, sentences and entities, for example by spaCy, whose EDUs are unknown."""
         raw = [replace(document, is_segmented=False) for document in documents]
-        found = through(raw if self.search.reads_texts else through(raw, self._segment), self.search)
+        found = map_ok(raw, self.finder.find)
         return [one if isinstance(one, Failure) else one[0] for one in found]
 
     def _parse(self, items: Sequence[tuple[Item, str]], n: int = 1) -> list[list[Document] | Failure]:
         if n < 1 or (n > 1 and self.config.search == "greedy"):
             raise UsageError(f"the number of trees must be 1 or more, and 1 with greedy search, was: {n}")
-        return through(self._read(items), lambda documents: self.search(documents, n))
+        return map_ok(self._prepare(items), lambda documents: self.finder.find(documents, n))
 
-    def _read(self, items: Sequence[tuple[Item, str]]) -> list[Outcome]:
-        """The documents of items, as search wants them; they have these names if none of their own."""
-        outcomes = [read_item(item, id) for item, id in items]
+    def _prepare(self, items: Sequence[tuple[Item, str]]) -> list[Outcome]:
+        """The documents of items, ready for the finder; they have these names if none of their own."""
+        outcomes = [to_document(item, id) for item, id in items]
         for document in outcomes:
             if isinstance(document, Document) and not looks_english(document.text or ""):
                 self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
-        if not self.search.reads_texts:
-            outcomes = through(through(outcomes, self._annotate), self._segment)
-        return outcomes if self.max_edus is None else through(outcomes, self._check_sizes)
+        outcomes = map_ok(outcomes, self.finder.prepare)
+        return outcomes if self.max_edus is None else map_ok(outcomes, self._check_sizes)
 
     def _check_sizes(self, documents: list[Document]) -> list[Document]:
         for document in documents:
@@ -328,20 +224,72 @@ class Parser:
                 raise UsageError(f"{rule}, was: {len(document.edus)}")
         return documents
 
-    def _annotate(self, documents: list[Document]) -> list[Document]:
-        return annotate_texts(documents, self.config.pipeline)
-
-    def _segment(self, documents: list[Document]) -> list[Document]:
-        """The documents with EDUs; those that they have stay."""
-        if self.segmenter is None and not all(document.is_segmented for document in documents):
-            self._warn_once("segmenter", f"the model {self.config.name!r} has no segmenter; EDUs are found by rules")
-        return segment_texts(documents, self.segmenter)
-
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(ParserWarning(message), stacklevel=2)
 
 
-def _batch_parser(make: "Callable[[], Parser]") -> "Callable[[list[tuple[Item, str]]], list[Outcome]]":
+def _batch_parser(make: Callable[[], Parser]) -> Callable[[list[tuple[Item, str]]], list[Outcome]]:
     return make()._parse_batch
+
+
+# Items, and what becomes of them.
+
+
+def to_document(item: Item, id: str) -> Outcome:
+    """The document of an item, which gets this name if it has none; a failure if it cannot be parsed."""
+    name = item.id if isinstance(item, Text | Document) else id
+    try:
+        if isinstance(item, str | Text):
+            return unsegmented(name, item if isinstance(item, str) else item.text)
+        if not isinstance(item, Document):
+            return from_edus(name, item)
+        if item.text is not None and not item.text.strip():
+            raise TreeError(f"{name}: a document must have a word, was: {item.text[:30]!r}")
+        return item
+    except GenrstError as error:
+        return Failure(name, error)
+
+
+def check_sampling(n: int, seed: int, particles: int) -> None:
+    """Raise an error if samples cannot be drawn like that."""
+    if min(n, particles) < 1:
+        raise UsageError(f"samples and particles must be 1 or more, was: {n} and {particles}")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"a seed must be 0 or more and less than 2^63, was: {seed}")
+
+
+def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = ()) -> Document:
+    """The document of a text that is given as EDUs."""
+    if not isinstance(edus, list | tuple) or not all(isinstance(edu, str) for edu in edus):
+        raise UsageError(f"{id}: it must be a text, a list of EDUs or a Document, was: {type(edus).__name__}")
+    for number, edu in enumerate(edus):
+        check_words(f"{id}: EDU {number}", edu)
+    return Document.from_edus(id, edus, paragraph_starts=paragraph_starts)
+
+
+def map_ok(outcomes: Sequence[Outcome], stage: Callable[[list[Document]], Sequence[Result]]) -> list[Result | Failure]:
+    """What a stage makes of all documents; failures stay where they are."""
+    done = iter(_attempt([outcome for outcome in outcomes if isinstance(outcome, Document)], stage))
+    return [outcome if isinstance(outcome, Failure) else next(done) for outcome in outcomes]
+
+
+def _attempt(documents: list[Document], stage: Callable[[list[Document]], Sequence[Result]]) -> list[Result | Failure]:
+    """All documents at once or, where that fails, each by itself."""
+    try:
+        return list(stage(documents)) if documents else []
+    except MissingDependencyError:
+        raise  # no document is to blame
+    except GenrstError as error:
+        if len(documents) == 1:
+            return [Failure(documents[0].id, error)]
+    # Not in the handler: there the error would hold on to the memory of what failed.
+    return [result for document in documents for result in _attempt([document], stage)]
+
+
+def unwrap(outcome: Result | Failure) -> Result:
+    """What was made of the only item; raises the error if it failed."""
+    if isinstance(outcome, Failure):
+        raise outcome.error
+    return outcome

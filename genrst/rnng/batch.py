@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-from genrst.encoder.windows import PieceWindows, WindowShape, pack_windows
+from genrst.encoder.pieces import PieceWindows, WindowShape, pack_windows
+from genrst.errors import ConfigError
 from genrst.rnng.examples import Derivation, Example, n_read
 from genrst.rnng.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
 from genrst.rnng.symbols import EOS_ID
@@ -113,10 +114,18 @@ def make_batch(
     """
     n_edus = tuple(example.n_edus for example in examples)
     words = pack_words(examples)
-    windows = None if shape is None else pack_windows(examples, shape)
+    windows = None if shape is None else pack_examples(examples, shape)
     return Batch(
         n_edus, words, _targets(examples, words), _steps(examples, derivations), _trees(examples, derivations), windows
     )
+
+
+def pack_examples(examples: Sequence[Example], shape: WindowShape) -> PieceWindows:
+    """The windows of documents for a pretrained encoder."""
+    for example in examples:
+        if len(example.piece_lengths) != example.n_edus:
+            raise ConfigError(f"{example.id}: a document must be prepared with the encoder's tokenizer")
+    return pack_windows([(example.pieces, example.piece_lengths) for example in examples], shape)
 
 
 def pack_words(examples: Sequence[Example]) -> Words:

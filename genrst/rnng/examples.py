@@ -5,8 +5,8 @@ An example is all that the network reads of a document, without text or spaCy. N
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,35 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.document import Document
-from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import TreeError, UnknownLabelError
 from genrst.rnng.schedule import IntArray, Units, build_units
 from genrst.rnng.symbols import NONE_ID, PAD_ID, UNK_ID, Symbols
 from genrst.rnng.transitions.actions import GENERATE
+from genrst.rnng.transitions.boundaries import boundaries, unit_layout
 from genrst.rnng.transitions.features import NOTHING, Features, Syntax
 from genrst.rnng.transitions.oracle import actions_of
-from genrst.rnng.transitions.boundaries import Kind, boundaries, unit_layout
-from genrst.trees.binarise import binarise
-from genrst.trees.node import Tree, Unit, postorder, relabel
-from genrst.trees.relations import Inventory
+from genrst.text.layout import edu_kinds
+from genrst.trees.node import Tree
 
 
 def _nothing() -> IntArray:
     return np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class SoftTree:
-    """A distribution over the trees of a document, as teachers see it: all units that are not unlikely."""
-
-    units: IntArray
-    """The start, split and stop of each. Shape: (units, 3)"""
-    p: NDArray[np.float32]
-    """The probability of each. Shape: (units)"""
-    labels: IntArray
-    """Its most probable labels. Shape: (units, labels)"""
-    label_p: NDArray[np.float32]
-    """Their probabilities, given the unit. Shape: (units, labels)"""
+SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
+COLUMNS = ("edu_words", "edu_lengths", "token_words", "actions", "pieces", "piece_lengths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +49,33 @@ class Example:
     pieces: IntArray = field(default_factory=_nothing)
     """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
     piece_lengths: IntArray = field(default_factory=_nothing)
-    fine: IntArray = field(default_factory=_nothing)
-    """The finer relation of each unit, in the order of the actions that make them; −1 if it has none. May be empty."""
-    soft: SoftTree | None = None
-    """In place of actions: what other models think of its trees."""
-    starts: NDArray[np.float32] | None = None
-    """What other models think of its segments: the probabilities that an EDU, and that a sentence starts with each
-    piece. Shape: (pieces, 2)"""
 
     @property
     def n_edus(self) -> int:
         """The number of EDUs."""
         return len(self.edu_lengths)
+
+    @property
+    def sentences(self) -> Sequence[int]:
+        """The number of each EDU's sentence."""
+        return self.syntax.sentences
+
+    @property
+    def paragraphs(self) -> Sequence[int]:
+        """The number of each EDU's paragraph."""
+        return self.syntax.paragraphs
+
+    def as_columns(self) -> dict[str, NDArray[np.int32]]:
+        """All of it but the name, as arrays."""
+        own = {name: np.asarray(getattr(self, name), dtype=np.int32) for name in COLUMNS}
+        return own | {name: np.asarray(getattr(self.syntax, name), dtype=np.int32) for name in SYNTAX_COLUMNS}
+
+    @classmethod
+    def from_columns(cls, id: str, columns: Mapping[str, NDArray[np.int32]]) -> "Example":
+        """The inverse of `as_columns`."""
+        own = {name: columns[name].astype(np.int64) for name in COLUMNS if name != "actions"}
+        syntax = Syntax(**{name: columns[name].tolist() for name in SYNTAX_COLUMNS})
+        return cls(id, syntax=syntax, actions=tuple(columns["actions"].tolist()), **own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +123,19 @@ def _merge(words: Sequence[str], entity_of: Sequence[int], start: int, stop: int
     ]
 
 
-def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
-    """The tree as models see it: coarse relations, binary."""
-    return binarise(relabel(tree, inventory.coarse))
-
-
 def prepare(
     document: Document,
     symbols: Symbols,
     tree: Tree | None = None,
     lowercase: bool = False,
     tokenizer: PieceTokenizer | None = None,
-    has_words: bool = True,
 ) -> Example:
     """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
 
-    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are. Without
-    words, it has word pieces alone.
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
     """
     actions = () if tree is None else _gold_actions(tree, symbols, document.id)
     pieces = _join(tokenizer(document.edu_texts) if tokenizer else [])
-    if not has_words:
-        return replace(prepare_pieces(document, *pieces), actions=actions)
     masked = mask_entities(document, lowercase)
     edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
     syntax = Syntax(
@@ -158,22 +153,6 @@ def prepare(
         syntax,
         actions,
         *pieces,
-    )
-
-
-def fine_relations(tree: Tree, symbols: Symbols) -> IntArray:
-    """The number of the finer relation of each unit of a tree, whose relations are as its corpus has them."""
-    numbers = {name: number for number, (name, _) in enumerate(symbols.fine)}
-    built = (node for node in postorder(binarise(tree)) if isinstance(node, Unit))
-    return np.array([numbers.get(unit.relation.lower(), -1) for unit in built], dtype=np.int64)
-
-
-def prepare_pieces(document: Document, pieces: IntArray, lengths: IntArray) -> Example:
-    """A document as numbers for a model that reads word pieces alone; `lengths` are those of its EDUs."""
-    places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
-    nothing = _nothing()
-    return Example(
-        document.id, nothing, np.zeros_like(lengths), nothing, Syntax([], [], [], *places), (), pieces, lengths
     )
 
 

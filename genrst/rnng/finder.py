@@ -1,50 +1,78 @@
-"""From documents with EDUs to documents with trees: the models that are asked, and the search that asks them.
+"""The tree finder of the paper's model: documents are annotated, and their trees built step by step.
 
-A parser asks for trees in one way only: `search(documents, n)`, each document with its n best trees. Here trees are
-built step by step, by the searches in `genrst.rnng.search`; those of charts are `genrst.chart.finder`'s.
+One model, or several that choose together. How trees are searched for is in `genrst.rnng.search`. EDUs of raw text are
+found by another finder, that of a chart, and tokens, syntax and entities by spaCy.
 """
 
+import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import Literal, NoReturn, Protocol, TypeAlias, TypeVar
 
 import torch
 
-from genrst.document import Document
-from genrst.encoder.device import check_process, choose_device, computes_bfloat16
+from genrst.document import EFFECTIVE_SIZE, Document, constraints_of
+from genrst.encoder.device import check_process
+from genrst.encoder.memory import in_batches
+from genrst.encoder.model import Model, load_model
+from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError, ConstraintError, GenrstError, ParserWarning, UsageError
-from genrst.parser.packages import ParserConfig, Whole, read_models, read_parser_config
-from genrst.parser.stages import EFFECTIVE_SIZE
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example, prepare
+from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
-from genrst.rnng.search.beam import BeamOptions, in_groups, search_beams
+from genrst.rnng.search.beam import BeamOptions, search_beams
 from genrst.rnng.search.ensemble import Ensemble
 from genrst.rnng.search.particles import sample_trees
 from genrst.rnng.search.results import Parse, SearchResult
 from genrst.rnng.search.scorer import Scorer
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.storage import Model
+from genrst.rnng.symbols import Symbols
 from genrst.rnng.transitions.legal import LegalActions
 from genrst.rnng.transitions.oracle import tree_of
-from genrst.trees.constraints import NOTHING, ResolvedConstraints, Label, resolve_constraints
-
-if TYPE_CHECKING:
-    from genrst.chart.storage import ChartModel
+from genrst.text.annotate import annotate
+from genrst.text.pipeline import load_pipeline
+from genrst.trees.constraints import UNCONSTRAINED, KeepWhole, ResolvedConstraints
 
 MOST_EDUS = 2000
 """How many EDUs are searched at once, unless a document has more: memory grows with them."""
 
+# What spaCy cannot read. What replaces one is as long, so that offsets hold.
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
 Found = TypeVar("Found")
-AnyModel = TypeVar("AnyModel", Model, "ChartModel")
+RnngModel: TypeAlias = Model[Network, Symbols]
+
+
+def make_network(config: RnngConfig, symbols: Symbols, pretrained: PretrainedEncoder | None = None) -> Network:
+    """An untrained network for some symbols; only the encoder may be pretrained."""
+    return Network(config, len(symbols.words), len(symbols.deprels), len(symbols.actions.labels), pretrained)
+
+
+def load_rnng(
+    folder: Path,
+    device: torch.device | str = "cpu",
+    encoder_dtype: torch.dtype = torch.float32,
+    encoder_overlap: float | None = None,
+) -> RnngModel:
+    """Read a model of this kind; see `genrst.encoder.model.load_model`."""
+    return load_model(folder, RnngConfig, Symbols, make_network, device, encoder_dtype, encoder_overlap)
+
+
+class Segmenter(Protocol):
+    """What finds EDUs."""
+
+    def segment(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with EDUs and sentences, where they have none."""
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedModel(Generic[AnyModel]):
+class Member:
     """A model, the weight of its scores, and how documents are prepared for it."""
 
-    model: AnyModel
+    model: RnngModel
     weight: float = 1.0
     lowercase: bool = False
 
@@ -53,111 +81,111 @@ class WeightedModel(Generic[AnyModel]):
         return prepare(document, self.model.symbols, None, self.lowercase, self.model.tokenizer)
 
 
-def load_models(
-    folder: Path, config: ParserConfig, device_name: str, load: Callable[..., AnyModel]
-) -> list[WeightedModel[AnyModel]]:
-    """The model of a folder, or those of an ensemble; `config` is that of the parser, `load` reads one model."""
-    models: list[WeightedModel[AnyModel]] = []
-    loaded: dict[Path, AnyModel] = {}
-    places = read_models(folder)
-    device = choose_device(device_name)
-    for place, weight in places:
-        own = config if place == folder else read_parser_config(place)
-        # What an ensemble's settings say about encoders holds for all of its models.
-        precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
-        overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
-        is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
-        # A folder that is named twice takes its memory once.
-        if place not in loaded:
-            loaded[place] = load(place, device, torch.bfloat16 if is_half else torch.float32, overlap)
-        models.append(WeightedModel(loaded[place], weight, own.lowercase))
-    check_labels(models, [str(place) for place, _ in places])
-    return models
+@dataclass(frozen=True, slots=True)
+class RnngSettings:
+    """How documents are annotated and their trees searched for."""
+
+    name: str | None = None
+    """What parsed documents say about their origin."""
+    search: Literal["bag", "word", "action", "greedy"] = "bag"
+    beam: int = 10
+    word_weight: float = 0.5
+    max_stack: int | None = 40
+    """The largest stack that search follows, unless it is word-level."""
+    keep_whole: KeepWhole = "nothing"
+    pipeline: str | None = None
+    """A spaCy pipeline by name; the best one installed if not given."""
 
 
-def check_labels(models: Sequence[WeightedModel[AnyModel]], names: Sequence[str]) -> None:
-    """Raise an error if models, which have these names, cannot choose together."""
-    for one, name in zip(models, names, strict=True):
-        if one.model.symbols.actions != models[0].model.symbols.actions:
-            raise ConfigError(f"{names[0]} and {name}: models that choose together must have the same labels")
-
-
-def demands_on(document: Document, labels: Sequence[Label], whole: Whole) -> ResolvedConstraints:
-    """What is demanded of a document's trees: its constraints, and what is whole."""
-    groups = {
-        "nothing": [],
-        "sentences": [document.sentence_of_edus()],
-        "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
-    }[whole]
-    try:
-        return resolve_constraints(len(document.edus), document.constraints, labels, groups)
-    except ConstraintError as error:
-        raise ConstraintError(f"{document.id}: {error}") from error
-
-
-class TreeSearch:
-    """Finds the best trees of annotated documents under a model, or under several that choose together."""
+class RnngFinder:
+    """Finds the best trees of documents step by step; see `genrst.parser.finder.TreeFinder`."""
 
     def __init__(
         self,
-        models: Sequence[WeightedModel[Model]],
-        config: ParserConfig,
-        max_stack: int | None = 40,
-        whole: Whole = "nothing",
+        members: Sequence[Member],
+        settings: RnngSettings,
+        load_segmenter: Callable[[], Segmenter] | None = None,
     ) -> None:
-        if config.search in ("risk", "best"):
-            raise UsageError(f"the search of this model must be bag, word, action or greedy, was: {config.search}")
-        self.models = models
-        self.config = config
-        self.reads_texts = False
-        """Whether it finds EDUs itself; this one needs annotated documents."""
-        self.max_stack = max_stack
-        self.whole = whole
-        self.labels = models[0].model.symbols.actions.pairs
-        self.device = models[0].model.network.embeddings.weight.device
-        # A weighted sum of log-probabilities is none, and words without a weight are not scored at all.
-        self._is_single = len(models) == 1 and models[0].weight == 1
-        scores_words = config.search != "greedy" and config.word_weight > 0
-        is_complete = scores_words or models[0].model.network.config.kind == "discriminative"
+        """A segmenter is loaded with the first raw text."""
+        if len({member.model.symbols.actions for member in members}) > 1:
+            raise ConfigError("models that choose together must have the same labels")
+        self.members, self.settings = members, settings
+        self._load_segmenter = load_segmenter
+        self._segmenter: Segmenter | None = None
+        self.labels = members[0].model.symbols.actions.pairs
+        self.device = members[0].model.network.embeddings.weight.device
+        # A weighted sum of log-probabilities is not one, and words without a weight are not scored at all.
+        self._is_single = len(members) == 1 and members[0].weight == 1
+        scores_words = settings.search != "greedy" and settings.word_weight > 0
+        is_complete = scores_words or members[0].model.network.config.kind == "discriminative"
         self._gives_logp = self._is_single and is_complete
         # Wrong options are an error before the first document.
-        self._options(config.beam)
+        self._options(settings.beam)
 
-    def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
+    def prepare(self, documents: Sequence[Document]) -> list[Document]:
+        """Find EDUs where they are unknown, then annotate by spaCy; the text stays as it is, readable or not."""
+        segmented = self.segment(documents)
+        readable = [replace(one, text=one.text and _SURROGATES.sub("\ufffd", one.text)) for one in segmented]
+        annotated = annotate(readable, load_pipeline(self.settings.pipeline))
+        return [replace(new, text=old.text) for new, old in zip(annotated, segmented, strict=True)]
+
+    def segment(self, documents: Sequence[Document]) -> list[Document]:
+        """Documents with EDUs and sentences by the segmenter; those that have EDUs stay as they are."""
+        raw = [document for document in documents if not document.is_segmented]
+        if not raw:
+            return list(documents)
+        if self._segmenter is None:
+            if self._load_segmenter is None:
+                raise UsageError(f"{raw[0].id}: a model in memory needs documents with EDUs")
+            self._segmenter = self._load_segmenter()
+        found = iter(self._segmenter.segment(raw))
+        return [document if document.is_segmented else next(found) for document in documents]
+
+    def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
         check_process(self.device)
-        documents, results = list(documents), []
-        demands = [self.demands(document) for document in documents]
-        examples = self.prepare(documents)
-        for group in in_groups(range(len(documents)), lambda number: len(documents[number].edus), MOST_EDUS):
+        documents, results = self.segment(documents), []
+        constraints = [self.constraints(document) for document in documents]
+        examples = self.make_examples(documents)
+        for group in in_batches(range(len(documents)), lambda number: len(documents[number].edus), MOST_EDUS):
             own_examples = [[own[number] for number in group] for own in examples]
-            found = self.find(own_examples, max(n, self.config.beam), [demands[number] for number in group])
+            beam = max(n, self.settings.beam)
+            found = self.search(own_examples, beam, [constraints[number] for number in group])
             for document, one in zip((documents[number] for number in group), found, strict=True):
                 if one.is_bounded:
-                    fact = f"{document.id}: the best tree needs all {self.max_stack} places of the stack"
+                    fact = f"{document.id}: the best tree needs all {self.settings.max_stack} places of the stack"
                     warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)
                 results.append([self._with_tree(document, parse, self._gives_logp) for parse in one.parses[:n]])
         return results
 
-    def prepare(self, documents: Sequence[Document]) -> list[list[Example]]:
+    def make_examples(self, documents: Sequence[Document]) -> list[list[Example]]:
         """Documents as numbers, once for each model."""
-        return [[one.prepare(document) for document in documents] for one in self.models]
+        return [[one.prepare(document) for document in documents] for one in self.members]
 
-    def demands(self, document: Document) -> ResolvedConstraints:
-        """What is demanded of a document's trees; at least one must be so."""
-        demands = demands_on(document, self.labels, self.whole)
-        if demands.forbidden:
+    def constraints(self, document: Document) -> ResolvedConstraints:
+        """The constraints on a document's trees, which must leave one."""
+        constraints = constraints_of(document, self.labels, self.settings.keep_whole)
+        if constraints.forbidden:
             try:
-                LegalActions(len(document.edus), demands)
+                LegalActions(len(document.edus), constraints)
             except ConstraintError as error:
                 raise ConstraintError(f"{document.id}: {error}") from error
-        return demands
+        return constraints
 
-    def find(
-        self, examples: Sequence[Sequence[Example]], beam: int, demands: Sequence[ResolvedConstraints] = ()
+    def search(
+        self, examples: Sequence[Sequence[Example]], beam: int, constraints: Sequence[ResolvedConstraints] = ()
     ) -> list[SearchResult]:
-        """The best derivations of documents, given as numbers by `prepare`, perhaps with demands on each."""
-        return self._in_memory(examples, lambda: self._search(examples, self._options(beam), demands))
+        """The best derivations of documents, given as numbers by `make_examples`, perhaps under constraints."""
+        return self._in_memory(examples, lambda: self._search(examples, self._options(beam), constraints))
+
+    def distributions(self, documents: Sequence[Document]) -> NoReturn:
+        """Raise an error: only a chart knows the distribution over all trees."""
+        del documents
+        raise UsageError(f"a distribution must be that of a chart's model, was: {self.settings.name!r}")
+
+    def free_distribution(self, document: Document) -> NoReturn:
+        """Raise an error, too."""
+        self.distributions([document])
 
     def _in_memory(self, examples: Sequence[Sequence[Example]], find: Callable[[], Found]) -> Found:
         """What is found, or an error of one line if there is not memory enough for it."""
@@ -177,13 +205,13 @@ class TreeSearch:
         Where nothing has a weight, samples are exact and there are no more particles than samples.
         """
         check_process(self.device)
-        demands = self.demands(document)
-        own = demands if demands != NOTHING else None
-        config = self.models[0].model.network.config
+        constraints = self.constraints(document)
+        own = constraints if constraints != UNCONSTRAINED else None
+        config = self.members[0].model.network.config
         # A model with layout generates that, too, whatever its kind.
         has_weights = config.kind == "generative" or config.layout_size is not None
         is_exact = self._is_single and own is None and not has_weights
-        examples, generator = self.prepare([document]), torch.Generator().manual_seed(seed)
+        examples, generator = self.make_examples([document]), torch.Generator().manual_seed(seed)
         n_particles = n if is_exact else particles
         found = self._in_memory(examples, lambda: sample_trees(self._scorer(examples), n, generator, own, n_particles))
         size = {} if is_exact else {EFFECTIVE_SIZE: f"{found.effective_size:.1f}"}
@@ -194,36 +222,36 @@ class TreeSearch:
         self,
         examples: Sequence[Sequence[Example]],
         options: BeamOptions | WordOptions,
-        demands: Sequence[ResolvedConstraints],
+        constraints: Sequence[ResolvedConstraints],
     ) -> list[SearchResult]:
-        scorer, own = self._scorer(examples), demands if any(one != NOTHING for one in demands) else None
+        scorer, own = self._scorer(examples), constraints if any(one != UNCONSTRAINED for one in constraints) else None
         if isinstance(options, WordOptions):
-            return search_words(scorer, options, demands=own)
-        return search_beams(scorer, options, demands=own)
+            return search_words(scorer, options, constraints=own)
+        return search_beams(scorer, options, constraints=own)
 
     def _scorer(self, examples: Sequence[Sequence[Example]]) -> Scorer:
         scorers = [
             NetworkScorer(one.model.network, own, one.model.symbols.nucleus_is_right)
-            for one, own in zip(self.models, examples, strict=True)
+            for one, own in zip(self.members, examples, strict=True)
         ]
-        return scorers[0] if self._is_single else Ensemble(scorers, [one.weight for one in self.models])
+        return scorers[0] if self._is_single else Ensemble(scorers, [one.weight for one in self.members])
 
     def _options(self, beam: int) -> BeamOptions | WordOptions:
-        config = self.config
-        if config.search == "word":
-            return WordOptions(beam, word_weight=config.word_weight)
-        if config.search == "greedy":
-            return BeamOptions(1, "action", self.max_stack, word_weight=0.0)
-        level: Literal["bag", "action"] = "action" if config.search == "action" else "bag"
-        return BeamOptions(beam, level, self.max_stack, config.word_weight)
+        settings = self.settings
+        if settings.search == "word":
+            return WordOptions(beam, word_weight=settings.word_weight)
+        if settings.search == "greedy":
+            return BeamOptions(1, "action", settings.max_stack, word_weight=0.0)
+        level: Literal["bag", "action"] = "action" if settings.search == "action" else "bag"
+        return BeamOptions(beam, level, settings.max_stack, settings.word_weight)
 
     def _with_tree(self, document: Document, parse: Parse, gives_logp: bool) -> Document:
-        actions = self.models[0].model.symbols.actions
+        actions = self.members[0].model.symbols.actions
         return replace(
             document,
             log_probability=parse.logp if gives_logp else None,
             tree=tree_of(actions[action] for action in parse.actions),
-            model=self.config.name,
+            model=self.settings.name,
             signals=(),
             secondary_edges=(),
         )

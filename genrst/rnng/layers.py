@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_sequence, unpack_sequence
 
-from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.symbols import FIRST_OUTPUT_ID, UNK_ID
-from genrst.rnng.transitions.features import N_HEAD_WORDS, Comparison
 from genrst.rnng.transitions.boundaries import n_classes
+from genrst.rnng.transitions.features import N_HEAD_WORDS, Comparison
 
 
 class HiddenCell(NamedTuple):
@@ -254,7 +254,7 @@ class StateLayer(nn.Module):
     `part_sizes` are the widths of the parts in order: stack, features, layout, EDUs, lookahead.
     """
 
-    def __init__(self, config: ModelConfig, features_size: int, lookahead_size: int) -> None:
+    def __init__(self, config: RnngConfig, features_size: int, lookahead_size: int) -> None:
         super().__init__()
         self.layout = nn.ModuleList(
             nn.Embedding(n, config.layout_size) for n in n_classes(config.layout_kinds) * 2 if config.layout_size

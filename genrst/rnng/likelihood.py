@@ -14,29 +14,29 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from genrst.chart.finder import ChartSearch, Distribution
 from genrst.document import Document, require_tree
 from genrst.encoder.device import check_process
 from genrst.errors import ParserWarning, UsageError
-from genrst.parser.parser import Parser
 from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import derive, mask_entities, prepare, prepare_tree
-from genrst.rnng.finder import TreeSearch, WeightedModel
+from genrst.rnng.examples import derive, mask_entities, prepare
+from genrst.rnng.finder import Member, RnngFinder
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.hypotheses import EMPTY_STACK, Forest
 from genrst.rnng.search.results import Parse
 from genrst.rnng.search.scorer import Scorer
-from genrst.rnng.storage import Model
 from genrst.rnng.symbols import EOS
-from genrst.rnng.transitions.actions import GENERATE, ActionSet
+from genrst.rnng.transitions.actions import GENERATE
 from genrst.rnng.transitions.oracle import actions_of, tree_of
+from genrst.trees.binarise import prepare_tree
+from genrst.trees.constraints import Label
 from genrst.trees.node import Tree, units
 from genrst.trees.relations import detect_inventory
 
@@ -85,11 +85,11 @@ class TreeScore:
 
 
 @torch.inference_mode()
-def score_tree(parser: Parser, document: Document) -> TreeScore:
+def score_tree(finder: RnngFinder, document: Document) -> TreeScore:
     """The surprisals of a document with its tree, which is made binary and coarse if it is not."""
-    one = single_model(parser)
-    tree = model_tree(document, one.model.symbols.actions)
-    document = parser.annotate(document)
+    one = single_model(finder)
+    tree = model_tree(document, one.model.symbols.actions.pairs)
+    (document,) = finder.prepare([document])
     example = prepare(document, one.model.symbols, tree, one.lowercase, one.model.tokenizer)
     network = one.model.network
     gold = derive(example, one.model.symbols.nucleus_is_right, network.has_kinds)
@@ -108,17 +108,17 @@ def score_tree(parser: Parser, document: Document) -> TreeScore:
     return TreeScore(tuple(edus), math.fsum(structure))
 
 
-def single_model(parser: Parser) -> WeightedModel[Model]:
-    """The model of a parser that builds trees step by step, if it is one."""
-    if not isinstance(parser.search, TreeSearch) or len(parser.search.models) > 1:
-        raise UsageError(f"it must be one model that builds trees step by step, was: {parser.config.name!r}")
-    check_process(parser.search.device)
-    return parser.search.models[0]
+def single_model(finder: RnngFinder) -> Member:
+    """The only model of a finder."""
+    if len(finder.members) > 1:
+        raise UsageError(f"likelihoods must be of one model, was: an ensemble, {finder.settings.name!r}")
+    check_process(finder.device)
+    return finder.members[0]
 
 
-def model_tree(document: Document, actions: ActionSet) -> Tree:
-    """The tree of a document as a model sees it, binary and with the relations that it knows."""
-    return prepare_tree(require_tree(document), detect_inventory(label.relation for label in actions.labels))
+def model_tree(document: Document, labels: Sequence[Label]) -> Tree:
+    """The tree of a document as a model with these labels sees it, binary and with the relations that it knows."""
+    return prepare_tree(require_tree(document), detect_inventory(relation for relation, _ in labels))
 
 
 # Of words with any tree.
@@ -177,51 +177,57 @@ class TextScore:
         return dict(sorted(found.items()))
 
 
-def score_text(parser: Parser, proposal: Parser, document: Document, n_samples: int = 100, seed: int = 1) -> TextScore:
-    """Estimate log p(words) with trees drawn by the model of a chart, whose labels must be among the model's.
+class Proposal(Protocol):
+    """A distribution over the labelled trees of a document, such as that of a chart."""
 
-    Nothing is whole in that chart, for every tree must have a chance. Trees with labels that the chart does not know
-    have none: they are left out of the sum, with a warning.
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The labels that its trees may have."""
+
+    def sample(self, n: int, seed: int) -> list[Tree]:
+        """Trees drawn from it."""
+
+    def log_probabilities(self, trees: Sequence[Tree]) -> list[float]:
+        """The log-probability of each tree."""
+
+
+def score_text(
+    finder: RnngFinder, proposal: Proposal, document: Document, n_samples: int = 100, seed: int = 1
+) -> TextScore:
+    """Estimate log p(words) with trees drawn from a proposal, whose labels must be among the model's.
+
+    Every tree must have a chance in the proposal: nothing is kept whole there. Trees with labels that it does not know
+    are left out of the sum, with a warning.
     """
-    model = single_model(parser).model
+    model = single_model(finder).model
     if n_samples < 2:
         raise UsageError(f"there must be two samples or more, was: {n_samples}")
-    distribution = free_distribution(proposal, document)
-    _compare_labels({(one.relation, one.nuclearity) for one in model.symbols.actions.labels}, distribution, proposal)
-    # Without the chart's probabilities of units.
-    trees = [tree_of(actions_of(tree)) for tree in distribution.sample(n_samples, seed)]
-    logps = [parse.logp for parse in score_trees(parser, document, trees)]
-    found = TextScore(trees, np.array(logps), np.array(distribution.log_probabilities(trees)))
+    _compare_labels(set(model.symbols.actions.pairs), set(proposal.labels))
+    # Without the probabilities of units.
+    trees = [tree_of(actions_of(tree)) for tree in proposal.sample(n_samples, seed)]
+    logps = [parse.logp for parse in score_trees(finder, document, trees)]
+    found = TextScore(trees, np.array(logps), np.array(proposal.log_probabilities(trees)))
     if found.effective_size < min(FEW, n_samples):
         fact = f"{document.id}: {n_samples} samples are worth {found.effective_size:.1f}"
         warnings.warn(ParserWarning(f"{fact}; log p(words) may well be higher"), stacklevel=2)
     return found
 
 
-def _compare_labels(known: set[tuple[str, str]], distribution: Distribution, proposal: Parser) -> None:
-    drawn, name = set(distribution.labels), repr(proposal.config.name)
+def _compare_labels(known: set[Label], drawn: set[Label]) -> None:
     if unknown := drawn - known:
-        raise UsageError(f"a model must have the labels of its proposal, {name}, was: without {' '.join(min(unknown))}")
+        raise UsageError(f"a model must have the labels of its proposal, was: without {' '.join(min(unknown))}")
     if missing := sorted(known - drawn):
         labels = ", ".join(map(" ".join, missing))
-        fact = f"{name} never draws {labels}: trees with it are left out of log p(words)"
+        fact = f"the proposal never draws {labels}: trees with it are left out of log p(words)"
         warnings.warn(ParserWarning(fact), stacklevel=3)
 
 
-def free_distribution(parser: Parser, document: Document) -> Distribution:
-    """The distribution of a chart over all trees of a document: nothing is demanded of them."""
-    if not isinstance(parser.search, ChartSearch):
-        raise UsageError(f"it must be a chart's model, was: {parser.config.name!r}")
-    search = ChartSearch(parser.search.models, replace(parser.config, whole="nothing", relations="coarse"))
-    return next(search.distributions([parser.annotate(replace(document, constraints=()))]))
-
-
-def score_trees(parser: Parser, document: Document, trees: Sequence[Tree]) -> list[Parse]:
+def score_trees(finder: RnngFinder, document: Document, trees: Sequence[Tree]) -> list[Parse]:
     """log p(words, tree) of a document with each of several binary trees, quickly, and its parts."""
-    one = single_model(parser)
+    one = single_model(finder)
     numbers = one.model.symbols.actions.numbers()
     derivations = [tuple(numbers[action] for action in actions_of(tree)) for tree in trees]
-    example = one.prepare(parser.annotate(document))
+    example = one.prepare(finder.prepare([document])[0])
     scorer = NetworkScorer(one.model.network, [example], one.model.symbols.nucleus_is_right)
     distinct = list(dict.fromkeys(derivations))
     found: dict[tuple[int, ...], Parse] = {}

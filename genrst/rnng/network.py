@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from genrst.encoder.pieces import PieceWindows, WindowShape
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.encoder.windows import PieceWindows, WindowShape, pack_windows
-from genrst.rnng.batch import Batch, Trees, Words, pack_words
+from genrst.rnng.batch import Batch, Trees, Words, pack_examples, pack_words
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example
 from genrst.rnng.layers import (
     ActionHead,
@@ -27,7 +28,6 @@ from genrst.rnng.layers import (
     StateLayer,
     stack_rows,
 )
-from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.symbols import SPECIALS, UNK_ID
 from genrst.rnng.transitions.boundaries import n_boundaries
 
@@ -44,7 +44,7 @@ class Network(nn.Module):
 
     def __init__(
         self,
-        config: ModelConfig,
+        config: RnngConfig,
         n_words: int,
         n_deprels: int,
         n_labels: int,
@@ -114,7 +114,7 @@ class Network(nn.Module):
         if self.window_shape is None:
             read: PackedSequence | PieceWindows = self.embed_packed(pack_words(examples).to(device))
         else:
-            read = pack_windows(examples, self.window_shape).to(device)
+            read = pack_examples(examples, self.window_shape).to(device)
         return self._encode(read, [example.n_edus for example in examples])
 
     def _encode(self, read: PackedSequence | PieceWindows, n_edus: Sequence[int]) -> Tensor:

@@ -64,13 +64,6 @@ class Symbols:
     words: Vocabulary
     deprels: Vocabulary
     actions: ActionSet
-    fine: tuple[tuple[str, str], ...] = ()
-    """Finer relations that a chart can tell apart, each with the relation of the labels that it belongs to."""
-
-    @property
-    def fine_of_labels(self) -> list[list[bool]]:
-        """Which of the finer relations each label may have; none if it is as fine as can be."""
-        return [[coarse == label.relation for _, coarse in self.fine] for label in self.actions.labels]
 
     @property
     def nucleus_is_right(self) -> tuple[bool, ...]:
@@ -79,12 +72,10 @@ class Symbols:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        fine = {"fine": [list(pair) for pair in self.fine]} if self.fine else {}
         return {
             "words": list(self.words.symbols),
             "deprels": list(self.deprels.symbols),
             "labels": [[label.relation, label.nuclearity] for label in self.actions.labels],
-            **fine,
         }
 
     @classmethod
@@ -95,17 +86,9 @@ class Symbols:
             labels = tuple(Reduce(*strings(label, "labels")) for label in data["labels"])
             if not labels or any(label.nuclearity not in NUCLEARITIES for label in labels):
                 raise ValueError(f"labels that are not relations with {', '.join(NUCLEARITIES)}")
-            fine = tuple(_pair(strings(pair, "fine")) for pair in data.get("fine", []))
-            if not {coarse for _, coarse in fine} <= {label.relation for label in labels}:
-                raise ValueError("finer relations that belong to none of the labels")
-            return cls(Vocabulary(words), Vocabulary(deprels), ActionSet(labels), fine)
+            return cls(Vocabulary(words), Vocabulary(deprels), ActionSet(labels))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"symbols must be words, deprels and labels, was: {error!r}") from error
-
-
-def _pair(pair: tuple[str, ...]) -> tuple[str, str]:
-    fine, coarse = pair
-    return fine, coarse
 
 
 def strings(data: object, name: str, first: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -117,12 +100,6 @@ def strings(data: object, name: str, first: tuple[str, ...] = ()) -> tuple[str, 
     return tuple(data)
 
 
-def make_symbols(
-    words: Iterable[str],
-    deprels: Iterable[str],
-    actions: ActionSet,
-    min_count: int = 2,
-    fine: Iterable[tuple[str, str]] = (),
-) -> Symbols:
+def make_symbols(words: Iterable[str], deprels: Iterable[str], actions: ActionSet, min_count: int = 2) -> Symbols:
     """The vocabularies of a training set."""
-    return Symbols(Vocabulary.from_words(words, min_count), Vocabulary.from_labels(deprels), actions, tuple(fine))
+    return Symbols(Vocabulary.from_words(words, min_count), Vocabulary.from_labels(deprels), actions)

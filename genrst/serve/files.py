@@ -28,7 +28,7 @@ from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning,
 from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_file, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.io import decode, read_bytes, write_atomically_with
-from genrst.parser.stages import Text
+from genrst.parser.parser import Text
 from genrst.serve.requests import SaveRequest, check_size, heard, read_request
 from genrst.serve.work import Answer, JsonObject
 from genrst.trees.node import units

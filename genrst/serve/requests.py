@@ -19,7 +19,7 @@ from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.json_text import loads
-from genrst.parser.stages import Item, Text, from_edus
+from genrst.parser.parser import Item, Text, from_edus
 from genrst.trees.node import Leaf, Unit
 
 MOST = 20

@@ -15,9 +15,8 @@ from genrst.formats.files import ReadOptions, format_documents, read_content, wa
 from genrst.formats.json_format import document_to_dict
 from genrst.formats.json_text import dumps
 from genrst.outputs.summary import importance_ranking
-from genrst.parser.packages import describe_model
-from genrst.parser.parser import Parser
-from genrst.parser.stages import Failure, Item, Text
+from genrst.parser.folders import describe_model
+from genrst.parser.parser import Failure, Item, Parser, Text
 from genrst.rendering.difference_picture import difference_page, render_difference_html, render_difference_svg
 from genrst.rendering.image import render_image
 from genrst.rendering.page import Page, render_html, tree_page

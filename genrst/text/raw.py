@@ -6,14 +6,11 @@ found by `genrst.text.layout`.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from unicodedata import category
-
-import numpy as np
-from numpy.typing import NDArray
 
 from genrst.document import Document, Span, Token, without_tree
 from genrst.errors import TreeError
@@ -102,23 +99,24 @@ class _Paragraph:
         return not text[offset : offset + 1].islower() or (self.is_lower and ends_sentence(before))
 
 
-def with_edus(document: Document, starts_edu: NDArray[np.bool_]) -> Document:
+def with_edus(document: Document, starts_edu: Sequence[bool]) -> Document:
     """The document with EDUs that start at these tokens and end with the one before the next; its tree is gone."""
-    starts = starts_edu.copy()
+    starts = list(starts_edu)
     text, tokens = document.text or "", document.tokens
-    offsets = np.array([token.start for token in tokens])
+    offsets = [token.start for token in tokens]
     for paragraph in document.paragraphs:
-        borders = [paragraph.start, content_start(text, paragraph)]
-        starts[slice(*np.searchsorted(offsets, borders, side="right"))] = False
-    words = np.flatnonzero(~_marks(text, tokens))
+        borders = (paragraph.start, content_start(text, paragraph))
+        for token in range(*(bisect_right(offsets, border) for border in borders)):
+            starts[token] = False
+    words = [number for number, is_mark in enumerate(_marks(text, tokens)) if not is_mark] or list(range(len(tokens)))
     # An EDU starts with the first word from its start on, and ends with the last word before the next.
-    firsts = np.unique(np.searchsorted(words, np.flatnonzero(starts)))
-    runs = np.split(words, firsts[(firsts > 0) & (firsts < len(words))]) if len(words) else [np.arange(len(tokens))]
-    found = [Span(tokens[run[0]].start, tokens[run[-1]].end) for run in runs]
+    firsts = {bisect_left(words, number) for number, is_start in enumerate(starts) if is_start} - {0, len(words)}
+    runs = pairwise([0, *sorted(firsts), len(words)])
+    found = [Span(tokens[words[first]].start, tokens[words[stop - 1]].end) for first, stop in runs]
     return replace(without_tree(document), edus=_joined(document, found), is_segmented=True)
 
 
-def _marks(text: str, tokens: Sequence[Token]) -> NDArray[np.bool_]:
+def _marks(text: str, tokens: Sequence[Token]) -> list[bool]:
     """Whether each token is part of a line's mark."""
     end = 0
     found = []
@@ -126,7 +124,7 @@ def _marks(text: str, tokens: Sequence[Token]) -> NDArray[np.bool_]:
         if token.start >= end and _starts_line(text, token.start) and (mark := MARK.match(text, token.start)):
             end = mark.end()
         found.append(token.end <= end)
-    return np.array(found, dtype=np.bool_)
+    return found
 
 
 def _starts_line(text: str, start: int) -> bool:

@@ -40,6 +40,6 @@ Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, e
 
 
 def _segmentation(config: RunConfig) -> str:
-    if config.model.reads_texts:
+    if config.model.kind == "chart":
         return "It finds the EDUs of raw text itself."
-    return "EDUs of raw text are found by the segmenter of `en-generative`, unless `parser.json` names another."
+    return "EDUs of raw text are found by `en`, unless `parser.json` names another chart."

@@ -1,36 +1,28 @@
 """From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache.
 
-What comes out is in `genrst.training.prepared`, what becomes of one document in `genrst.rnng.examples`. The segmenter
-shares the corpus (`genrst.segmenter.data`).
+What comes out is in `genrst.training.prepared`; what becomes of one document is in the `examples` of the kind of model.
 """
 
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
-from genrst.encoder.files import PieceTokenizer, find_tokenizer
+from genrst.encoder.files import find_tokenizer
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
-from genrst.rnng.examples import fine_relations, mask_entities, prepare, prepare_tree
-from genrst.rnng.symbols import Symbols, make_symbols
-from genrst.rnng.transitions.actions import ActionSet
-from genrst.rnng.vectors import Vectors, load_vectors
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
-from genrst.training.prepared import (
-    COLUMNS,
-    Prepared,
-    content_key,
-    file_version,
-    load_prepared,
-    prepare_once,
-    save_prepared,
-)
-from genrst.training.run_config import CorpusConfig, DataConfig
+from genrst.training.prepared import Prepared, content_key, file_version, load_prepared, prepare_once, save_prepared
+from genrst.training.run_config import DataConfig, RunConfig
+from genrst.training.tasks import TaskKind, kind_of
+from genrst.trees.binarise import prepare_tree
+from genrst.trees.constraints import Label
 from genrst.trees.node import SPAN, Tree, units
 from genrst.trees.relations import Inventory, describe_classes, detect_inventory, load_inventory
 
@@ -38,33 +30,31 @@ CHOOSING = ("path", "genres", "silver_genres", "skip_bad")
 """Settings that say which documents are read, and nothing about what becomes of them."""
 
 
-def prepare_data(config: DataConfig, cache: Path, encoder: str | None = None) -> tuple[Prepared, Path]:
-    """The prepared features of a configuration and their file: from the cache, or made and put there.
-
-    `encoder` is the model's pretrained encoder, if it has one.
-    """
+def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
+    """The prepared features of a configuration and their file: from the cache, or made and put there."""
+    data, kind, encoder = config.data, kind_of(config.model), config.model.encoder
     tokenizer = None if encoder is None else find_tokenizer(encoder)
-    train, dev, read_silver = read_corpus(config)
+    train, dev, read_silver = read_corpus(data)
     for document in (*train, *dev):
         if document.tree is None:
             raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
-    for split, documents in ((config.train_split, train), (config.dev_split, dev)):
+    for split, documents in ((data.train_split, train), (data.dev_split, dev)):
         if all(len(document.edus) == 1 for document in documents):
-            raise TreeError(f"{config.path}: split {split!r} must have a document of two EDUs or more, was: none")
+            raise TreeError(f"{data.path}: split {split!r} must have a document of two EDUs or more, was: none")
     silver = [document for document in read_silver() if document.tree is not None]
-    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(config).items() if k not in CHOOSING}
+    settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(data).items() if k not in CHOOSING}
     # Also which pipeline and vectors a name means here, and what is prepared of a document.
-    settings |= {"pipeline": pipeline.pipeline_version(config.pipeline), "vectors_file": file_version(config.vectors)}
-    settings |= {"columns": COLUMNS} if tokenizer is None else {"columns": COLUMNS, "tokenizer": tokenizer.json}
+    settings |= {"pipeline": pipeline.pipeline_version(data.pipeline), "vectors_file": file_version(data.vectors)}
+    settings |= {"kind": kind, "tokenizer": tokenizer.json if tokenizer else None}
     path = prepare_once(
         cache,
         content_key([*train, *dev, *silver], settings),
-        lambda path: save_prepared(_prepare(config, train, dev, silver, tokenizer), path),
+        lambda path: save_prepared(_prepare(data, kind, train, dev, silver, tokenizer), path),
     )
     return load_prepared(path), path
 
 
-def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
+def read_corpus(config: DataConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
     """Training documents, dev documents, and a function that reads silver ones, which may be too many to keep."""
     train, dev = (_read_split(config, split) for split in (config.train_split, config.dev_split))
     silver = load_corpus(config.silver, skip_bad=config.skip_bad) if config.silver else ()
@@ -79,14 +69,14 @@ def read_corpus(config: CorpusConfig) -> tuple[list[Document], list[Document], C
     return list(_of_genres(train, config.genres, "data.genres")), dev, read_silver
 
 
-def open_split(config: CorpusConfig, split: str) -> Corpus:
+def open_split(config: DataConfig, split: str) -> Corpus:
     """A split of the corpus of a configuration."""
     if not Path(config.path).exists():
         raise CorpusNotFoundError(f"{config.path}: no such file or folder; --set data.path=FOLDER names another")
     return load_corpus(config.path, config.corpus, split, version=config.gum_version, skip_bad=config.skip_bad)
 
 
-def _read_split(config: CorpusConfig, split: str) -> list[Document]:
+def _read_split(config: DataConfig, split: str) -> list[Document]:
     corpus = open_split(config, split)
     documents = list(progress(corpus, f"reading {split}", len(corpus)))
     if not documents:
@@ -110,8 +100,17 @@ def _genre(document: Document) -> str:
     return document.metadata.get("genre", "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Gold:
+    """Documents with trees as models see them, and as their corpus has them."""
+
+    documents: list[Document]
+    corpus_trees: list[Tree]
+
+
 def _prepare(
     config: DataConfig,
+    kind: TaskKind,
     train: list[Document],
     dev: list[Document],
     silver: list[Document],
@@ -119,45 +118,85 @@ def _prepare(
 ) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
     relations = _classes([*train, *dev], inventory)
-    fine_trees = [[_tree(document) for document in documents] for documents in (train, dev)]
-    train, dev, silver = (
-        [replace(document, tree=prepare_tree(_tree(document), inventory)) for document in documents]
-        for documents in (train, dev, silver)
-    )
-    actions = _actions(train, dev)
-    # A label that only silver trees have could never be correct.
-    known = set(actions.labels)
-    silver = [document for document in silver if known.issuperset(ActionSet.from_trees([_tree(document)]).labels)]
-    train, dev, silver = (annotate_as_configured(documents, config) for documents in (train, dev, silver))
-    symbols = _symbols(config, [*train, *silver], actions, _fine(fine_trees[0], inventory))
-    has_words = config.syntax != "none"
-    train_examples, dev_examples, silver_examples = (
-        [prepare(one, symbols, _tree(one), config.lowercase, tokenizer, has_words) for one in documents]
-        for documents in (train, dev, silver)
-    )
-    for examples, trees in zip((train_examples, dev_examples), fine_trees, strict=True):
-        if symbols.fine:
-            pairs = zip(examples, trees, strict=True)
-            examples[:] = [replace(one, fine=fine_relations(tree, symbols)) for one, tree in pairs]
-    vectors = find_vectors(config.vectors, symbols.words.symbols)
-    notes = {
-        "inventory": inventory.name,
-        "relations": relations,
-        "n_words": len(symbols.words),
-        "n_labels": len(symbols.actions.labels),
-        "vectors": vectors.source if vectors else None,
-        "vector_coverage": vectors.coverage if vectors else 0.0,
-    }
     tell(f"relations by {inventory.name}: {describe_classes(relations)}")
-    return Prepared(
-        symbols,
-        train_examples,
-        dev_examples,
-        vectors.matrix if vectors else None,
-        notes,
-        silver_examples,
-        tokenizer.json if tokenizer else None,
+    notes = {"inventory": inventory.name, "relations": relations}
+    gold = [
+        _Gold([_as_model_sees(document, inventory) for document in documents], [_tree(one) for one in documents])
+        for documents in (train, dev)
+    ]
+    labels = _labels(*(one.documents for one in gold))
+    # A label that only silver trees have could never be correct.
+    known = set(labels)
+    prepared_silver = [_as_model_sees(document, inventory) for document in silver]
+    prepared_silver = [document for document in prepared_silver if known.issuperset(_labels_of([document]))]
+    make = _prepare_chart if kind == "chart" else _prepare_rnng
+    return make(config, labels, gold, prepared_silver, tokenizer, inventory, notes)
+
+
+def _prepare_chart(
+    config: DataConfig,
+    labels: Sequence[Label],
+    gold: Sequence[_Gold],
+    silver: list[Document],
+    tokenizer: PieceTokenizer | None,
+    inventory: Inventory,
+    notes: dict[str, Any],
+) -> Prepared:
+    from genrst.chart.examples import ChartExample, Labels, fine_of, join_pieces, make_example, units_of
+
+    assert tokenizer is not None
+    symbols = Labels(tuple(labels), tuple(_fine(gold[0].corpus_trees, inventory)))
+
+    def prepare(documents: list[Document]) -> list[ChartExample]:
+        found = []
+        for document in _with_sentences(documents, config):
+            example = make_example(document, *join_pieces(tokenizer(document.edu_texts)))
+            found.append(replace(example, units=units_of(_tree(document), symbols, document.id)))
+        return found
+
+    train, dev = (prepare(own.documents) for own in gold)
+    for examples, own in zip((train, dev), gold, strict=True):
+        pairs = zip(examples, own.corpus_trees, strict=True)
+        examples[:] = [replace(one, fine=fine_of(tree, symbols)) for one, tree in pairs]
+    notes |= {"n_labels": len(labels)}
+    return Prepared("chart", symbols, train, dev, None, notes, prepare(silver), tokenizer.json)
+
+
+def _prepare_rnng(
+    config: DataConfig,
+    labels: Sequence[Label],
+    gold: Sequence[_Gold],
+    silver: list[Document],
+    tokenizer: PieceTokenizer | None,
+    inventory: Inventory,
+    notes: dict[str, Any],
+) -> Prepared:
+    from genrst.rnng.examples import mask_entities, prepare
+    from genrst.rnng.symbols import make_symbols
+    from genrst.rnng.transitions.actions import ActionSet, Reduce
+    from genrst.rnng.vectors import load_vectors
+
+    del inventory
+    annotated = [annotate_as_configured(documents, config) for documents in (*(one.documents for one in gold), silver)]
+    counted = [*annotated[0], *annotated[2]]
+    words = (word for document in counted for edu in mask_entities(document, config.lowercase).edus for word in edu)
+    deprels = (token.deprel for document in counted for token in document.tokens)
+    symbols = make_symbols(words, deprels, ActionSet(tuple(Reduce(*label) for label in labels)), config.min_count)
+    train, dev, silver_examples = (
+        [prepare(document, symbols, _tree(document), config.lowercase, tokenizer) for document in documents]
+        for documents in annotated
     )
+    vectors = load_vectors(config.vectors, symbols.words.symbols) if config.vectors else None
+    if vectors is not None:
+        tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(symbols.words)} words")
+    notes |= {"n_words": len(symbols.words), "n_labels": len(labels)}
+    notes |= {"vectors": vectors.source if vectors else None, "vector_coverage": vectors.coverage if vectors else 0.0}
+    matrix, tokenizer_json = vectors.matrix if vectors else None, tokenizer.json if tokenizer else None
+    return Prepared("rnng", symbols, train, dev, matrix, notes, silver_examples, tokenizer_json)
+
+
+def _as_model_sees(document: Document, inventory: Inventory) -> Document:
+    return replace(document, tree=prepare_tree(_tree(document), inventory))
 
 
 def _tree(document: Document) -> Tree:
@@ -183,21 +222,22 @@ def _fine(trees: Iterable[Tree], inventory: Inventory) -> list[tuple[str, str]]:
     return [(name, inventory.coarse(name)) for name in names if inventory.coarse(name) != name]
 
 
-def _actions(train: Sequence[Document], dev: Sequence[Document]) -> ActionSet:
-    """The actions of all gold trees, as those of dev must have numbers, too."""
-    known = ActionSet.from_trees(map(_tree, train))
-    everything = ActionSet.from_trees(map(_tree, (*train, *dev)))
-    if unseen := sorted(set(everything.labels) - set(known.labels)):
-        names = ", ".join(map(str, unseen))
+def _labels(train: Sequence[Document], dev: Sequence[Document]) -> list[Label]:
+    """The labels of all gold trees, as those of dev must have numbers, too."""
+    everything = _labels_of([*train, *dev])
+    if unseen := sorted(everything - _labels_of(train)):
+        names = ", ".join(map(" ".join, unseen))
         message = f"labels of dev that training never shows, so no tree will have them: {names}"
         warnings.warn(CorpusWarning(message), stacklevel=2)
-    return everything
+    return sorted(everything)
+
+
+def _labels_of(documents: Iterable[Document]) -> set[Label]:
+    return {(unit.relation, unit.nuclearity) for document in documents for unit in units(_tree(document))}
 
 
 def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
-    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted, or none."""
-    if config.syntax == "none":
-        return _with_sentences(documents, config)
+    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
     loaded = pipeline.load_pipeline(config.pipeline)
     annotated = list(progress(annotate(documents, loaded), "annotating", len(documents)))
     if config.syntax == "spacy":
@@ -209,25 +249,7 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
 
 
 def _with_sentences(documents: list[Document], config: DataConfig) -> list[Document]:
+    """Sentences by spaCy, where documents have none."""
     bare = [document for document in documents if not document.sentences]
     found = annotate(bare, pipeline.load_pipeline(config.pipeline)) if bare else iter(())
     return [document if document.sentences else next(found) for document in documents]
-
-
-def _symbols(
-    config: DataConfig, documents: Sequence[Document], actions: ActionSet, fine: Iterable[tuple[str, str]]
-) -> Symbols:
-    if config.syntax == "none":
-        return make_symbols((), (), actions, fine=fine)
-    words = (word for document in documents for edu in mask_entities(document, config.lowercase).edus for word in edu)
-    deprels = (token.deprel for document in documents for token in document.tokens)
-    return make_symbols(words, deprels, actions, config.min_count, fine)
-
-
-def find_vectors(source: str, words: Sequence[str]) -> Vectors | None:
-    """The vectors of some words, if there is a source of vectors."""
-    if not source:
-        return None
-    vectors = load_vectors(source, words)
-    tell(f"word vectors: {vectors.source}, {vectors.coverage:.1%} of {len(words)} words")
-    return vectors

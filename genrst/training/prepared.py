@@ -1,8 +1,8 @@
 """Prepared features: what training reads, the archive in which it lies, and the cache of archives.
 
-An archive is a NumPy file of integers without pickles, named by what it was made from, so that it can be carried to a
-machine that has neither spaCy nor the corpus. `genrst.training.data` makes it. The segmenter shares the cache and the
-archive (`genrst.segmenter.data`).
+An archive is a NumPy file of numbers without pickles, named by what it was made from, so that it can be carried to a
+machine that has neither spaCy nor the corpus. `genrst.training.data` makes it. Every column of an example, such as its
+word pieces, is one array for all documents of a split, and the sizes of their parts.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +21,26 @@ from numpy.typing import NDArray
 from genrst.document import Document
 from genrst.errors import CorpusFormatError
 from genrst.io import max_unpacked, tell, write_atomically_with
-from genrst.rnng.examples import Example, SoftTree
-from genrst.rnng.symbols import Symbols
-from genrst.rnng.transitions.features import Syntax
+from genrst.training.tasks import TaskKind, types_of
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when the meaning of a prepared file changes, so that old ones are made again."""
-PARSER = "parser"
-"""What an archive is for, unless its header says otherwise."""
-SYNTAX_COLUMNS = ("heads", "deprels", "edu_tokens", "sentences", "paragraphs", "kinds")
-COLUMNS = ("edu_words", "edu_lengths", "token_words", *SYNTAX_COLUMNS, "actions", "pieces", "piece_lengths", "fine")
-SOFT_COLUMNS = {"units": np.int32, "p": np.float16, "labels": np.int32, "label_p": np.float16}
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Training and development documents as numbers, their symbols, and word vectors to start from."""
 
-    symbols: Symbols
-    train: list[Example]
-    dev: list[Example]
+    kind: TaskKind
+    symbols: Any
+    """What the model numbers: the labels of a chart, or the symbols of the paper's model."""
+    train: list[Any]
+    dev: list[Any]
     vectors: NDArray[np.float32] | None
     """A row per word of the vocabulary; rows of zeros for words without a vector."""
     notes: dict[str, Any]
     """What was prepared and how, for the log."""
-    silver: list[Example] = field(default_factory=list)
+    silver: list[Any] = field(default_factory=list)
     """Training documents with automatic trees."""
     tokenizer: str | None = None
     """The `tokenizer.json` that made the word pieces, if there are any."""
@@ -55,74 +50,54 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
     """Write a prepared file, all of it or nothing."""
     splits = {"train": prepared.train, "dev": prepared.dev, "silver": prepared.silver}
     ids = {split: [example.id for example in examples] for split, examples in splits.items()}
-    header = {"format": FORMAT, "symbols": prepared.symbols.as_dict(), **ids, "notes": prepared.notes}
-    arrays: dict[str, NDArray[Any]] = {}
+    symbols = prepared.symbols.as_dict()
+    header = {"format": FORMAT, "kind": prepared.kind, "symbols": symbols, **ids, "notes": prepared.notes}
+    every = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
     for split, examples in splits.items():
-        for column in COLUMNS if examples else ():
-            parts = [getattr(one.syntax if column in SYNTAX_COLUMNS else one, column) for one in examples]
-            arrays[f"{split}.{column}"] = np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
-            arrays[f"{split}.{column}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
-        arrays |= _soft_arrays(split, [one.soft for one in examples if one.soft is not None])
-        if starts := [one.starts for one in examples if one.starts is not None]:
-            arrays[f"{split}.starts"] = np.concatenate(starts).astype(np.float16)
+        every |= {f"{split}.{name}": column for name, column in _pack(examples).items()}
     if prepared.tokenizer is not None:
-        arrays["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
-    save_archive(path, header, arrays, prepared.vectors)
+        every["tokenizer"] = np.frombuffer(prepared.tokenizer.encode(), dtype=np.uint8)
+    if prepared.vectors is not None:
+        every["vectors"] = prepared.vectors.astype(np.float16)
+    write_atomically_with(path, lambda file: np.savez_compressed(file, **every))  # type: ignore[arg-type]
 
 
-def _soft_arrays(split: str, trees: Sequence[SoftTree]) -> dict[str, NDArray[Any]]:
-    """Soft trees as columns; all documents of a split have one or none has."""
-    if not trees:
-        return {}
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in SOFT_COLUMNS}
-    arrays = {f"{split}.soft.{name}": column.astype(SOFT_COLUMNS[name]) for name, column in columns.items()}
-    return {**arrays, f"{split}.soft.sizes": np.array([len(tree.p) for tree in trees], dtype=np.int32)}
+def _pack(examples: Sequence[Any]) -> dict[str, NDArray[Any]]:
+    """The columns of all examples, which have the same, and the sizes of their parts."""
+    rows = [example.as_columns() for example in examples]
+    columns: dict[str, NDArray[Any]] = {}
+    for name in rows[0] if rows else ():
+        parts = [row[name].ravel() for row in rows]
+        columns[name] = np.concatenate(parts)
+        columns[f"{name}.sizes"] = np.array([len(part) for part in parts], dtype=np.int32)
+    return columns
 
 
 def load_prepared(path: Path) -> Prepared:
     """Read a prepared file."""
-    with open_archive(path, PARSER) as (header, arrays, vectors):
+    with _open_archive(path) as (header, arrays):
+        symbols_type, example_type = types_of(header["kind"])
+        splits = {split: _unpack(arrays, split, header[split], example_type) for split in ("train", "dev", "silver")}
         return Prepared(
-            Symbols.from_dict(header["symbols"]),
-            _examples(arrays, "train", header["train"]),
-            _examples(arrays, "dev", header["dev"]),
-            vectors,
+            header["kind"],
+            symbols_type.from_dict(header["symbols"]),
+            splits["train"],
+            splits["dev"],
+            arrays["vectors"].astype(np.float32) if "vectors" in arrays else None,
             header["notes"],
-            _examples(arrays, "silver", header["silver"]),
+            splits["silver"],
             bytes(arrays["tokenizer"]).decode() if "tokenizer" in arrays else None,
         )
 
 
-def _examples(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str]) -> list[Example]:
-    if not ids:
-        return []
-    columns = []
-    for column in (f"{split}.{name}" for name in COLUMNS):
-        ends = np.cumsum(arrays[f"{column}.sizes"])
-        columns.append(np.split(arrays[column].astype(np.int64), ends[:-1]))
-    rows = zip(ids, *columns, strict=True)
-    examples = [_example(id, dict(zip(COLUMNS, row, strict=True))) for id, *row in rows]
-    if f"{split}.soft.sizes" in arrays:
-        examples = [replace(one, soft=soft) for one, soft in zip(examples, _soft_trees(arrays, split), strict=True)]
-    if f"{split}.starts" in arrays:
-        ends = np.cumsum([len(one.pieces) for one in examples])[:-1]
-        starts = np.split(arrays[f"{split}.starts"].astype(np.float32), ends)
-        examples = [replace(one, starts=own) for one, own in zip(examples, starts, strict=True)]
-    return examples
-
-
-def _soft_trees(arrays: Mapping[str, NDArray[Any]], split: str) -> Iterator[SoftTree]:
-    ends = np.cumsum(arrays[f"{split}.soft.sizes"])[:-1]
-    parts = {name: np.split(arrays[f"{split}.soft.{name}"], ends) for name in SOFT_COLUMNS}
-    for places, p, labels, label_p in zip(*parts.values(), strict=True):
-        yield SoftTree(
-            places.astype(np.int64), p.astype(np.float32), labels.astype(np.int64), label_p.astype(np.float32)
-        )
-
-
-def _example(id: str, columns: dict[str, Any]) -> Example:
-    syntax = Syntax(**{name: columns.pop(name).tolist() for name in SYNTAX_COLUMNS})
-    return Example(id, syntax=syntax, actions=tuple(columns.pop("actions").tolist()), **columns)
+def _unpack(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str], example_type: type[Any]) -> list[Any]:
+    prefix, suffix = f"{split}.", ".sizes"
+    names = [name.removesuffix(suffix) for name in arrays if name.startswith(prefix) and name.endswith(suffix)]
+    columns = {
+        name.removeprefix(prefix): np.split(arrays[name], np.cumsum(arrays[name + suffix])[:-1]) for name in names
+    }
+    rows = ({name: parts[number] for name, parts in columns.items()} for number in range(len(ids)))
+    return [example_type.from_columns(id, row) for id, row in zip(ids, rows, strict=True)]
 
 
 def content_key(documents: Iterable[Document], settings: object) -> str:
@@ -153,16 +128,6 @@ def prepare_once(cache: Path, key: str, make: Callable[[Path], None]) -> Path:
     return path
 
 
-def save_archive(
-    path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], vectors: NDArray[np.float32] | None
-) -> None:
-    """Write a NumPy archive: plain data as JSON, arrays, and word vectors in half precision."""
-    every = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays}
-    if vectors is not None:
-        every["vectors"] = vectors.astype(np.float16)
-    write_atomically_with(path, lambda file: np.savez_compressed(file, **every))  # type: ignore[arg-type]
-
-
 def _check_size(arrays: np.lib.npyio.NpzFile, path: Path) -> None:
     """Refuse an archive that unpacks to far more than its size."""
     n_bytes = sum(member.file_size for member in arrays.zip.infolist()) if arrays.zip is not None else 0
@@ -178,10 +143,8 @@ _DAMAGE = (
 
 
 @contextmanager
-def open_archive(
-    path: Path, kind: str
-) -> Iterator[tuple[dict[str, Any], Mapping[str, NDArray[Any]], NDArray[np.float32] | None]]:
-    """The header, arrays and word vectors of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
+def _open_archive(path: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, NDArray[Any]]]]:
+    """The header and the arrays of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
     try:
         # Of any other file NumPy would say that it holds pickles, and how to load them unsafely.
         if path.is_file() and not zipfile.is_zipfile(path):
@@ -189,11 +152,10 @@ def open_archive(
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             _check_size(arrays, path)
             header = json.loads(bytes(arrays["header"]))
-            found = header.get("kind", PARSER), header["format"]
-            if found != (kind, FORMAT):
-                rule = f"features must be prepared for a {kind} in format {FORMAT}"
-                raise CorpusFormatError(f"{rule}, was: for a {found[0]} in format {found[1]}", path)
-            yield header, arrays, arrays["vectors"].astype(np.float32) if "vectors" in arrays else None
+            if header["format"] != FORMAT:
+                rule = f"features must be prepared in format {FORMAT}"
+                raise CorpusFormatError(f"{rule}, was: in format {header['format']}", path)
+            yield header, arrays
     except _DAMAGE as error:
         if isinstance(error, CorpusFormatError):
             raise

@@ -15,26 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from genrst.chart.network import ChartNetwork
-from genrst.chart.storage import make_chart_network
 from genrst.config import to_toml
-from genrst.encoder.files import PieceTokenizer, keep_layers, load_encoder
-from genrst.encoder.pretrained import PretrainedEncoder, add_low_rank
+from genrst.encoder.files import blank_encoder, keep_layers, load_encoder
+from genrst.encoder.model import Model, save_model, wrap_encoder
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically, write_atomically_with
-from genrst.encoder.files import PieceTokenizer, keep_layers, load_encoder
-from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.rnng.model_config import ChartConfig
-from genrst.rnng.network import Network
-from genrst.rnng.storage import make_network, write_network
 from genrst.storage import CARD, PARSER, check_memory
 from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import RunConfig
+from genrst.training.tasks import kind_of, make_network, make_task
 from genrst.training.trainer import Record, Trainer
 
 if TYPE_CHECKING:
@@ -42,8 +37,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
 CURVE = "curve.svg"
-SEGMENTER_OF = "en-generative"
-"""The installed model whose segmenter a new parser uses, until it has one of its own."""
+_KINDS = {"chart": "a chart", "rnng": "a model that builds trees step by step"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +57,9 @@ class Run:
 
     def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
         """Train, from a checkpoint if one is given, and write what happens."""
-        trainer = Trainer(self._network(prepared), prepared, self.config.training, self.seed, self.processes)
+        network = self._network(prepared)
+        task = make_task(prepared, network, self.config.training, self.seed)
+        trainer = Trainer(network, task, self.config.training, self.seed, self.processes)
         if resume is not None:
             load_checkpoint(trainer, resume)
         if not self.processes.is_first:
@@ -72,29 +68,32 @@ class Run:
         self._start_files(trainer.progress.epoch)
         with _tensorboard(self.folder, trainer.progress.epoch) as show:
             for record in trainer.epochs():
-                self._write(record, trainer)
+                self._write(record, trainer, prepared)
                 show(record)
                 yield record
 
-    def _network(self, prepared: Prepared) -> Network | ChartNetwork:
+    def _network(self, prepared: Prepared) -> nn.Module:
         with torch.device("meta"):
             # The weights, their gradients and Adam's two moments.
-            check_memory(self._make_network(prepared), "model", n_copies=4)
+            check_memory(self._make_network(prepared, blank_encoder), "model", n_copies=4)
         torch.manual_seed(self.seed)
-        pretrained = None
-        if (tokenizer := self._tokenizer(prepared)) is not None and self.config.model.encoder is not None:
-            encoder = load_encoder(self.config.model.encoder, tokenizer)
-            keep_layers(encoder, self.config.training.encoder_layers)
-            pretrained = PretrainedEncoder(self.config.model, encoder, tokenizer)
-        network = self._make_network(prepared, pretrained)
-        if prepared.vectors is not None and network.embeddings is not None:
+        network: Any = self._make_network(prepared, load_encoder)
+        if prepared.vectors is not None:
             _set_vectors(network.embeddings.weight, prepared.vectors)
-        return network.to(self.device)
+        moved: nn.Module = network.to(self.device)
+        return moved
 
-    def _make_network(self, prepared: Prepared, pretrained: PretrainedEncoder | None = None) -> Network | ChartNetwork:
-        config = self.config.model
-        if isinstance(config, ChartConfig):
-            return make_chart_network(config, prepared.symbols, pretrained)
+    def _make_network(self, prepared: Prepared, load: Callable[[str, PieceTokenizer], nn.Module]) -> nn.Module:
+        """An untrained network, with an encoder as `load` gives it."""
+        config, pretrained = self.config.model, None
+        if kind_of(config) != prepared.kind:
+            raise ConfigError(
+                f"features must be prepared for {_KINDS[kind_of(config)]}, but were for another model"
+            )
+        if (tokenizer := self._tokenizer(prepared)) is not None and config.encoder is not None:
+            encoder = load(config.encoder, tokenizer)
+            keep_layers(encoder, self.config.training.encoder_layers)
+            pretrained = wrap_encoder(config, encoder, tokenizer)
         return make_network(config, prepared.symbols, pretrained)
 
     def _tokenizer(self, prepared: Prepared) -> PieceTokenizer | None:
@@ -115,20 +114,19 @@ class Run:
         kept = [record for record in read_log(self.folder / LOG) if record.epoch <= n_epochs]
         write_atomically(self.folder / LOG, "".join(map(_as_line, kept)))
 
-    def _write(self, record: Record, trainer: Trainer) -> None:
+    def _write(self, record: Record, trainer: Trainer, prepared: Prepared) -> None:
         append_to_log(record, self.folder)
         if record.is_best:
-            self._write_model(record, trainer)
+            self._write_model(record, trainer, prepared)
         if record.epoch % self.config.training.checkpoint_epochs == 0 or trainer.is_finished:
             save_checkpoint(trainer, self.folder / CHECKPOINT)
 
-    def _write_model(self, record: Record, trainer: Trainer) -> None:
-        folder, data, prepared = self.folder / MODEL, self.config.data, trainer.prepared
-        segmenter = None if self.config.model.reads_texts else SEGMENTER_OF
-        settings = {"lowercase": data.lowercase, "pipeline": data.pipeline, "segmenter": segmenter}
+    def _write_model(self, record: Record, trainer: Trainer, prepared: Prepared) -> None:
+        folder, data = self.folder / MODEL, self.config.data
+        settings = {"lowercase": data.lowercase, "pipeline": data.pipeline}
         write_atomically(folder / PARSER, json.dumps(settings) + "\n")
         write_atomically(folder / CARD, make_card(self.config, self.seed, record, prepared.notes))
-        write_network(trainer.kept_network, prepared.symbols, self._tokenizer(prepared), folder, "float32")
+        save_model(Model(trainer.kept_network, prepared.symbols, self._tokenizer(prepared)), folder)
 
 
 def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
@@ -136,7 +134,11 @@ def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
 
     Vectors that are wider than the embeddings are projected to their principal axes.
     """
-    vectors, is_known = check_vectors(prepared, weight, "model.word_size")
+    vectors = torch.from_numpy(prepared)
+    if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
+        rule = f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, or less"
+        raise ConfigError(f"{rule}, was: {weight.shape[1]}")
+    is_known = vectors.any(dim=1)
     if vectors.shape[1] > weight.shape[1]:
         _, _, axes = torch.linalg.svd(vectors[is_known], full_matrices=False)
         vectors = vectors @ axes[: weight.shape[1]].T
@@ -144,16 +146,6 @@ def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
         if is_known.any():
             weight.mul_(vectors[is_known].std() / weight.std())
         weight[is_known] = vectors[is_known]
-
-
-def check_vectors(prepared: NDArray[np.float32], weight: Tensor, setting: str) -> tuple[Tensor, Tensor]:
-    """Prepared word vectors for some embeddings, and which words have one; `setting` is the width of the embeddings."""
-    vectors = torch.from_numpy(prepared)
-    if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
-        raise ConfigError(
-            f"{setting}: must be the width of the vectors, {vectors.shape[1]}, or less, was: {weight.shape[1]}"
-        )
-    return vectors, vectors.any(dim=1)
 
 
 def write_config(config: Any, folder: Path) -> None:  # noqa: ANN401

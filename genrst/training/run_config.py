@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from genrst.chart.config import ChartConfig
 from genrst.config import are_seeds, check_ranges, read_tables, resolve
 from genrst.errors import ConfigError
-from genrst.rnng.model_config import ChartConfig, ModelConfig
+from genrst.rnng.config import RnngConfig
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusConfig:
-    """Which documents, for a parser or a segmenter."""
+class DataConfig:
+    """Which documents, and what a parser knows about them."""
 
     path: str = "corpora/gum"
     """The folder of a corpus, or of files with trees."""
@@ -30,15 +31,9 @@ class CorpusConfig:
     gum_version: str = "11.1"
     skip_bad: bool = False
     """Leave out files that cannot be read, with a warning."""
-
-
-@dataclass(frozen=True, slots=True)
-class DataConfig(CorpusConfig):
-    """Which documents, and what a parser knows about them."""
-
-    syntax: Literal["spacy", "corpus", "none"] = "spacy"
-    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's. `none` is for
-    charts with an encoder, which read word pieces alone; then spaCy finds the sentences of documents without any."""
+    syntax: Literal["spacy", "corpus"] = "spacy"
+    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's. Charts need
+    neither: spaCy only finds the sentences of documents without any."""
     pipeline: str | None = None
     """A spaCy pipeline by name; the best one installed if not given."""
     inventory: str | None = None
@@ -157,7 +152,7 @@ class RunConfig:
     """A whole configuration file."""
 
     data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig | ChartConfig = field(default_factory=ModelConfig)
+    model: RnngConfig | ChartConfig = field(default_factory=RnngConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
@@ -167,11 +162,9 @@ class RunConfig:
             raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":
             raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
-        if self.data.syntax == "none" and not self.model.reads_texts:
-            raise ConfigError("data.syntax: none must go with a chart with an encoder, was: another")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):
-            if getattr(self.training, name) and not self.model.reads_texts:
-                raise ConfigError(f"training.{name}: the model must be a chart with an encoder, was: another")
+            if getattr(self.training, name) and self.model.kind != "chart":
+                raise ConfigError(f"training.{name}: the model must be a chart, was: another")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

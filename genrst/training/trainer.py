@@ -10,21 +10,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from genrst.chart.learning import ChartLessons
-from genrst.chart.network import ChartNetwork
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import TrainingError
 from genrst.packing import Precision, pack, unpack
-from genrst.chart.learning import ChartLessons
+from genrst.task import Lesson, TrainingTask
 from genrst.training.distributed import ALONE, Processes
-from genrst.training.lessons import Lesson, Lessons, TransitionLessons
-from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 
 
@@ -61,26 +57,21 @@ class Trainer:
 
     def __init__(
         self,
-        network: Network | ChartNetwork,
-        prepared: Prepared,
+        network: nn.Module,
+        task: TrainingTask[Any, Any],
         config: TrainingConfig,
         seed: int,
         processes: Processes = ALONE,
     ) -> None:
         self.network = network
-        self.prepared = prepared
+        self.task = task
         self.config = config
         self.seed = seed
         self.processes = processes
         self.progress = Progress()
         self.optimizer = torch.optim.Adam(_parameter_groups(network, config))
-        self.lessons: Lessons[Any] = (
-            ChartLessons(prepared, config, seed)
-            if isinstance(network, ChartNetwork)
-            else TransitionLessons(prepared, config, network, seed)
-        )
         epochs = range(config.max_epochs)
-        self._n_steps = sum(math.ceil(self.lessons.count(epoch) / config.batch_size(epoch)) for epoch in epochs)
+        self._n_steps = sum(math.ceil(self.task.count(epoch) / config.batch_size(epoch)) for epoch in epochs)
         self.average = _average(network, config.averaging)
 
     def epochs(self) -> Iterator[Record]:
@@ -96,9 +87,9 @@ class Trainer:
         return progress.epoch >= config.max_epochs or n_waited >= config.patience
 
     @property
-    def kept_network(self) -> Network | ChartNetwork:
+    def kept_network(self) -> nn.Module:
         """The network that is evaluated and saved: the moving average, or the one in training."""
-        return self.network if self.average is None else cast(Network | ChartNetwork, self.average.module)
+        return self.network if self.average is None else self.average.module
 
     def _epoch(self) -> Record:
         started = time.perf_counter()
@@ -111,13 +102,13 @@ class Trainer:
         check_loss(train_loss, self.progress.epoch)
         return self._record(train_loss, time.perf_counter() - started)
 
-    def _batches(self) -> list[list[Lesson]]:
+    def _batches(self) -> list[list[Lesson[Any]]]:
         """The lessons of the epoch, a list per step."""
         epoch = self.progress.epoch
-        lessons, size = self.lessons.epoch(epoch, self.network), self.config.batch_size(epoch)
+        lessons, size = self.task.epoch(epoch, self.network), self.config.batch_size(epoch)
         return [lessons[first : first + size] for first in range(0, len(lessons), size)]
 
-    def _train_on(self, lessons: list[Lesson]) -> Tensor:
+    def _train_on(self, lessons: list[Lesson[Any]]) -> Tensor:
         """One step; returns the summed loss of this process' lessons."""
         device = next(self.network.parameters()).device
         for group in self.optimizer.param_groups:
@@ -128,7 +119,7 @@ class Trainer:
         if mine := self.processes.share(lessons):
             with self._rounded(self.network):
                 with torch.autocast(device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-                    loss = self.lessons.loss(self.network, mine, self.progress.epoch)
+                    loss = self.task.loss(self.network, mine, self.progress.epoch)
                 torch.autograd.backward(loss / _n_edus(lessons))
         self.processes.add_gradients(self.network)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
@@ -151,7 +142,7 @@ class Trainer:
         started = time.perf_counter()
         network = self.kept_network.eval()
         with self._rounded(network):
-            likelihood = self.lessons.likelihood(network)
+            likelihood = self.task.likelihood(network)
             # The last step of an epoch can break the network without showing in the training loss.
             check_loss(likelihood.loss, self.progress.epoch)
             scores = self._dev_scores()
@@ -186,7 +177,7 @@ class Trainer:
         is_due = is_due and self.progress.epoch % self.config.evaluate_epochs == 0
         if not (is_due or is_last):
             return {}
-        return self.lessons.scores(self.kept_network)
+        return self.task.scores(self.kept_network)
 
 
 @contextmanager
@@ -236,13 +227,13 @@ def _average(network: nn.Module, kept: float) -> AveragedModel | None:
     return average
 
 
-def _n_edus(lessons: list[Lesson]) -> int:
+def _n_edus(lessons: list[Lesson[Any]]) -> int:
     return sum(lesson.example.n_edus for lesson in lessons)
 
 
-def _parameter_groups(network: Network | ChartNetwork, config: TrainingConfig) -> list[dict[str, Any]]:
+def _parameter_groups(network: nn.Module, config: TrainingConfig) -> list[dict[str, Any]]:
     """A pretrained encoder learns at a rate of its own, a `share` of that of the rest."""
-    encoder = network.edu_encoder
+    encoder = network.get_submodule("edu_encoder")
     pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []
     known = set(map(id, pretrained))
     others = [parameter for parameter in network.parameters() if id(parameter) not in known]

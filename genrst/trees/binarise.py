@@ -6,7 +6,8 @@ every new unit keeps the relation; then satellites attach one by one, the neares
 
 from collections.abc import Sequence
 
-from genrst.trees.node import Tree, Unit, attachment_order, fold
+from genrst.trees.node import Tree, Unit, attachment_order, fold, relabel
+from genrst.trees.relations import Inventory
 
 
 def binarise(tree: Tree) -> Tree:
@@ -18,6 +19,11 @@ def binarise(tree: Tree) -> Tree:
     A satellite between two nuclei, which some files have, attaches to the nucleus on its left before all others.
     """
     return fold(tree, lambda leaf: leaf, _binary_unit)
+
+
+def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
+    """The tree as models see it: with coarse relations, and binary."""
+    return binarise(relabel(tree, inventory.coarse))
 
 
 def _binary_unit(unit: Unit, children: list[Tree]) -> Tree:

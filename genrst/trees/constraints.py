@@ -93,6 +93,7 @@ def frozen(tree: Tree) -> list[Constraint]:
     """The constraints that keep a binary tree, or a part of one, as it is."""
     return [Constraint(one.start, one.stop, True, one.relation, one.nuclearity) for one in units(tree)]
 
+
 """A relation and a nuclearity."""
 
 

@@ -15,7 +15,7 @@ from genrst.bulk.inputs import Choice, Columns, Read, Source, find_addresses, ma
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, MissingDependencyError, UsageError
 from genrst.formats.files import write, write_documents
-from genrst.parser.stages import Failure, Text
+from genrst.parser.parser import Failure, Text
 
 RAIN = Document.from_edus("rain", ["It rained,", "so we stayed in."])
 COLUMNS = Columns()

@@ -14,7 +14,7 @@ from genrst.document import require_tree
 from genrst.formats.json_format import tree_to_dict
 from genrst.outputs.tables import units_table
 from genrst.parser.parser import Parser
-from genrst.parser.stages import only
+from genrst.parser.parser import only
 from tests.parser.samples import TEXT
 
 

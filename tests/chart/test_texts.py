@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from genrst.chart.finder import ChartSearch
 from genrst.chart.texts import KnownStates
 from genrst.document import Document, Token
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.text.raw import unsegmented
 from genrst.trees.constraints import Constraint, frozen
 from genrst.trees.node import Unit, units
@@ -30,7 +31,7 @@ def document(parser: Parser) -> Document:
 
 
 def test_a_text_is_read_without_spacy(parser: Parser, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.stages.load_pipeline", None)
+    monkeypatch.setattr("genrst.parser.parser.load_pipeline", None)
     document = parser(TEXT)
     check(document, TEXT)
     assert document.is_segmented

@@ -160,7 +160,7 @@ def test_a_card_as_json(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def test_names_folders_and_corpora(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.packages.MODELS", folder.parent / "models")
+    monkeypatch.setattr("genrst.parser.folders.MODELS", folder.parent / "models")
     assert "no such file, folder or model" in call(capsys, "info", "en").messages[0]
     write_parser(folder.parent / "models" / "en", has_segmenter=False)
     output = call(capsys, "info", "en").output
@@ -207,7 +207,7 @@ def test_damaged_files(folder: Path, name: str, content: bytes, capsys: pytest.C
 
 
 def test_the_installed_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path)
+    monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path)
     assert call(capsys, "info").output == "no models are installed\n"
     write_parser(tmp_path / "a", has_segmenter=False, name="first")
     write_parser(tmp_path / "b", has_segmenter=False, name="second")

@@ -12,7 +12,8 @@ import pytest
 from genrst.document import Document
 from genrst.formats.files import read, read_documents, write, write_documents
 from genrst.outputs.summary import summary_text
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text

@@ -9,7 +9,7 @@ import pytest
 
 from genrst.document import Document
 from genrst.formats.files import read_documents, write_documents
-from genrst.parser.parser import load
+from genrst.parser.loading import load
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import units
 from tests.cli.program import Outcome, call

@@ -9,7 +9,7 @@ import genrst
 from genrst.experiments.charts import calibration, corrections
 from genrst.experiments.charts.calibration import Forecast
 from genrst.parser.parser import load
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units
 from tests.parser.samples import LABELS, write_chart, write_parser
 from tests.training.samples import make_document

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from genrst.experiments.new_genres import run
-from genrst.model.examples import Example
+from genrst.rnng.examples import Example
 from genrst.training.prepared import save_prepared
-from genrst.transitions.boundaries import Kind
-from tests.model.tiny_encoders import make_tokenizer
+from genrst.rnng.transitions.boundaries import Kind
+from tests.encoder.tiny_encoders import make_tokenizer
 from tests.training.samples import prepare_samples
 
 

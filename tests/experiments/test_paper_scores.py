@@ -13,8 +13,8 @@ from genrst.experiments.command import Environment
 from genrst.experiments.data import Split
 from genrst.experiments.paper_tables.scores import Spread, System, choose_best, compare, count_errors, make_systems
 from genrst.experiments.runs import FoundTree, Logp, Result, Search, list_searches
-from genrst.model.examples import prepare
-from genrst.transitions.oracle import tree_of
+from genrst.rnng.examples import prepare
+from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
 from tests.training.samples import make_document, prepare_samples
 

@@ -20,7 +20,7 @@ from genrst.experiments import jobs
 from genrst.experiments.paper_tables.run import main
 from genrst.experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
-from genrst.model.symbols import Vocabulary
+from genrst.rnng.symbols import Vocabulary
 from genrst.training.dev import evaluate_parses, parseval_f1
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT

@@ -11,14 +11,14 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.experiments.silver_trees import segment, soften
-from genrst.model.examples import prepare_pieces
+from genrst.rnng.examples import prepare_pieces
 from genrst.segmenter.segment import save_segmenter
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from tests.experiments.errors import ends_in_one_line
 from tests.miniatures import write_amalgum, write_gum
-from tests.model.tiny_encoders import make_tokenizer
+from tests.encoder.tiny_encoders import make_tokenizer
 from tests.segmenter.samples import make_segmenter, make_text
 from tests.training.samples import prepare_samples
 

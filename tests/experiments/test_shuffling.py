@@ -13,11 +13,11 @@ import torch
 
 import genrst
 from genrst.experiments.shuffling import flatten, run
-from genrst.model.batch import make_batch
-from genrst.model.examples import Example, derive
-from genrst.model.network import Network
-from genrst.model.storage import make_network
-from genrst.parser.likelihood import score_trees
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import Example, derive
+from genrst.rnng.network import Network
+from genrst.rnng.storage import make_network
+from genrst.rnng.likelihood import score_trees
 from genrst.parser.parser import Parser
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import Run

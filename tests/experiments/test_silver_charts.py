@@ -20,12 +20,12 @@ from genrst.experiments.command import scores_of
 from genrst.experiments.silver_trees import chart_steps, soften
 from genrst.experiments.silver_trees.recipe import FREE_GENRES, FREE_SILVER_GENRES, Recipe, make_recipe
 from genrst.experiments.silver_trees.run import main, make_parser
-from genrst.parser import search
+from genrst.rnng import finder as search
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import load_config
 from genrst.trees.relations import OPEN
 from tests.experiments.errors import ends_in_one_line
-from tests.model.tiny_encoders import make_tokenizer, write_encoder
+from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import make_document, prepare_samples
 
 torch.set_num_threads(1)

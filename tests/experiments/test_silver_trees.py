@@ -16,21 +16,21 @@ from genrst.errors import UsageError
 from genrst.experiments.silver_trees import join, label
 from genrst.experiments.silver_trees.label import choose
 from genrst.experiments.silver_trees.teachers import make_translation
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example, prepare
-from genrst.model.scoring.scorer import NetworkScorer
-from genrst.model.storage import Model, load_model, make_network, save_model
-from genrst.model.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
-from genrst.search.beam import BeamOptions, search_beams, search_greedily
-from genrst.search.ensemble import Ensemble
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import Example, prepare
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.storage import Model, load_model, make_network, save_model
+from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
+from genrst.rnng.search.ensemble import Ensemble
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
-from genrst.transitions.actions import GENERATE, ActionSet, Reduce
-from genrst.transitions.features import Syntax
+from genrst.rnng.transitions.actions import GENERATE, ActionSet, Reduce
+from genrst.rnng.transitions.features import Syntax
 from tests.experiments.errors import ends_in_one_line
-from tests.model.random_examples import random_actions, random_example
-from tests.model.tiny_encoders import LETTERS, make_tokenizer, write_encoder
+from tests.rnng.random_examples import random_actions, random_example
+from tests.encoder.tiny_encoders import LETTERS, make_tokenizer, write_encoder
 from tests.test_storage import trained as trained
 from tests.training.samples import SMALL, make_document, prepare_samples
 

@@ -20,7 +20,7 @@ from genrst.encoder.files import make_encoder, read_encoder_config, read_tokeniz
 from genrst.errors import GenrstError
 from genrst.encoder.files import make_encoder, read_encoder_config, read_tokenizer
 from genrst.rnng.storage import load_model, save_model
-from genrst.parser.packages import describe_model
+from genrst.parser.folders import describe_model
 from genrst.rnng.storage import load_model, save_model
 from genrst.segmenter.segment import load_segmenter
 from genrst.storage import WEIGHTS

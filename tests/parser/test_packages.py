@@ -14,7 +14,7 @@ import pytest
 import genrst
 from genrst import Parser, load
 from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError, UsageError
-from genrst.parser.packages import MODELS, describe_model, find_segmenter, installed_models
+from genrst.parser.folders import MODELS, describe_model, find_segmenter, installed_models
 from tests.parser.samples import PIPELINE, TEXT, load_like, step_search, write_ensemble, write_parser
 
 EDUS = ["It rained,", "so we stayed in."]
@@ -87,7 +87,7 @@ def test_options_that_are_wrong(tiny: Path, options: dict[str, Any]):
 
 def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
+    monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path / "models")
     with pytest.raises(CorpusNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, was: 'en'$"):
         genrst.load()
     write_parser(tmp_path / "models" / "en", name="english", has_segmenter=False)

@@ -11,8 +11,8 @@ import torch
 from genrst import Document, Failure, Leaf, Parser, Unit
 from genrst.document import SecondaryEdge, Signal, Span, Token
 from genrst.errors import GenrstError, TreeError, UsageError
-from genrst.parser.parser import load
-from genrst.parser.stages import Text
+from genrst.parser.loading import load
+from genrst.parser.parser import Text
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import derive, prepare
 from genrst.rnng.scoring.scorer import NetworkScorer
@@ -276,7 +276,7 @@ def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pyte
 def test_documents_by_spacy_are_not_annotated_again(parser: Parser, monkeypatch: pytest.MonkeyPatch):
     segmented = parser.segment(TEXT)
     expected = parser(TEXT).tree
-    monkeypatch.setattr("genrst.parser.stages.annotate", None)
+    monkeypatch.setattr("genrst.parser.parser.annotate", None)
     raw = replace(segmented, edus=(Span(0, len(TEXT)),))
     bad = replace(raw, tokens=(), id="bad")
     first, second, third = parser.parse_annotated([raw, bad, raw])

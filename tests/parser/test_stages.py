@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from genrst import Failure, Leaf, Parser, Unit
 from genrst.corpora.corpus import load_corpus
 from genrst.errors import ParserWarning, TreeError, UsageError
-from genrst.parser.parser import load
+from genrst.parser.loading import load
 from tests.parser.samples import TEXT, check, load_like, write_parser
 from tests.text.hostile import texts
 

@@ -11,7 +11,7 @@ import torch
 from genrst import Document, Parser, load
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import GenrstError
-from genrst.parser.packages import ParserConfig
+from genrst.parser.folders import ParserConfig
 from genrst.rnng.finder import WeightedModel, load_models
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
@@ -138,7 +138,7 @@ def test_a_model_twice_with_half_weight_is_the_model_without_log_probability(tmp
 
 def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A folder beside it comes before a name, and the working folder does not count."""
-    monkeypatch.setattr("genrst.parser.packages.MODELS", tmp_path / "models")
+    monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path / "models")
     write_parser(tmp_path / "models" / "en", has_segmenter=False, lowercase=True)
     monkeypatch.chdir(write_ensemble(tmp_path / "both", {"en": 1}).parent)
     assert [one.lowercase for one in load("both").search.models] == [True]

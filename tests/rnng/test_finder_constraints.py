@@ -7,8 +7,9 @@ import pytest
 
 from genrst.document import Document, Span
 from genrst.errors import UsageError
-from genrst.parser.parser import Parser, load
-from genrst.parser.stages import Failure
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
+from genrst.parser.parser import Failure
 from genrst.rnng.finder import TreeSearch, WeightedModel
 from genrst.rnng.storage import Model, make_network
 from genrst.trees.constraints import Constraint, frozen

@@ -9,7 +9,8 @@ import pytest
 
 from genrst.document import Document
 from genrst.errors import ParserWarning, UnknownLabelError, UsageError
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.rnng.likelihood import (
     TextScore,
     free_distribution,

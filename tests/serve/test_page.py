@@ -13,7 +13,8 @@ from genrst.document import Document
 from genrst.formats.files import read_documents
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.rs3_writer import write_rs3
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.serve.app import make_app
 from genrst.serve.files import Files
 from genrst.serve.security import Access

@@ -16,7 +16,7 @@ from torch import Tensor
 
 import genrst
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
-from genrst.parser.packages import read_parser_config
+from genrst.parser.folders import read_parser_config
 from genrst.rnng.examples import derive
 from genrst.rnng.storage import load_model
 from genrst.storage import WEIGHTS

@@ -22,11 +22,11 @@ from genrst.cli.console import show_json
 from genrst.experiments.branching_bias.uninformed import GENERATION_LOGP, UninformedScorer
 from genrst.experiments.command import count, run_command, start_parser
 from genrst.io import write_atomically
-from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.results import SearchResult
-from genrst.search.word import WordOptions, search_words
-from genrst.transitions.actions import GEN, GENERATE, Reduce
-from genrst.transitions.oracle import tree_of
+from genrst.rnng.search.beam import BeamOptions, search_beams
+from genrst.rnng.search.results import SearchResult
+from genrst.rnng.search.word import WordOptions, search_words
+from genrst.rnng.transitions.actions import GEN, GENERATE, Reduce
+from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.measures import left_branching
 from genrst.trees.node import Tree
 

@@ -20,8 +20,8 @@ from genrst.cli.console import show_json
 from genrst.experiments.branching_bias.run import Search, run_with_trees, sample
 from genrst.experiments.branching_bias.uninformed import GENERATION_LOGP
 from genrst.io import write_atomically
-from genrst.search.beam import BeamOptions, search_beams
-from genrst.search.word import WordOptions, search_words
+from genrst.rnng.search.beam import BeamOptions, search_beams
+from genrst.rnng.search.word import WordOptions, search_words
 
 BEAMS = (10, 20, 40, 80, 100)
 LENGTHS = {"word-level": (10, 20, 40, 80, 160), "bag-level": (10, 20, 40)}

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from genrst.transitions.actions import States
+from genrst.rnng.transitions.actions import States
 
 GENERATION_LOGP = -20.0
 """About that of an EDU of three or four words."""

@@ -20,8 +20,8 @@ from genrst.document import Document, require_tree
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.io import progress
-from genrst.model.device import choose_device
-from genrst.parser.chart_search import ChartSearch
+from genrst.encoder.device import choose_device
+from genrst.chart.finder import ChartSearch
 from genrst.parser.parser import Parser, load
 from genrst.trees.binarise import binarise
 from genrst.trees.node import units

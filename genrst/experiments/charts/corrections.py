@@ -17,10 +17,10 @@ from genrst.document import Document, require_tree
 from genrst.experiments.charts.calibration import start_chart_parser
 from genrst.experiments.command import Rows, count, read_environment, run_command
 from genrst.io import progress
-from genrst.model.device import choose_device
-from genrst.model.examples import prepare_tree
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import prepare_tree
 from genrst.parser.parser import Parser, load
-from genrst.trees.constraint import Constraint
+from genrst.trees.constraints import Constraint
 from genrst.trees.node import Tree, Unit, units
 from genrst.trees.relations import detect_inventory
 

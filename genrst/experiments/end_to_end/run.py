@@ -16,8 +16,8 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.evaluation.report import evaluate
 from genrst.experiments.command import Rows, count, read_environment, read_seeds, run_command, scores_of, start_parser
-from genrst.model.device import choose_device
-from genrst.parser.packages import find_model
+from genrst.encoder.device import choose_device
+from genrst.parser.folders import find_model
 from genrst.parser.parser import Parser, load
 from genrst.parser.stages import Failure, Item, Text
 

@@ -19,8 +19,8 @@ from genrst.document import Document
 from genrst.errors import ParserWarning
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.io import progress
-from genrst.model.device import choose_device
-from genrst.parser.likelihood import TextScore, score_text
+from genrst.encoder.device import choose_device
+from genrst.rnng.likelihood import TextScore, score_text
 from genrst.parser.parser import load
 
 

@@ -19,10 +19,10 @@ import torch
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, Span
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
-from genrst.model.examples import mask_entities
+from genrst.rnng.examples import mask_entities
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
-from genrst.transitions.features import NOTHING, Syntax
+from genrst.rnng.transitions.features import NOTHING, Syntax
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Leaf, Tree, postorder
 

@@ -24,11 +24,11 @@ from genrst.config import find_config
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.experiments.silver_trees.chart_steps import load_charts, score
-from genrst.model.device import choose_device
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example
+from genrst.encoder.device import choose_device
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import Example
 from genrst.storage import WEIGHTS
-from genrst.training.noise import without_paragraphs, without_pieces
+from genrst.chart.noise import without_paragraphs, without_pieces
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, load_config

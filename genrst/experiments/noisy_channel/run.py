@@ -33,8 +33,8 @@ from genrst.evaluation.report import Evaluation, evaluate
 from genrst.experiments.command import Rows, count, read_environment, run_command, scores_of, start_parser
 from genrst.experiments.paper_tables.scores import difference
 from genrst.io import progress, write_atomically
-from genrst.model.device import choose_device
-from genrst.parser.likelihood import score_trees
+from genrst.encoder.device import choose_device
+from genrst.rnng.likelihood import score_trees
 from genrst.parser.parser import load
 from genrst.trees.node import Leaf, Tree, Unit, units
 

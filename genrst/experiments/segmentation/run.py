@@ -15,7 +15,7 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.evaluation.counts import Counts, count_matches, micro
 from genrst.experiments.command import Rows, count, read_environment, read_seeds, run_command, start_parser
-from genrst.model.device import choose_device
+from genrst.encoder.device import choose_device
 from genrst.segmenter.rules import segment_by_rules
 from genrst.segmenter.segment import load_segmenter
 from genrst.text.annotate import annotate

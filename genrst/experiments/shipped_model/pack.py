@@ -20,10 +20,10 @@ from genrst.chart.storage import load_chart, save_chart
 from genrst.errors import UsageError
 from genrst.experiments.command import run_command, start_parser
 from genrst.io import write_atomically
-from genrst.model.storage import Model, load_model, save_model
-from genrst.model.symbols import Vocabulary
+from genrst.rnng.storage import Model, load_model, save_model
+from genrst.rnng.symbols import Vocabulary
 from genrst.packing import Precision
-from genrst.parser.packages import is_chart, read_parser_config
+from genrst.parser.folders import is_chart, read_parser_config
 from genrst.segmenter.segment import load_segmenter, save_segmenter
 from genrst.storage import PARSER, SEGMENTER
 

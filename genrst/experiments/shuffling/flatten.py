@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from genrst.experiments.command import run_command, start_parser
-from genrst.model.examples import Example
+from genrst.rnng.examples import Example
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
-from genrst.transitions.actions import GENERATE
+from genrst.rnng.transitions.actions import GENERATE
 
 LABEL = GENERATE + 1
 """The first action that joins units; any would do, as no word comes after it."""

@@ -33,11 +33,11 @@ from genrst.errors import UsageError
 from genrst.experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.experiments.shuffling.flatten import flat_actions
 from genrst.io import progress
-from genrst.model.device import choose_device
-from genrst.parser.likelihood import score_text, score_tree, single_model
+from genrst.encoder.device import choose_device
+from genrst.rnng.likelihood import score_text, score_tree, single_model
 from genrst.parser.parser import Parser, load
 from genrst.parser.stages import Failure
-from genrst.transitions.oracle import tree_of
+from genrst.rnng.transitions.oracle import tree_of
 
 Level = Literal["edus", "sentences", "paragraphs"]
 

@@ -23,11 +23,11 @@ from genrst.experiments.jobs import Schedule, start_workers
 from genrst.experiments.runs import SeedRun
 from genrst.experiments.silver_trees import join, soften
 from genrst.io import write_atomically
-from genrst.model.device import choose_device
-from genrst.parser.packages import EnsembleConfig, ParserConfig, WeightedName
-from genrst.parser.search import WeightedModel, load_models
+from genrst.encoder.device import choose_device
+from genrst.parser.folders import EnsembleConfig, ParserConfig, WeightedName
+from genrst.rnng.finder import WeightedModel, load_models
 from genrst.storage import ENSEMBLE, write_config
-from genrst.training.chart_lessons import segment_f1
+from genrst.chart.learning import segment_f1
 from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL

@@ -20,9 +20,9 @@ from genrst.experiments.command import Rows, read_environment, run_command, scor
 from genrst.experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from genrst.experiments.silver_trees.soften import find_trees, load_teacher
 from genrst.experiments.silver_trees.teachers import translate_actions
-from genrst.model.device import choose_device
-from genrst.model.examples import Example
-from genrst.model.schedule import IntArray
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import Example
+from genrst.rnng.schedule import IntArray
 from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import load_prepared, save_prepared
 

@@ -25,10 +25,10 @@ from genrst.experiments.command import (
     start_parser,
 )
 from genrst.experiments.silver_trees.teachers import load_teachers
-from genrst.model.device import choose_device
-from genrst.model.examples import Example
-from genrst.model.symbols import Symbols
-from genrst.parser.packages import ParserConfig, find_model
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import Example
+from genrst.rnng.symbols import Symbols
+from genrst.parser.folders import ParserConfig, find_model
 from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import load_prepared, save_prepared
 

@@ -45,8 +45,8 @@ from genrst.experiments.silver_trees import chart_steps, label, soften
 from genrst.experiments.silver_trees.recipe import Recipe, make_recipe
 from genrst.experiments.silver_trees.teachers import load_teachers
 from genrst.io import write_atomically
-from genrst.model.device import choose_device
-from genrst.parser.packages import ParserConfig
+from genrst.encoder.device import choose_device
+from genrst.parser.folders import ParserConfig
 from genrst.training.prepared import load_prepared
 
 FOR_STEPS = ("label_beam", "word_weights", "at_once")

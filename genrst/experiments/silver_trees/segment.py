@@ -22,16 +22,16 @@ from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.experiments.command import Rows, read_environment, run_command, start_parser
 from genrst.io import progress
-from genrst.model.device import choose_device
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example
+from genrst.encoder.device import choose_device
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import Example
 from genrst.segmenter.data import UNUSED_PIPES
 from genrst.segmenter.features import read_tokens
 from genrst.segmenter.network import WindowedText
 from genrst.segmenter.segment import Segmenter, boundary_probabilities, load_segmenter
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
-from genrst.training.chart_lessons import segment_f1, segment_starts
+from genrst.chart.learning import segment_f1, segment_starts
 from genrst.training.prepared import load_prepared, save_prepared
 
 

@@ -27,17 +27,17 @@ from genrst.errors import UsageError
 from genrst.experiments.command import Rows, read_environment, run_command, scores_of, share, start_parser
 from genrst.experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from genrst.io import progress
-from genrst.model.device import choose_device, computes_bfloat16
-from genrst.model.examples import Example
-from genrst.parser.packages import find_model
-from genrst.parser.search import MOST_EDUS
-from genrst.search.beam import in_groups
-from genrst.training.chart_lessons import actions_of_units, segment_f1, segment_starts
+from genrst.encoder.device import choose_device, computes_bfloat16
+from genrst.rnng.examples import Example
+from genrst.parser.folders import find_model
+from genrst.rnng.finder import MOST_EDUS
+from genrst.rnng.search.beam import in_groups
+from genrst.chart.learning import actions_of_units, segment_f1, segment_starts
 from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
-from genrst.transitions.boundaries import Kind
-from genrst.transitions.features import Syntax
-from genrst.trees.demands import Demands, make_demands
+from genrst.rnng.transitions.boundaries import Kind
+from genrst.rnng.transitions.features import Syntax
+from genrst.trees.constraints import Demands, make_demands
 
 SETTINGS = ("teacher", "segment_teacher", "segmenter_share", "resegment", "documents", "seed", "temperature", "shard")
 

@@ -12,15 +12,15 @@ import torch
 
 from genrst.errors import UsageError
 from genrst.experiments.runs import find_trees
-from genrst.model.encoder.files import PieceTokenizer
-from genrst.model.examples import Example
-from genrst.model.schedule import IntArray
-from genrst.model.storage import Model, load_model
-from genrst.model.symbols import NONE, SPECIALS, UNK, Vocabulary
-from genrst.parser.packages import ParserConfig, find_model, is_ensemble, read_parser_config
-from genrst.parser.search import WeightedModel, check_labels, load_models
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import Example
+from genrst.rnng.schedule import IntArray
+from genrst.rnng.storage import Model, load_model
+from genrst.rnng.symbols import NONE, SPECIALS, UNK, Vocabulary
+from genrst.parser.folders import ParserConfig, find_model, is_ensemble, read_parser_config
+from genrst.rnng.finder import WeightedModel, check_labels, load_models
 from genrst.training.prepared import Prepared
-from genrst.transitions.actions import ActionSet
+from genrst.rnng.transitions.actions import ActionSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from torch import Tensor
 from genrst.rnng.examples import Example
 from genrst.rnng.schedule import IntArray
 from genrst.rnng.symbols import NONE_ID, PAD_ID
+from genrst.rnng.transitions.boundaries import boundaries, n_boundaries
 from genrst.rnng.transitions.feature_tables import DominanceTables, HeadWordTables, dominance_tables, head_word_tables
 from genrst.rnng.transitions.features import NOTHING, Comparison, Syntax
-from genrst.rnng.transitions.boundaries import SIZES, boundaries, n_boundaries
+from genrst.text.layout import SIZES
 
 
 class LookedUp(NamedTuple):

@@ -9,7 +9,7 @@ A cell holds exactly the derivations whose stack has i − j units. Real trees n
 makes the search linear in the length of the document; if the best tree reaches the bound, the result says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -195,20 +195,3 @@ def _diagonal(
 
 
 Item = TypeVar("Item")
-
-
-def in_groups(items: Iterable[Item], n_edus: Callable[[Item], int], most_edus: int) -> Iterator[list[Item]]:
-    """Documents to be searched at once, in order: groups of at most `most_edus`, or of one document with more.
-
-    Memory grows with the EDUs of a group.
-    """
-    group: list[Item] = []
-    size = 0
-    for item in items:
-        size += n_edus(item)
-        if group and size > most_edus:
-            yield group
-            group, size = [], n_edus(item)
-        group.append(item)
-    if group:
-        yield group

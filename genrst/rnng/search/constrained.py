@@ -22,7 +22,9 @@ NO_LABEL, ANY_LABEL = range(2)
 class Constrained:
     """A scorer of documents of whose trees something is demanded."""
 
-    def __init__(self, scorer: Scorer, constraints: Sequence[ResolvedConstraints], max_stack: int | None = None) -> None:
+    def __init__(
+        self, scorer: Scorer, constraints: Sequence[ResolvedConstraints], max_stack: int | None = None
+    ) -> None:
         self._scorer = scorer
         self.n_edus, self.n_labels, self.device = scorer.n_edus, scorer.n_labels, scorer.device
         self._legal = [LegalActions(*one, max_stack) for one in zip(self.n_edus, constraints, strict=True)]

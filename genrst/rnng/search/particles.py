@@ -40,7 +40,11 @@ class Samples:
 
 @torch.inference_mode()
 def sample_trees(
-    scorer: Scorer, n_samples: int, generator: torch.Generator, constraints: ResolvedConstraints | None = None, n_particles: int = 1
+    scorer: Scorer,
+    n_samples: int,
+    generator: torch.Generator,
+    constraints: ResolvedConstraints | None = None,
+    n_particles: int = 1,
 ) -> Samples:
     """Draw trees of the one document of a scorer, by at least as many particles."""
     if n_samples < 1:

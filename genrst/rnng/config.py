@@ -1,18 +1,15 @@
-"""The sizes of a model and its optional parts: the `[model]` table of a configuration, and a model's `config.json`.
-
-Its `kind` says which of the two it is: the paper's model, which builds trees step by step, or a chart over all trees.
-"""
+"""The sizes of the paper's model and its optional parts: the `[model]` table of a configuration, and `config.json`."""
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from genrst.config import check_ranges, check_sizes
 from genrst.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class ModelConfig:
+class RnngConfig:
     """The paper's model; the defaults are its sizes (section 5.3)."""
 
     kind: Literal["generative", "discriminative"] = "generative"
@@ -69,55 +66,3 @@ class ModelConfig:
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
         if self.layout_kinds and self.layout_size is None:
             raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), was: none")
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether it finds EDUs itself, and needs no annotation; only charts do."""
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class ChartConfig:
-    """A chart over all trees (`genrst.chart`; not the paper's)."""
-
-    kind: Literal["chart"] = "chart"
-    word_size: int = 300
-    """Width of word embeddings, where there is no pretrained encoder."""
-    edu_size: int = 256
-    """Half the width of the vector of an EDU."""
-    edu_layers: int = 2
-    """Layers of the EDU encoder, where there is no pretrained one."""
-    encoder: str | None = None
-    """A pretrained encoder: a name on Hugging Face, or a folder."""
-    encoder_window: int = 512
-    """The most word pieces that the pretrained encoder reads at once; fewer if it has fewer positions."""
-    encoder_overlap: float = 0.5
-    """The fraction of a window that is also in the one before it."""
-    span_size: int = 512
-    """Width of the vector of a span."""
-    span_heads: int = 8
-    """Weighted means over the EDUs of a span, each over its own part of the vector."""
-    split_size: int = 128
-    """Width of the product of the left and the right span."""
-    label_size: int = 256
-    """Width of the hidden layer of labels."""
-    segment_size: int = 256
-    """Width of the hidden layer that finds EDUs and sentences, where there is a pretrained encoder."""
-    layout_kinds: bool = True
-    """Whether headings, list items and turns of speakers are told from other paragraphs."""
-    dropout: float = 0.3
-    """Fraction of EDU vectors, span vectors and the hidden layer of labels that is dropped in training."""
-
-    def __post_init__(self) -> None:
-        check_sizes(dataclasses.asdict(self), "model")
-        check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
-        if self.span_size % self.span_heads:
-            raise ConfigError(f"model.span_heads: must divide span_size, {self.span_size}, was: {self.span_heads}")
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether it finds EDUs itself, and needs no annotation: its encoder does that."""
-        return self.encoder is not None
-
-
-AnyModelConfig: TypeAlias = ModelConfig | ChartConfig

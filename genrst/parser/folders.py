@@ -1,8 +1,8 @@
-"""A parser as a package of files: where its folder lies, what its settings are, what it holds, how it is copied.
+"""Parsers on disk: where the folder of a model lies, what it holds, what is known of it, and how it is copied.
 
 A folder holds one model, or names several that choose together (`ensemble.json`): an *ensemble*. Models that are
-installed by name are folders in `genrst/models`. The files themselves are `genrst.storage`'s. No torch here: networks
-are loaded by `genrst.rnng.finder`.
+installed by name are folders in `genrst/models`. The files of one model are described in `genrst.storage`. Networks are
+loaded by `genrst.parser.loading`; there is no PyTorch here.
 """
 
 import math
@@ -12,66 +12,18 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from genrst import storage
 from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
 from genrst.io import decode
-from genrst.rnng.model_config import AnyModelConfig, ChartConfig, ModelConfig
+from genrst.parser.options import SEARCHES, ModelKind, ParserConfig
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""
 DEFAULT_MODEL = "en"
 MOST_MEMBERS = 100
 """Of an ensemble; each takes memory."""
-
-Search: TypeAlias = Literal["bag", "word", "action", "greedy", "risk", "best"]
-Relations: TypeAlias = Literal["fine", "coarse"]
-Whole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
-EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-
-
-@dataclass(frozen=True, slots=True)
-class ParserConfig:
-    """How a parser works; the file `parser.json`."""
-
-    name: str | None = None
-    """What parsed documents say about their origin; the name of the folder if not given."""
-    search: Search | None = None
-    """How trees are found. Step by step: bag, word, action or greedy (default: bag). In a chart: risk, the tree whose
-    units are expected to be right most often, or best, the most probable tree (default: risk)."""
-    beam: int = 10
-    word_weight: float = 0.5
-    """The weight of words in comparisons; 1 is the joint probability."""
-    lowercase: bool = False
-    """Whether words are lower-cased, as in training."""
-    pipeline: str | None = None
-    """A spaCy pipeline by name; the best one installed if not given."""
-    segmenter: str | None = None
-    """A model, by name or by its folder relative to this one, whose segmenter is used if there is none here."""
-    encoder_precision: EncoderPrecision = "auto"
-    """Of a pretrained encoder; if `auto`, bfloat16 on a CPU that computes with it, and float32 elsewhere."""
-    encoder_overlap: float | None = None
-    """The share of a window that the one before has, too; as in training if not given. Less is faster."""
-
-    whole: Whole = "sentences"
-    """What a chart does not cut: every sentence is a unit, or every sentence and every paragraph, or nothing is."""
-    relations: Relations = "fine"
-    """Whether a chart names relations as finely as its corpus does, if it has learned that."""
-    temperature: float = 1.0
-    """Of a chart's probabilities, chosen so that they are right on average; above 1 they are less sure."""
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise ConfigError(f"temperature: the value must be a number above 0, was: {self.temperature}")
-        if self.beam < 1:
-            raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
-        if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
-            raise ConfigError(f"word_weight: the value must be finite and 0 or more, was: {self.word_weight}")
-        if not 0 <= (self.encoder_overlap or 0) < 1:
-            raise ConfigError(
-                f"encoder_overlap: the value must be 0 or more and less than 1, was: {self.encoder_overlap}"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,31 +95,31 @@ def _is_folder(path: Path) -> bool:
 
 
 def read_parser_config(folder: Path) -> ParserConfig:
-    """The settings of a parser, or the defaults where its folder has none."""
+    """The settings of a parser; what its folder leaves open is as the kind of model wants it."""
     path = folder / storage.PARSER
     config = storage.read_config(ParserConfig, path) if os.path.lexists(path) else ParserConfig()
-    return replace(config, name=config.name or folder.resolve().name)
+    kind = read_kind(folder)
+    return replace(
+        config,
+        name=config.name or folder.resolve().name,
+        search=config.search or SEARCHES[kind][0],
+        keep_whole=config.keep_whole or ("sentences" if kind == "chart" else "nothing"),
+    )
 
 
-def default_search(folder: Path) -> Search:
-    """How a parser finds trees that does not say how."""
-    return "risk" if is_chart(folder) else "bag"
-
-
-def is_chart(folder: Path) -> bool:
-    """Whether a parser's models are charts; either all of them are or none."""
-    places = [place for place, _ in read_models(folder)]
-    kinds = {_kind(place) == "chart" for place in places}
+def read_kind(folder: Path) -> ModelKind:
+    """The kind of a parser's models, which is the same for all."""
+    kinds = {_read_kind(place) for place, _ in read_models(folder)}
     if len(kinds) > 1:
         raise ConfigError(f"{folder}: models that choose together must all be charts, or none, was: a mixture")
-    return True in kinds
+    return kinds.pop()
 
 
-def _kind(folder: Path) -> object:
-    """What a folder says that its model is; what else is wrong with it shows when it is read."""
+def _read_kind(folder: Path) -> ModelKind:
+    """What a folder says that its model is; what else is wrong with it shows when it is loaded."""
     path = folder / storage.CONFIG
     data = storage.read_json(path) if path.is_file() else None
-    return data.get("kind") if isinstance(data, dict) else None
+    return "chart" if isinstance(data, dict) and data.get("kind") == "chart" else "rnng"
 
 
 def read_models(folder: Path) -> list[tuple[Path, float]]:
@@ -189,28 +141,25 @@ def read_models(folder: Path) -> list[tuple[Path, float]]:
 
 
 def find_segmenter(folder: Path) -> Path | None:
-    """The folder of a parser's segmenter: its own, that of a model it names, or the first in its ensemble."""
-    if (folder / storage.SEGMENTER).is_dir():
-        return folder / storage.SEGMENTER
-    named = read_parser_config(folder).segmenter
-    if named is not None:
-        place = _find_beside(named, folder / storage.PARSER, "segmenter") / storage.SEGMENTER
-        return place if place.is_dir() else None
-    others = (place for place, _ in read_models(folder) if place != folder)
-    return next((place for place in map(find_segmenter, others) if place is not None), None)
+    """The folder of the chart that finds EDUs for a model that does not; None if it does."""
+    if read_kind(folder) == "chart":
+        return None
+    place = _find_beside(read_parser_config(folder).segmenter, folder / storage.PARSER, "segmenter")
+    if read_kind(place) != "chart":
+        raise ConfigError(f"{folder / storage.PARSER}: segmenter must be a chart's model, was: {str(place)!r}")
+    return place
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
     """What is known about a parser without loading it, ready for JSON; of an ensemble, about each model, too."""
     parser, models, segmenter = read_parser_config(folder), read_models(folder), find_segmenter(folder)
-    parser = replace(parser, search=parser.search or default_search(folder))
     folders = {folder, *(place for place, _ in models)}
     files = {path.resolve() for place in folders for path in place.rglob("*") if path.is_file()}
     card = folder / storage.CARD
     facts = {
         "model": parser.name,
         "folder": str(folder),
-        "segmenter_parameters": storage.count_parameters(segmenter) if segmenter else None,
+        "segmenter": read_parser_config(segmenter).name if segmenter else None,
         "bytes": sum(path.stat().st_size for path in files),
         "parser": asdict(parser),
         "card": decode(storage.read_file(card), card) if card.is_file() else None,
@@ -228,14 +177,21 @@ def _describe_network(folder: Path) -> dict[str, Any]:
     path = folder / storage.SYMBOLS
     symbols = storage.read_json(path)
     try:
-        sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels")}
-    except (KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: symbols must be words, deprels and labels, was: {error!r}") from error
-    path = folder / storage.CONFIG
-    config: AnyModelConfig = (
-        storage.read_config(ChartConfig, path) if _kind(folder) == "chart" else storage.read_config(ModelConfig, path)
-    )
+        sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels") if name in symbols}
+    except TypeError as error:
+        raise ConfigError(f"{path}: symbols must be lists, was: {error!r}") from error
+    config = storage.read_config(_config_type(_read_kind(folder)), folder / storage.CONFIG)
     return {"n_parameters": storage.count_parameters(folder), **sizes, "config": asdict(config)}
+
+
+def _config_type(kind: ModelKind) -> type[Any]:
+    if kind == "chart":
+        from genrst.chart.config import ChartConfig
+
+        return ChartConfig
+    from genrst.rnng.config import RnngConfig
+
+    return RnngConfig
 
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
@@ -250,10 +206,11 @@ def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
             models = read_models(folder)
             if is_ensemble(folder):
                 _copy_ensemble(models, copy)
-            storage.write_config(replace(config, segmenter=None), copy / storage.PARSER)
             segmenter = find_segmenter(folder)
-            if segmenter is not None and segmenter.parent not in [folder, *(place for place, _ in models)]:
-                shutil.copytree(segmenter, copy / storage.SEGMENTER, copy_function=_copy_file)
+            if segmenter is not None and segmenter.parent != MODELS:
+                _copy_model(segmenter, copy / storage.SEGMENTER)
+                config = replace(config, segmenter=storage.SEGMENTER)
+            storage.write_config(config, copy / storage.PARSER)
             copy.rename(target)
     except OSError as error:
         if isinstance(error, CorpusNotFoundError):
@@ -276,11 +233,7 @@ def _copy_ensemble(models: Sequence[tuple[Path, float]], copy: Path) -> None:
 def _copy_model(folder: Path, copy: Path) -> None:
     def others(parent: str | os.PathLike[str], names: list[str]) -> set[str]:
         """Folders inside that of the model that are none of its own, but may be other models."""
-        return {
-            name
-            for name in names
-            if name not in (storage.ENCODER, storage.SEGMENTER) and (Path(parent) / name).is_dir()
-        }
+        return {name for name in names if name != storage.ENCODER and (Path(parent) / name).is_dir()}
 
     shutil.copytree(folder, copy, ignore=others, copy_function=_copy_file)
 

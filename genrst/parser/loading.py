@@ -1,0 +1,148 @@
+"""From the folder of a model to a parser: the only place that tells kinds of models apart.
+
+PyTorch is imported when a parser is loaded, spaCy when a model that needs it reads its first text.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from genrst.errors import MissingDependencyError
+from genrst.parser.finder import TreeFinder
+from genrst.parser.folders import find_model, find_segmenter, read_kind, read_models, read_parser_config
+from genrst.parser.options import LoadOptions, ParserConfig, Relations, Search
+from genrst.parser.parser import Parser
+from genrst.trees.constraints import KeepWhole
+
+if TYPE_CHECKING:
+    import torch
+
+AnyModel = TypeVar("AnyModel")
+
+
+def load(
+    name_or_folder: str | Path | None = None,
+    *,
+    device: str = "auto",
+    pipeline: str | None = None,
+    search: Search | None = None,
+    beam: int | None = None,
+    word_weight: float | None = None,
+    max_stack: int | None = 40,
+    keep_whole: KeepWhole | None = None,
+    relations: Relations | None = None,
+) -> Parser:
+    """Load a parser by name (`en` if none is given) or from its folder; options replace the model's own settings.
+
+    `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that a step-by-step search follows, unless
+    it is word-level; `keep_whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`. `relations` is
+    `coarse` or `fine`, for a chart that knows fine ones.
+    """
+    return load_with(
+        name_or_folder, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations)
+    )
+
+
+def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser:
+    """The same with options that are passed as a whole."""
+    folder = find_model(name_or_folder)
+    kind = read_kind(folder)
+    config = options.apply(read_parser_config(folder), kind)
+    _calm_threads()
+    make_finder = _chart_finder if kind == "chart" else _rnng_finder
+    try:
+        finder = make_finder(folder, config, options)
+    except MissingDependencyError:
+        raise  # it says what is missing
+    except ImportError as error:
+        raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
+    return Parser(finder, config, folder, partial(load_with, folder, options))
+
+
+def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:
+    from genrst.chart.finder import ChartFinder, ChartSettings, load_chart
+
+    models = [(model, weight) for model, weight, _ in _load_members(folder, config, options.device, load_chart)]
+    settings = ChartSettings(
+        models[0][0].symbols,
+        config.name,
+        cast(Any, config.search),
+        cast(KeepWhole, config.keep_whole),
+        config.relations,
+        config.temperature,
+    )
+    return ChartFinder(models, settings)
+
+
+def _rnng_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:
+    from genrst.rnng.finder import Member, RnngFinder, RnngSettings, load_rnng
+
+    members = [Member(*one) for one in _load_members(folder, config, options.device, load_rnng)]
+    settings = RnngSettings(
+        config.name,
+        cast(Any, config.search),
+        config.beam,
+        config.word_weight,
+        options.max_stack,
+        cast(KeepWhole, config.keep_whole),
+        config.pipeline,
+    )
+    return RnngFinder(members, settings, partial(_load_segmenter, folder, options.device))
+
+
+def _load_segmenter(folder: Path, device: str) -> TreeFinder:
+    """The chart that finds EDUs for another model."""
+    return load_with(find_segmenter(folder), LoadOptions(device=device)).finder
+
+
+def _load_members(
+    folder: Path, config: ParserConfig, device_name: str, load_one: "Callable[..., AnyModel]"
+) -> list[tuple[AnyModel, float, bool]]:
+    """The model of a folder, or those of an ensemble: each with its weight, and whether it lower-cases words."""
+    from genrst.encoder.device import choose_device
+
+    device = choose_device(device_name)
+    found, loaded = [], dict[Path, AnyModel]()
+    for place, weight in read_models(folder):
+        own = config if place == folder else read_parser_config(place)
+        # What an ensemble's settings say about encoders holds for all of its models.
+        precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
+        overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
+        # A folder that is named twice takes its memory once.
+        if place not in loaded:
+            loaded[place] = load_one(place, device, _encoder_dtype(precision, device), overlap)
+        found.append((loaded[place], weight, own.lowercase))
+    return found
+
+
+def _encoder_dtype(precision: str, device: "torch.device") -> "torch.dtype":
+    import torch
+
+    from genrst.encoder.device import computes_bfloat16
+
+    is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
+    return torch.bfloat16 if is_half else torch.float32
+
+
+def _calm_threads() -> None:
+    """Let PyTorch's threads wait for each other without keeping a core busy, unless told otherwise.
+
+    A search is many small operations. Where another program needs a core, threads that spin make it ten times slower:
+    100 EDUs took 10 to 45 s on two cores with one of them busy, and 2 to 4 s with this; on idle cores it costs about a
+    tenth. It has no effect once PyTorch is imported.
+    """
+    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        os.environ["GOMP_SPINCOUNT"] = "1000"
+
+
+def _do_with_one_thread() -> None:
+    """In a forked process PyTorch's threads are gone, and it would wait for them for ever; one is always there."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_do_with_one_thread)

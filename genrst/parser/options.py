@@ -1,0 +1,91 @@
+"""How a parser is loaded, and how it parses: the settings of a model's folder, and what a user changes of them."""
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, TypeAlias, get_args
+
+from genrst.config import from_mapping
+from genrst.errors import ConfigError, UsageError
+from genrst.trees.constraints import KeepWhole
+
+ModelKind: TypeAlias = Literal["chart", "rnng"]
+"""A chart over all trees, or the paper's model, which builds trees step by step."""
+ChartSearch: TypeAlias = Literal["mbr", "best"]
+RnngSearch: TypeAlias = Literal["bag", "word", "action", "greedy"]
+Search: TypeAlias = Literal["bag", "word", "action", "greedy", "mbr", "best"]
+Relations: TypeAlias = Literal["fine", "coarse"]
+EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+
+SEARCHES: dict[ModelKind, tuple[Search, ...]] = {"chart": get_args(ChartSearch), "rnng": get_args(RnngSearch)}
+"""The searches of each kind of model, the default first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParserConfig:
+    """How a parser works; the file `parser.json`. What is None is as the kind of model wants it."""
+
+    name: str | None = None
+    """What parsed documents say about their origin; the name of the folder if not given."""
+    search: Search | None = None
+    """How trees are found. In a chart: mbr, the tree whose units are expected to be right most often (minimum Bayes
+    risk), or best, the most probable tree (default: mbr). Step by step: bag, word, action or greedy (default: bag)."""
+    beam: int = 10
+    word_weight: float = 0.5
+    """The weight of words in comparisons; 1 is the joint probability."""
+    lowercase: bool = False
+    """Whether words are lower-cased, as in training."""
+    pipeline: str | None = None
+    """A spaCy pipeline by name; the best one installed if not given. Charts need none."""
+    segmenter: str = "en"
+    """The chart that finds EDUs for a model that does not: installed, or a folder relative to this one."""
+    encoder_precision: EncoderPrecision = "auto"
+    """Of a pretrained encoder; if `auto`, bfloat16 on a CPU that computes with it, and float32 elsewhere."""
+    encoder_overlap: float | None = None
+    """The share of a window that is also in the one before it; as in training if not given. Less is faster."""
+    keep_whole: KeepWhole | None = None
+    """What trees do not cut: sentences, paragraphs and sentences, or nothing (default: sentences in a chart)."""
+    relations: Relations = "fine"
+    """Whether a chart names relations as finely as its corpus does, if it has learned that."""
+    temperature: float = 1.0
+    """Of a chart's probabilities, chosen so that they are right on average; above 1 they are less sure."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature > 0):
+            raise ConfigError(f"temperature: the value must be a number above 0, was: {self.temperature}")
+        if self.beam < 1:
+            raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
+        if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
+            raise ConfigError(f"word_weight: the value must be finite and 0 or more, was: {self.word_weight}")
+        if not 0 <= (self.encoder_overlap or 0) < 1:
+            raise ConfigError(
+                f"encoder_overlap: the value must be 0 or more and less than 1, was: {self.encoder_overlap}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """What a user says when a parser is loaded. What is None is as the model's folder says."""
+
+    device: str = "auto"
+    """`auto`, `cpu`, `cuda` or `mps`."""
+    pipeline: str | None = None
+    search: Search | None = None
+    beam: int | None = None
+    word_weight: float | None = None
+    max_stack: int | None = 40
+    """The largest stack that a step-by-step search follows, unless it is word-level; None: without a bound."""
+    keep_whole: KeepWhole | None = None
+    relations: Relations | None = None
+
+    def apply(self, config: ParserConfig, kind: ModelKind) -> ParserConfig:
+        """The settings of a model of some kind, with these changes."""
+        changes = {field.name: getattr(self, field.name) for field in fields(self) if hasattr(config, field.name)}
+        try:
+            given = {name: value for name, value in changes.items() if value is not None}
+            config = from_mapping(ParserConfig, asdict(config) | given)
+        except ConfigError as error:
+            raise UsageError(str(error)) from error
+        if config.search not in SEARCHES[kind]:
+            known = ", ".join(SEARCHES[kind])
+            raise UsageError(f"the search of {config.name} must be one of {known}, was: {config.search}")
+        return config

@@ -1,0 +1,216 @@
+"""What the paper's model learns: the actions that build trees and, if it is generative, the words of EDUs.
+
+Some gold documents may be explored: their trees are built by the model in training itself, so that it learns what to do
+after its own mistakes (not the paper's). Which documents are explored, and how, depends on the seed, the epoch and the
+network alone.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genrst.encoder.memory import in_batches
+from genrst.encoder.pieces import IntArray
+from genrst.evaluation.report import Evaluation, evaluate_trees
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import Derivation, Example, derive
+from genrst.rnng.network import LogProbabilities, Network
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
+from genrst.rnng.symbols import SPECIALS, Symbols
+from genrst.rnng.transitions.actions import States
+from genrst.rnng.transitions.oracle import DynamicOracle, tree_of
+from genrst.task import Lesson, Likelihood, TrainingTask
+
+MOST_EXPLORED = 16_000
+"""How many EDUs are explored at once, unless a document has more: at the paper's sizes they take 3 GB."""
+MAX_STACK = 40
+"""The bound on stacks that makes bag-level search fast; no gold tree of GUM needs it."""
+MOST_EDUS = 2000
+"""How many EDUs are searched at once, unless a document has more: memory grows with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RnngLearning:
+    """How a model learns and how dev is parsed; the settings are those of `[training]`."""
+
+    blank_noise: float = 0.25
+    exploration: float = 0.0
+    exploration_temperature: float = 1.0
+    evaluate_search: Literal["bag", "greedy"] | None = None
+    evaluate_beam: int = 4
+    batch_documents: int = 8
+
+
+class RnngTask(TrainingTask[Example, Network]):
+    """The training of a model that builds trees step by step."""
+
+    def __init__(
+        self,
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        symbols: Symbols,
+        has_kinds: bool,
+        silver: Sequence[Example] = (),
+        *,
+        silver_epochs: int = 0,
+        learning: RnngLearning | None = None,
+        seed: int = 0,
+    ) -> None:
+        """`has_kinds` is that of the network."""
+        self._symbols, self._has_kinds, self._learning = symbols, has_kinds, learning or RnngLearning()
+        super().__init__(train, silver, silver_epochs, seed)
+        self._dev, self._dev_gold = dev, [self._derive(example) for example in dev]
+
+    def _make(self, number: int, example: Example) -> Lesson[Example]:
+        return Lesson(number, example, self._derive(example))
+
+    def _derive(self, example: Example) -> Derivation:
+        return derive(example, self._symbols.nucleus_is_right, self._has_kinds)
+
+    def _gold_lessons(self, epoch: int, network: Network) -> list[Lesson[Example]]:
+        lessons = [*self._gold]
+        if self._learning.exploration:
+            for lesson in self._explored(network, random.Random(f"{self._seed} {epoch} lessons")):
+                lessons[lesson.number] = lesson
+        return lessons
+
+    def _explored(self, network: Network, generator: random.Random) -> list[Lesson[Example]]:
+        """Some gold documents, with trees that the network makes."""
+        chosen = generator.sample(self._gold, round(self._learning.exploration * len(self._gold)))
+        examples = [lesson.example for lesson in chosen]
+        temperature = self._learning.exploration_temperature
+        found = explore(network, examples, self._symbols.nucleus_is_right, temperature, generator.getrandbits(63))
+        return [
+            Lesson(lesson.number, example, self._derive(example)._replace(correct_actions=correct))
+            for lesson, (example, correct) in zip(chosen, found, strict=True)
+        ]
+
+    def loss(self, network: Network, lessons: Sequence[Lesson[Example]], epoch: int) -> Tensor:
+        """Of the correct actions, and of the words that are generated."""
+        device = network.embeddings.weight.device
+        examples, derivations = [lesson.example for lesson in lessons], [lesson.derivation for lesson in lessons]
+        batch = make_batch(examples, derivations, network.window_shape).to(device)
+        found: LogProbabilities = network(batch, self._blanks(lessons, epoch, device))
+        return -(found.actions.sum() + found.words.sum())
+
+    def _blanks(self, lessons: Sequence[Lesson[Example]], epoch: int, device: torch.device) -> Tensor | None:
+        """Blank noise: which word types of each document are replaced."""
+        if not self._learning.blank_noise:
+            return None
+        seeds = [self._noise_seed(epoch, lesson) for lesson in lessons]
+        n_words = len(self._symbols.words)
+        draws = [torch.rand(n_words, generator=torch.Generator().manual_seed(seed)) for seed in seeds]
+        is_blank = torch.stack(draws) < self._learning.blank_noise
+        is_blank[:, : len(SPECIALS)] = False
+        return is_blank.to(device)
+
+    def likelihood(self, network: Network) -> Likelihood:
+        """That of the actions and words of dev."""
+        return gold_likelihood(network, self._dev, self._dev_gold, self._learning.batch_documents)
+
+    def scores(self, network: Network) -> dict[str, float]:
+        """Those of the trees that are found for dev."""
+        return self.evaluate(network).percentages()
+
+    def evaluate(self, network: Network) -> Evaluation:
+        """The trees of bag-level search with words or of greedy search without, as is configured."""
+        search = self._learning.evaluate_search or ("greedy" if network.language_model is None else "bag")
+        if search == "greedy":
+            return evaluate_greedily(network, self._symbols, self._dev)
+        return evaluate_bags(network, self._symbols, self._dev, self._learning.evaluate_beam)
+
+
+def gold_likelihood(
+    network: Network, examples: Sequence[Example], gold: Sequence[Derivation], batch_documents: int
+) -> Likelihood:
+    """The likelihood of gold trees and their words."""
+    device = network.embeddings.weight.device
+    total = Likelihood()
+    with torch.inference_mode():
+        for first in range(0, len(examples), batch_documents):
+            part = slice(first, first + batch_documents)
+            batch = make_batch(examples[part], gold[part], network.window_shape)
+            found = network(batch.to(device))
+            total += Likelihood(
+                -float(found.actions.sum()), sum(batch.n_edus), -float(found.words.sum()), len(found.words)
+            )
+    return total
+
+
+def evaluate_greedily(network: Network, symbols: Symbols, examples: Sequence[Example]) -> Evaluation:
+    """The trees of greedy search against the gold ones, on gold EDUs."""
+    parses = search_greedily(NetworkScorer(network, examples, symbols.nucleus_is_right))
+    return evaluate_parses(examples, [parse.actions for parse in parses], symbols)
+
+
+def evaluate_bags(network: Network, symbols: Symbols, examples: Sequence[Example], beam: int) -> Evaluation:
+    """The likeliest trees with words, by bag-level search, against the gold ones."""
+    options = BeamOptions(beam, "bag", MAX_STACK)
+    found = [
+        result.parses[0].actions
+        for group in in_batches(examples, lambda example: example.n_edus, MOST_EDUS)
+        for result in search_beams(NetworkScorer(network, group, symbols.nucleus_is_right), options)
+    ]
+    return evaluate_parses(examples, found, symbols)
+
+
+def evaluate_parses(examples: Sequence[Example], derivations: Sequence[Sequence[int]], symbols: Symbols) -> Evaluation:
+    """The trees of some derivations, given as numbers of actions, against the gold ones."""
+    gold, found = (
+        [tree_of(symbols.actions[action] for action in actions) for actions in own]
+        for own in ([example.actions for example in examples], derivations)
+    )
+    return evaluate_trees(examples, gold, found)
+
+
+def explore(
+    network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
+) -> list[tuple[Example, IntArray]]:
+    """Each document with actions that the network draws, and the correct ones at each step, of shape (steps, 2).
+
+    A dynamic oracle says what would have been correct. A temperature above 1 makes the distribution flatter.
+    """
+    was_training = network.training
+    network.eval()
+    generator = torch.Generator(network.embeddings.weight.device).manual_seed(seed)
+    parses = [
+        parse
+        for group in in_batches(examples, lambda example: example.n_edus, MOST_EXPLORED)
+        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, temperature, generator))
+    ]
+    network.train(was_training)
+    return [
+        (
+            replace(example, actions=parse.actions),
+            np.array(DynamicOracle(example.actions).correct_actions(parse.actions)),
+        )
+        for example, parse in zip(examples, parses, strict=True)
+    ]
+
+
+class DrawingScorer(NetworkScorer):
+    """A scorer whose best action is a draw from the network's distribution: Gumbel noise is added to the scores."""
+
+    def __init__(
+        self,
+        network: Network,
+        examples: Sequence[Example],
+        nucleus_is_right: Sequence[bool],
+        temperature: float,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(network, examples, nucleus_is_right)
+        self._temperature = temperature
+        self._generator = generator
+
+    def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the next action with noise, and of words."""
+        actions, words = super().score(states, n_words, n_alike)
+        exponential = torch.empty_like(actions).exponential_(generator=self._generator)
+        return actions - self._temperature * exponential.clamp_min(1e-30).log(), words

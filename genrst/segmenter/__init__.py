@@ -1,1 +1,0 @@
-"""EDU segmentation, whole: features, network, rules, data and training."""

@@ -1,0 +1,89 @@
+"""The tasks that can be trained: the only place in this room that tells kinds of models apart."""
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from genrst.chart.config import ChartConfig
+from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.errors import ConfigError
+from genrst.rnng.config import RnngConfig
+from genrst.task import TrainingTask
+from genrst.training.run_config import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from genrst.training.prepared import Prepared
+
+AnyConfig: TypeAlias = ChartConfig | RnngConfig
+TaskKind: TypeAlias = Literal["chart", "rnng"]
+
+
+def kind_of(config: AnyConfig) -> TaskKind:
+    """The kind of a model."""
+    return "chart" if isinstance(config, ChartConfig) else "rnng"
+
+
+def types_of(kind: TaskKind) -> tuple[type[Any], type[Any]]:
+    """The types of what a kind of model numbers, and of its examples."""
+    if kind == "chart":
+        from genrst.chart.examples import ChartExample, Labels
+
+        return Labels, ChartExample
+    from genrst.rnng.examples import Example
+    from genrst.rnng.symbols import Symbols
+
+    return Symbols, Example
+
+
+def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder | None) -> "nn.Module":  # noqa: ANN401
+    """An untrained network; only the encoder may be pretrained."""
+    if isinstance(config, ChartConfig):
+        from genrst.chart.network import make_network as make_chart
+
+        return make_chart(config, symbols, pretrained)
+    from genrst.rnng.finder import make_network as make_rnng
+
+    return make_rnng(config, symbols, pretrained)
+
+
+def make_task(prepared: "Prepared", network: Any, config: TrainingConfig, seed: int) -> TrainingTask[Any, Any]:  # noqa: ANN401
+    """What a network is to learn from prepared documents."""
+    if config.silver_epochs and not prepared.silver:
+        raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
+    if prepared.kind == "chart":
+        from genrst.chart.learning import ChartTask, NoiseRates
+
+        assert prepared.tokenizer is not None
+        return ChartTask(
+            prepared.train,
+            prepared.dev,
+            prepared.symbols,
+            PieceTokenizer(prepared.tokenizer),
+            prepared.silver,
+            silver_epochs=config.silver_epochs,
+            noise=NoiseRates(config.piece_noise, config.layout_noise, config.punctuation_noise),
+            segment_weight=config.segment_weight,
+            batch_documents=config.batch_documents,
+            seed=seed,
+        )
+    from genrst.rnng.learning import RnngLearning, RnngTask
+
+    learning = RnngLearning(
+        config.blank_noise,
+        config.exploration,
+        config.exploration_temperature,
+        config.evaluate_search,
+        config.evaluate_beam,
+        config.batch_documents,
+    )
+    return RnngTask(
+        prepared.train,
+        prepared.dev,
+        prepared.symbols,
+        network.has_kinds,
+        prepared.silver,
+        silver_epochs=config.silver_epochs,
+        learning=learning,
+        seed=seed,
+    )
