@@ -9,11 +9,11 @@ from types import ModuleType
 import pytest
 import torch
 
-from genrst.experiments.branching_bias import run as branching_bias
-from genrst.experiments.command import Environment, Rows, count, read_environment, read_seeds, share
-from genrst.experiments.end_to_end import run as end_to_end
-from genrst.experiments.segmentation import run as segmentation
-from genrst.experiments.shipped_model import pack
+from experiments.branching_bias import run as branching_bias
+from experiments.command import Environment, Rows, count, read_environment, read_seeds, share
+from experiments.end_to_end import run as end_to_end
+from experiments.segmentation import run as segmentation
+from experiments.shipped_model import pack
 from genrst.training.run import Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from tests.experiments.errors import ends_in_one_line

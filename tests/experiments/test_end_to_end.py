@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import genrst
-from genrst.experiments.end_to_end.run import main
+from experiments.end_to_end.run import main
 from tests.parser.samples import write_ensemble, write_parser
 from tests.training.samples import make_document
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.lookahead.run import Reading, compare, main, prefix, states
 from genrst.document import Document, Span, Token
-from genrst.experiments.lookahead.run import Reading, compare, main, prefix, states
 from genrst.trees.node import Leaf, Unit
 from tests.miniatures import write_gum
 from tests.parser.samples import PIPELINE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from genrst.experiments.new_genres import run
+from experiments.new_genres import run
 from genrst.model.examples import Example
 from genrst.training.prepared import save_prepared
 from genrst.transitions.boundaries import Kind

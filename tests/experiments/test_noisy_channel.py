@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import genrst
+from experiments.likelihood import effective_samples
+from experiments.noisy_channel import run as channel
+from experiments.shuffling import run as shuffling
 from genrst.document import Document, Span
-from genrst.experiments.likelihood import effective_samples
-from genrst.experiments.noisy_channel import run as channel
-from genrst.experiments.shuffling import run as shuffling
 from genrst.trees.node import Leaf, Unit
 from tests.experiments.errors import ends_in_one_line
 from tests.parser.samples import write_chart, write_parser

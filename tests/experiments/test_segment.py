@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.silver_trees import segment, soften
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import UsageError
-from genrst.experiments.silver_trees import segment, soften
 from genrst.model.examples import prepare_pieces
 from genrst.segmenter.segment import save_segmenter
 from genrst.text.annotate import annotate

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import genrst
-from genrst.experiments.shipped_model import pack
+from experiments.shipped_model import pack
 from tests.parser.samples import TEXT, write_parser, write_reading_chart
 
 

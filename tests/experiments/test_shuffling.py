@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import genrst
-from genrst.experiments.shuffling import flatten, run
+from experiments.shuffling import flatten, run
 from genrst.model.batch import make_batch
 from genrst.model.examples import Example, derive
 from genrst.model.network import Network
