@@ -1,8 +1,9 @@
-"""Pack a trained parser, and a trained segmenter, into a folder with few bits a number, as the package ships it.
+"""Pack a trained parser into a folder with few bits a number, as the package ships it.
 
-    python -m experiments.shipped_model.pack runs/student/model genrst/models/en \
-        --segmenter runs/segmenter/model --name en --words 12000
-    python -m experiments.shipped_model.pack runs/chart/model chart --name chart --precision int4 --temperature 2
+    python -m experiments.shipped_model.pack runs/student/model genrst/models/en --name en \
+        --precision int4 --temperature 1.4
+    python -m experiments.shipped_model.pack runs/fast/model genrst/models/en-generative --name en-generative \
+        --word-weight 1 --words 12000
 
 The card, README.md, is written by hand: it says what was measured.
 """
@@ -24,17 +25,14 @@ from genrst.model.storage import Model, load_model, save_model
 from genrst.model.symbols import Vocabulary
 from genrst.packing import Precision
 from genrst.parser.packages import is_chart, read_parser_config
-from genrst.segmenter.segment import load_segmenter, save_segmenter
-from genrst.storage import PARSER, SEGMENTER
+from genrst.storage import PARSER
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Read both models and write the folder."""
+    """Read the model and write the folder."""
     parser = start_parser(__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--segmenter", type=Path, help="a trained one")
-    parser.add_argument("--segmenter-of", help="the name of another model, to use its segmenter")
     parser.add_argument("--name", required=True)
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--word-weight", type=float, default=0.5)
@@ -48,16 +46,13 @@ def run(arguments: argparse.Namespace) -> None:
     """The command."""
     if is_chart(arguments.model):
         save_chart(load_chart(arguments.model), arguments.output, arguments.precision)
-        _write_settings(arguments, {"temperature": arguments.temperature, "segmenter": None})
+        _write_settings(arguments, {"temperature": arguments.temperature})
         return
     model = load_model(arguments.model)
     if arguments.words:
         model = with_fewer_words(model, arguments.words)
     save_model(model, arguments.output, arguments.precision)
-    if arguments.segmenter:
-        save_segmenter(load_segmenter(arguments.segmenter), arguments.output / SEGMENTER, arguments.precision)
-    search: dict[str, object] = {"search": "bag", "beam": arguments.beam, "word_weight": arguments.word_weight}
-    _write_settings(arguments, search | {"segmenter": arguments.segmenter_of})
+    _write_settings(arguments, {"search": "bag", "beam": arguments.beam, "word_weight": arguments.word_weight})
 
 
 def _write_settings(arguments: argparse.Namespace, changes: dict[str, object]) -> None:

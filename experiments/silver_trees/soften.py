@@ -3,9 +3,8 @@
     python -m experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
 
 Students learn from all units and labels, weighted by their probabilities, instead of one tree. So they do with EDUs and
-sentences if there are teachers for these; else they learn those that the documents have. Where the features say what a
-segmenter sees (`experiments.silver_trees.segment`), it has a say in EDUs. With --resegment a share of the
-documents has trees over the EDUs that these teachers find, as a student will find them. Teachers must have the
+sentences if there are teachers for these; else they learn those that the documents have. With --resegment a share of
+the documents has trees over the EDUs that these teachers find, as a student will find them. Teachers must have the
 labels and the tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may
 take a shard each, to be joined (`experiments.silver_trees.join`). Prints the teachers' scores on dev.
 """
@@ -17,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from experiments.command import Rows, read_environment, run_command, scores_of, share, start_parser
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
@@ -39,7 +37,7 @@ from genrst.transitions.boundaries import Kind
 from genrst.transitions.features import Syntax
 from genrst.trees.demands import Demands, make_demands
 
-SETTINGS = ("teacher", "segment_teacher", "segmenter_share", "resegment", "documents", "seed", "temperature", "shard")
+SETTINGS = ("teacher", "segment_teacher", "resegment", "documents", "seed", "temperature", "shard")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -55,8 +53,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--segment-teacher", nargs="+", default=[], metavar="MODEL", help="charts that teach EDUs and sentences"
     )
-    help = "how much of what is taught about EDUs is the segmenter's, where features have that (default: 0.4)"
-    parser.add_argument("--segmenter-share", metavar="SHARE", type=share, default=0.4, help=help)
     help = "how many of the documents get trees over the EDUs of segment teachers (default: 0)"
     parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     return parser
@@ -75,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = find_trees(networks, prepared.dev, prepared, arguments.temperature)
     scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
     if segmenters:
-        starts = [starts for one in prepared.dev for starts in see_starts(segmenters, [one], arguments.segmenter_share)]
+        starts = [starts for one in prepared.dev for starts in make_soft_starts(segmenters, [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     rows.add(documents="dev", **scores)
     rows.write(arguments.results)
@@ -86,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     for chosen in progress(groups, "asking teachers", len(groups)):
         group = [replace(silver[number], actions=()) for number in chosen]
         if segmenters:
-            pairs = zip(group, see_starts(segmenters, group, arguments.segmenter_share), strict=True)
+            pairs = zip(group, make_soft_starts(segmenters, group), strict=True)
             group = [replace(example, starts=starts) for example, starts in pairs]
         group = [resegment(one) if _is_resegmented(one, arguments.resegment) else one for one in group]
         trees = make_soft_trees(
@@ -96,17 +92,6 @@ def run(arguments: argparse.Namespace) -> None:
             silver[number] = replace(example, soft=soft)
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
-
-
-def see_starts(
-    networks: Sequence[ChartNetwork], examples: Sequence[Example], segmenter_share: float
-) -> list[NDArray[np.float32]]:
-    """Where EDUs and sentences start, by charts and, where it is known, by a segmenter. Shape: (pieces, 2) of each"""
-    found = make_soft_starts(networks, examples)
-    for starts, example in zip(found, examples, strict=True):
-        if example.starts is not None:
-            starts[:, 0] += segmenter_share * (example.starts[:, 0] - starts[:, 0])
-    return found
 
 
 def _is_resegmented(example: Example, probability: float) -> bool:
