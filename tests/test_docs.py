@@ -16,7 +16,7 @@ DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [
     *ROOT.glob("*.md"),
     *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "genrst" / "experiments").rglob("*.md")),
+    *sorted((ROOT / "experiments").rglob("*.md")),
     *sorted((ROOT / "benchmarks").glob("*.md")),
     *sorted((ROOT / "genrst" / "models").glob("*/README.md")),
 ]
@@ -50,7 +50,7 @@ def test_paths_exist(page: Path):
     """Files as seen from the root, the package or the page; modules and what is in them."""
     for path in re.findall(r"(?<![\w/.])[a-z_]+/[\w/-]+\.(?:py|toml)\b", read(page)):
         assert any((folder / path).is_file() for folder in (ROOT, ROOT / "genrst", page.parent)), path
-    for name in re.findall(r"\b(?:genrst|benchmarks)(?:\.\w+)+", read(page)):
+    for name in re.findall(r"\b(?:genrst|benchmarks|experiments)(?:\.\w+)+", read(page)):
         assert resolves(name), name
 
 

@@ -31,7 +31,5 @@ def test_the_site(tmp_path: Path):
     assert 'href="relations.html"' in tutorial, "a notebook becomes a page"
     assert 'src="images/parsed.svg"' in tutorial
     tables = (tmp_path / "results" / "paper.html").read_text(encoding="utf-8")
-    assert 'href="../repository/genrst/experiments/index.html#learning-curves"' in tables, (
-        "what is outside of docs/ is there"
-    )
-    assert (tmp_path / "repository" / "genrst" / "experiments" / "branching_bias" / "settings.svg").is_file()
+    assert 'href="../repository/experiments/index.html#learning-curves"' in tables, "what is outside of docs/ is there"
+    assert (tmp_path / "repository" / "experiments" / "branching_bias" / "settings.svg").is_file()

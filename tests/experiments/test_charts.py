@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import genrst
-from genrst.experiments.charts import calibration, corrections
-from genrst.experiments.charts.calibration import Forecast
+from experiments.charts import calibration, corrections
+from experiments.charts.calibration import Forecast
 from genrst.parser.parser import load
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units

@@ -9,11 +9,10 @@ from types import ModuleType
 import pytest
 import torch
 
-from genrst.experiments.branching_bias import run as branching_bias
-from genrst.experiments.command import Environment, Rows, count, read_environment, read_seeds, share
-from genrst.experiments.end_to_end import run as end_to_end
-from genrst.experiments.segmentation import run as segmentation
-from genrst.experiments.shipped_model import pack
+from experiments.branching_bias import run as branching_bias
+from experiments.charts import calibration
+from experiments.command import Environment, Rows, count, read_environment, read_seeds, share
+from experiments.shipped_model import pack
 from genrst.training.run import Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from tests.experiments.errors import ends_in_one_line
@@ -26,10 +25,8 @@ torch.set_num_threads(1)
 @pytest.mark.parametrize(
     ("command", "words", "message"),
     [
-        (end_to_end, ["nowhere", "--documents", "0"], "must be a whole number from 1 on, was: '0'"),
-        (end_to_end, ["nowhere"], "nowhere"),
-        (segmentation, ["nowhere"], "nowhere"),
-        (segmentation, ["nowhere", "--models", "none"], "none: a model folder must hold"),
+        (calibration, ["nowhere", "--model", "en", "--documents", "0"], "must be a whole number from 1 on, was: '0'"),
+        (calibration, ["nowhere", "--model", "en"], "nowhere"),
         (pack, ["none", "nowhere", "--name", "half"], "none: a model folder must hold"),
         (branching_bias, ["--trees", "none"], "must be a whole number from 1 on, was: 'none'"),
     ],

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from experiments.silver_trees import harden, join
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
-from genrst.experiments.silver_trees import harden, join
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.oracle import tree_of

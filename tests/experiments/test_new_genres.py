@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from genrst.experiments.new_genres import run
+from experiments.new_genres import run
 from genrst.rnng.examples import Example
 from genrst.training.prepared import save_prepared
 from genrst.rnng.transitions.boundaries import Kind

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.command import Environment
+from experiments.data import Split
+from experiments.paper_tables.scores import Spread, System, choose_best, compare, count_errors, make_systems
+from experiments.runs import FoundTree, Logp, Result, Search, list_searches
 from genrst.document import Document, Span
 from genrst.evaluation.report import evaluate
-from genrst.experiments.command import Environment
-from genrst.experiments.data import Split
-from genrst.experiments.paper_tables.scores import Spread, System, choose_best, compare, count_errors, make_systems
-from genrst.experiments.runs import FoundTree, Logp, Result, Search, list_searches
 from genrst.rnng.examples import prepare
 from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN

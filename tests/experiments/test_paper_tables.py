@@ -16,9 +16,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from genrst.experiments import jobs
-from genrst.experiments.paper_tables.run import main
-from genrst.experiments.runs import Search, SeedRun, run_search
+from experiments import jobs
+from experiments.paper_tables.run import main
+from experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
 from genrst.rnng.symbols import Vocabulary
 from genrst.training.dev import evaluate_parses, parseval_f1
@@ -276,7 +276,7 @@ def test_a_task_that_fails_is_an_error():
 
 WAITING = """
 import os, sys, time
-from genrst.experiments.jobs import start_workers
+from experiments.jobs import start_workers
 if __name__ == "__main__":
     with start_workers(2) as executor:
         print(executor.submit(os.getpid).result(), flush=True)

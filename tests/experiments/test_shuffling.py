@@ -1,9 +1,7 @@
-"""The same language model without a stack: flat trees, what is seen of them, and its place beside a parser.
-
-How texts are shuffled is tested in `test_noisy_channel.py`.
-"""
+"""Shuffled texts; and a language model without a stack: flat trees, what is seen of them, its place beside a parser."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,8 @@ import pytest
 import torch
 
 import genrst
-from genrst.experiments.shuffling import flatten, run
+from experiments.shuffling import flatten, run
+from genrst.document import Document, Span
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example, derive
 from genrst.rnng.network import Network
@@ -29,6 +28,43 @@ from tests.training.samples import SMALL, make_document, prepare_samples
 
 FULL = replace(SMALL, layout_size=4, direct_size=4, hidden_size=24, document_size=8)
 """With all that states can consist of."""
+
+
+def make_numbers() -> Document:
+    edus = ["One", "two .", "Three", "four .", "Five .", "Six", "seven ."]
+    plain = Document.from_edus("numbers", edus, paragraph_starts=[4])
+    sentences = tuple(Span(*plain.offsets(*part)) for part in [(0, 2), (2, 4), (4, 5), (5, 7)])
+    return Document("numbers", plain.text, plain.edus, sentences=sentences, paragraphs=plain.paragraphs)
+
+
+@pytest.mark.parametrize("level", ["edus", "sentences", "paragraphs"])
+def test_shuffled_texts_have_the_same_words_in_another_order(level: run.Level):
+    original = make_numbers()
+    for seed in range(5):
+        copy = run.shuffled(original, level, seed)
+        assert Counter(copy.edu_texts) == Counter(original.edu_texts)
+        assert copy.edu_texts != original.edu_texts
+        whole = ["".join(original.edu_texts[edu] for edu in block) for block in run.blocks(original, level)]
+        assert all(part in "".join(copy.edu_texts) for part in whole)
+        paragraphs = copy.paragraph_of_edus()
+        (start,) = [edu for edu in range(1, 7) if paragraphs[edu] != paragraphs[edu - 1]]
+        if level == "sentences":
+            assert sum(text.endswith(".") for text in copy.edu_texts[:start]) == 2, "two sentences are a paragraph"
+        else:
+            assert start == {"edus": 4, "paragraphs": 3}[level]
+
+
+@pytest.mark.slow
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for number in range(3):
+        genrst.write(make_document(number), tmp_path / "corpus" / "dev" / f"dev-{number}.json")
+    model = write_parser(tmp_path / "model", has_segmenter=False)
+    words = [str(tmp_path / "corpus"), "--models", str(model), "--output", str(tmp_path), "--device", "cpu"]
+    run.main([*words, "--copies", "3", "--documents", "2"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["level"] for row in rows[:-1]} == {"edus", "sentences"}, "there is one paragraph"
+    assert all(0 <= row["original_is_likelier"] <= 1 for row in rows[:-1])
+    assert (tmp_path / "shuffling.svg").is_file()
 
 
 def test_the_command_replaces_nothing_but_trees(tmp_path: Path):

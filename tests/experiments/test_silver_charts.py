@@ -13,13 +13,13 @@ import pytest
 import torch
 
 import genrst
+from experiments import jobs
+from experiments.command import scores_of
+from experiments.silver_trees import chart_steps, soften
+from experiments.silver_trees.recipe import FREE_GENRES, FREE_SILVER_GENRES, Recipe, make_recipe
+from experiments.silver_trees.run import main, make_parser
 from genrst.config import find_config
 from genrst.evaluation.report import evaluate
-from genrst.experiments import jobs
-from genrst.experiments.command import scores_of
-from genrst.experiments.silver_trees import chart_steps, soften
-from genrst.experiments.silver_trees.recipe import FREE_GENRES, FREE_SILVER_GENRES, Recipe, make_recipe
-from genrst.experiments.silver_trees.run import main, make_parser
 from genrst.rnng import finder as search
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import load_config
@@ -189,7 +189,7 @@ def read_commands(program: str) -> list[list[str]]:
 
 def test_the_commands_of_the_page():
     """All can be read; that for free charts has the student of the steps by hand."""
-    commands = read_commands("python -m genrst.experiments.silver_trees.run ")
+    commands = read_commands("python -m experiments.silver_trees.run ")
     recipes = {given[given.index("--output") + 1]: make_recipe(make_parser().parse_args(given)) for given in commands}
     (student,) = recipes["runs/free-charts"].students
     noise = ["training.layout_noise=0.3", "training.punctuation_noise=0.1"]

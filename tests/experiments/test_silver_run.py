@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from genrst.experiments import jobs
-from genrst.experiments.silver_trees import label, recipe
-from genrst.experiments.silver_trees import run as silver_run
-from genrst.experiments.silver_trees.run import main
+from experiments import jobs
+from experiments.silver_trees import label, recipe
+from experiments.silver_trees import run as silver_run
+from experiments.silver_trees.run import main
 from genrst.formats.files import write
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run_config import load_config
@@ -168,7 +168,7 @@ def test_free_texts_alone():
 WITHOUT_SPACY = """
 import sys
 sys.modules["spacy"] = None
-from genrst.experiments.silver_trees import join, label, run
+from experiments.silver_trees import join, label, run
 """
 
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+from experiments.silver_trees import join, label
+from experiments.silver_trees.label import choose
+from experiments.silver_trees.teachers import make_translation
 from genrst.errors import UsageError
-from genrst.experiments.silver_trees import join, label
-from genrst.experiments.silver_trees.label import choose
-from genrst.experiments.silver_trees.teachers import make_translation
 from genrst.encoder.files import PieceTokenizer
 from genrst.rnng.examples import Example, prepare
 from genrst.rnng.scoring.scorer import NetworkScorer

@@ -1,0 +1,114 @@
+"""Correct a node, and the rest is parsed again around it: how much better does the rest become?
+
+    python -m experiments.charts.corrections corpora/gum --model DIR --split dev --corrections 1 3 10
+
+A simulated annotator looks at the units of a tree from the least probable one on, and corrects the first that is wrong:
+a wrong label becomes the gold one; for a wrong span, the smallest gold unit that crosses it is demanded, with its
+label. Then the document is parsed again under all corrections so far. Scores are those of the other units, which nobody
+corrected, after and before: Parseval precision over the units of the tree, relations coarse, trees binary.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from experiments.charts.calibration import start_chart_parser
+from experiments.command import Rows, count, read_environment, run_command
+from genrst.corpora.corpus import load_corpus
+from genrst.document import Document, require_tree
+from genrst.io import progress
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import prepare_tree
+from genrst.parser.parser import Parser, load
+from genrst.trees.constraints import Constraint
+from genrst.trees.node import Tree, Unit, units
+from genrst.trees.relations import detect_inventory
+
+Gold = dict[tuple[int, int], tuple[str, str]]
+"""The labels of gold units by their EDUs."""
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Print a line of JSON for each number of corrections."""
+    parser = start_chart_parser(__doc__)
+    parser.add_argument("--corrections", type=count, nargs="+", default=[1, 3, 10])
+    run_command(parser, run, words)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    documents = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
+    # Gold units have coarse relations here.
+    parser = load(arguments.model, device=arguments.device, relations="coarse")
+    rows = Rows(read_environment(choose_device(arguments.device)), {"model": arguments.model, "split": arguments.split})
+    totals = {number: Counter[str]() for number in arguments.corrections}
+    for document in progress(documents, "correcting", len(documents)):
+        steps = correct(parser, document)
+        before, _ = next(steps)
+        gold = gold_units(document)
+        for number in range(1, max(arguments.corrections) + 1):
+            after, constraints = next(steps, (None, []))
+            if after is None:
+                break  # nothing is wrong any more
+            if number in totals:
+                corrected = {one.span for one in constraints}
+                totals[number] += Counter(
+                    {
+                        **{f"before {name}": value for name, value in score(before, gold, corrected).items()},
+                        **{f"after {name}": value for name, value in score(after, gold, corrected).items()},
+                    }
+                )
+    for number, total in totals.items():
+        shares = {
+            f"{when}_{aspect}": 100 * total[f"{when} {aspect}"] / total[f"{when} units"]
+            for when in ("before", "after")
+            for aspect in "SF"
+        }
+        rows.add(corrections=number, units=total["after units"], **shares)
+
+
+def gold_units(document: Document) -> Gold:
+    """Those of the binary tree, with coarse relations."""
+    tree = require_tree(document)
+    tree = prepare_tree(tree, detect_inventory(unit.relation for unit in units(tree)))
+    return {(unit.start, unit.stop): (unit.relation, unit.nuclearity) for unit in units(tree)}
+
+
+def correct(parser: Parser, document: Document) -> Iterator[tuple[Tree, list[Constraint]]]:
+    """The tree of a document, then that after each correction, with all corrections so far; until nothing is wrong."""
+    gold = gold_units(document)
+    distribution = parser.distribution(document)
+    constraints: list[Constraint] = []
+    while True:
+        tree, _ = distribution.minimum_risk()
+        yield tree, [*constraints]
+        by_doubt = sorted(units(tree), key=lambda unit: unit.probability or 0.0)
+        found = next((one for unit in by_doubt if (one := mend(unit, gold)) is not None), None)
+        if found is None:
+            return
+        constraints.append(found)
+        distribution = distribution.given(constraints)
+
+
+def mend(unit: Unit, gold: Gold) -> Constraint | None:
+    """The correction of a unit; none if it is right."""
+    span = unit.start, unit.stop
+    if span in gold:
+        is_right = gold[span] == (unit.relation, unit.nuclearity)
+        return None if is_right else Constraint(*span, True, *gold[span])
+    # A binary tree that lacks a span has a unit that crosses it.
+    crossing = [one for one in gold if one[0] < span[0] < one[1] < span[1] or span[0] < one[0] < span[1] < one[1]]
+    smallest = min(crossing, key=lambda one: (one[1] - one[0], one))
+    return Constraint(*smallest, True, *gold[smallest])
+
+
+def score(tree: Tree, gold: Gold, corrected: set[tuple[int, int]]) -> dict[str, int]:
+    """How many units nobody corrected, and how many of these have a right span, and right labels besides."""
+    others = [unit for unit in units(tree) if (unit.start, unit.stop) not in corrected]
+    spans = [unit for unit in others if (unit.start, unit.stop) in gold]
+    right = [unit for unit in spans if gold[unit.start, unit.stop] == (unit.relation, unit.nuclearity)]
+    return {"units": len(others), "S": len(spans), "F": len(right)}
+
+
+if __name__ == "__main__":
+    main()

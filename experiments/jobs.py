@@ -1,0 +1,101 @@
+"""Trainings and searches side by side, in processes of their own; what already has a file is not done again."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+import torch
+
+from experiments.data import Split
+from experiments.runs import Result, Search, SeedRun, read_result, result_path, run_search, train
+from genrst.training.prepared import Prepared
+
+Parameters = ParamSpec("Parameters")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Starts what has no file yet."""
+
+    workers: Executor
+    device: str
+    at_once: int
+    """Hypotheses side by side in one search."""
+
+    def train(self, runs: Sequence[SeedRun], prepared: Prepared) -> Iterator[SeedRun]:
+        """Train; every run comes out as soon as it is finished."""
+        ready = [run for run in runs if run.is_trained]
+        waiting = {self.workers.submit(train, run, prepared, self.device): run for run in runs if run not in ready}
+        yield from ready
+        for future in as_completed(waiting):
+            future.result()
+            yield waiting[future]
+
+    def search(self, ready: Iterable[SeedRun], searches: Mapping[str, Sequence[Search]], split: Split) -> list[Result]:
+        """Search with every run as soon as it comes; results are by model, by search, then by seed."""
+        runs: list[SeedRun] = []
+        waiting: list[Future[None]] = []
+        for run in ready:
+            runs.append(run)
+            waiting += self._start(run, searches[run.model], split)
+        for future in as_completed(waiting):
+            future.result()
+        return [
+            read_result(run, search, split)
+            for model, of_model in searches.items()
+            for search in of_model
+            for run in sorted(runs, key=lambda run: run.seed)
+            if run.model == model
+        ]
+
+    def _start(self, run: SeedRun, searches: Sequence[Search], split: Split) -> list["Future[None]"]:
+        missing = [search for search in searches if not result_path(run, search, split).is_file()]
+        # The slow ones first, so that no worker has to be waited for at the end.
+        missing.sort(key=lambda search: -search.beam)
+        return [self.workers.submit(run_search, run, search, split, self.at_once, self.device) for search in missing]
+
+
+class Here(Executor):
+    """Runs each task at once, in this process."""
+
+    def submit(
+        self, fn: Callable[Parameters, Value], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> "Future[Value]":
+        """The task is done when this returns."""
+        future: Future[Value] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def start_workers(n_jobs: int) -> Iterator[Executor]:
+    """An executor; when a task fails, those that have not begun are dropped."""
+    if n_jobs == 1:
+        yield Here()
+        return
+    n_threads = max(1, torch.get_num_threads() // n_jobs)
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(n_jobs, context, initializer=_start_worker, initargs=(n_threads,))
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _start_worker(n_threads: int) -> None:
+    torch.set_num_threads(n_threads)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would go on, and write into the folders of the next start."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

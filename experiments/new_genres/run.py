@@ -1,0 +1,130 @@
+"""How good is a chart on texts of a kind that nobody annotated? Train without a genre, then parse all of it.
+
+    python -m experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/genres
+    python -m experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/noisy \
+        --set training.layout_noise=0.3 --genres news vlog bio court --together 2
+
+The features are those of `genrst train --prepare-only`; the second word of a document's name is its genre, as in GUM.
+A genre's documents of train and dev are parsed by a network that has seen none of them, after the last epoch: there is
+nothing else to choose an epoch by. With --together several genres are left out of one training, which is harder for
+them and takes less time. Each genre is parsed as it is, without its layout, and without its punctuation, and has a line
+of JSON for each; the means over genres come last. Each training has a folder, and is not done again if its model is
+there.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from experiments.command import Rows, count, read_environment, run_command, start_parser
+from experiments.silver_trees.chart_steps import load_charts, score
+from genrst.config import find_config
+from genrst.errors import UsageError
+from genrst.encoder.device import choose_device
+from genrst.encoder.files import PieceTokenizer
+from genrst.rnng.examples import Example
+from genrst.storage import WEIGHTS
+from genrst.chart.noise import without_paragraphs, without_pieces
+from genrst.training.prepared import Prepared, load_prepared
+from genrst.training.run import MODEL, Run
+from genrst.training.run_config import RunConfig, load_config
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Train and print."""
+    parser = start_parser(__doc__)
+    parser.add_argument("config", help="a configuration, by name or file")
+    parser.add_argument("--prepared", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--genres", nargs="+", help="(default: all)")
+    parser.add_argument("--together", metavar="N", type=count, default=1, help="genres left out of one training")
+    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--results", type=Path, help="a file for what is printed")
+    run_command(parser, run, words)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    device = choose_device(arguments.device)
+    config = _without_choice(load_config(find_config(arguments.config), arguments.changes))
+    if config.model.kind != "chart":
+        raise UsageError(f"{arguments.config}: the model must be a chart, was: {config.model.kind}")
+    prepared = load_prepared(arguments.prepared)
+    known = sorted({genre_of(example.id) for example in prepared.train})
+    if unknown := set(arguments.genres or ()) - set(known):
+        raise UsageError(f"--genres: each must be one of {', '.join(known)}, was: {min(unknown)}")
+    if arguments.together >= len(known):
+        raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, was: {arguments.together}")
+    rows = Rows(read_environment(device), {"seed": config.training.seeds[0]})
+    changes = changes_of(prepared)
+    found: dict[str, list[dict[str, float]]] = {text: [] for text in changes}
+    for genres in in_parts(arguments.genres or known, arguments.together):
+        parts = without_genres(prepared, genres)
+        one = Run(config, config.training.seeds[0], arguments.output / "-".join(genres), device)
+        # It is written after the last epoch: a run that was killed before has none.
+        if not (one.folder / MODEL / WEIGHTS).is_file():
+            list(one.records(parts))
+        models = load_charts(one.folder / MODEL, parts, arguments.device)
+        for genre in genres:
+            own = [example for example in parts.dev if genre_of(example.id) == genre]
+            facts = {"genre": genre, "documents": len(own), "edus": sum(example.n_edus for example in own)}
+            for text, change in changes.items():
+                scores = score(models, replace(parts, dev=[change(example) for example in own]))
+                del scores["seconds"]
+                found[text].append(scores)
+                rows.add(**facts, text=text, **scores)
+    for text, of_genres in found.items():
+        rows.add(genre="mean", text=text, **means(of_genres))
+    rows.write(arguments.results)
+
+
+def means(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The mean of each score."""
+    return {name: round(fmean(row[name] for row in rows), 2) for name in rows[0]}
+
+
+def changes_of(prepared: Prepared) -> dict[str, Callable[[Example], Example]]:
+    """The texts that a genre is parsed as: what is done to its documents."""
+    changes: dict[str, Callable[[Example], Example]] = {
+        "as it is": lambda example: example,
+        "without layout": without_paragraphs,
+    }
+    if prepared.tokenizer:
+        signs = PieceTokenizer(prepared.tokenizer).punctuation
+        changes["without punctuation"] = lambda one: without_pieces(one, np.isin(one.pieces, signs))
+    return changes
+
+
+def in_parts(genres: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Genres that are left out together: those of a part are far from each other in the list."""
+    n_parts = -(-len(genres) // size)
+    return [genres[first::n_parts] for first in range(n_parts)]
+
+
+def _without_choice(config: RunConfig) -> RunConfig:
+    """Trained to the last epoch, scored there only."""
+    n_epochs = config.training.max_epochs
+    return replace(config, training=replace(config.training, evaluate_from=n_epochs, patience=n_epochs))
+
+
+def genre_of(id: str) -> str:
+    """The genre in a document's name, such as `GUM_news_asylum`."""
+    words = id.split("_")
+    return words[1] if len(words) > 2 else ""
+
+
+def without_genres(prepared: Prepared, genres: Sequence[str]) -> Prepared:
+    """Training documents of all other genres; all documents of these to be scored."""
+    train = [example for example in prepared.train if genre_of(example.id) not in genres]
+    own = [example for example in (*prepared.train, *prepared.dev) if genre_of(example.id) in genres]
+    silver = [example for example in prepared.silver if genre_of(example.id) not in genres]
+    return replace(prepared, train=train, dev=own, silver=silver)
+
+
+if __name__ == "__main__":
+    main()

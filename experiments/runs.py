@@ -1,0 +1,296 @@
+"""Training one seed of a model and searching with it; each leaves files that a later start takes as they are.
+
+The result of a search holds the actions of every tree, so that everything else can be computed from it again. What
+runs when is up to `experiments/jobs.py`.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiments.command import Environment, read_environment
+from experiments.data import Split
+from genrst.config import from_mapping
+from genrst.errors import ConfigError, UsageError
+from genrst.io import tell, write_atomically
+from genrst.rnng.batch import make_batch
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import Example, derive
+from genrst.rnng.model_config import AnyModelConfig
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.storage import Model, load_model
+from genrst.parser.folders import ParserConfig, is_model
+from genrst.parser.folders import Search as Kind
+from genrst.rnng.finder import TreeSearch, WeightedModel
+from genrst.rnng.search.results import SearchResult
+from genrst.rnng.search.word import WordOptions, search_words
+from genrst.training.prepared import Prepared
+from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
+from genrst.training.run_config import RunConfig, load_config
+
+TRAINED = "trained.json"
+"""Written last: a run that has it is finished."""
+
+MAX_STACK = 40
+"""The bound on the stacks of bag-level search; the others need none to be fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRun:
+    """One seed of a model, and the folder of its run."""
+
+    model: str
+    """Its name: in the tables, generative or discriminative."""
+    seed: int
+    config: RunConfig
+    folder: Path
+
+    @property
+    def model_folder(self) -> Path:
+        """The folder of its best epoch."""
+        return self.folder / MODEL
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether training is over. A model without a log was put there by hand, and is taken as it is."""
+        is_given = is_model(self.model_folder) and not (self.folder / LOG).exists()
+        return is_given or (self.folder / TRAINED).is_file()
+
+    def check_settings(self) -> None:
+        """Raise an error if the folder holds a run of other settings."""
+        path = self.folder / CONFIG
+        if not path.is_file():
+            return
+        earlier = load_config(path)
+        training = replace(earlier.training, seeds=self.config.training.seeds)
+        if (earlier.model, training) != (self.config.model, self.config.training):
+            raise UsageError(f"{self.folder} holds a run of other settings: choose another --output")
+
+    def summary(self) -> dict[str, Any]:
+        """How training went; only names for a model that was put there by hand."""
+        path = self.folder / TRAINED
+        known = json.loads(path.read_bytes()) if path.is_file() else {}
+        return {"model": self.model, "seed": self.seed, **known}
+
+
+def list_seeds(name: str, config: RunConfig, seeds: Sequence[int], folder: Path) -> Iterator[SeedRun]:
+    """A run for each seed of a model."""
+    for seed in seeds:
+        own = replace(config, training=replace(config.training, seeds=(seed,)))
+        yield SeedRun(name, seed, own, folder / f"seed-{seed}")
+
+
+def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
+    """Train a seed to its end, from its checkpoint if there is one."""
+    run = Run(seed_run.config, seed_run.seed, seed_run.folder, choose_device(device))
+    for record in run.records(prepared, run.find_checkpoint()):
+        scores = " ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
+        tell(f"{seed_run.model} seed {seed_run.seed} epoch {record.epoch}: {scores}")
+    records = read_log(seed_run.folder / LOG)
+    best = [record for record in records if record.is_best][-1]
+    summary = {
+        "epochs": len(records),
+        "best_epoch": best.epoch,
+        "dev": best.dev_scores,
+        "dev_loss": best.dev_loss,
+        "seconds": sum(record.train_seconds + record.dev_seconds for record in records),
+    }
+    write_atomically(seed_run.folder / TRAINED, json.dumps(summary))
+    # Other processes on the GPU need the memory that parsing dev took.
+    torch.cuda.empty_cache()
+
+
+KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}
+"""The searches of each model; one without words is searched action by action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search; greedy search and discriminative models give words no weight."""
+
+    kind: Kind
+    beam: int = 1
+    word_weight: float = 0.0
+    word_beam: int | None = None
+    """k_w of word-level search; the beam if None."""
+    fast_beam: int | None = None
+    """k_s of word-level search; a tenth of the beam if None."""
+    max_stack: int = MAX_STACK
+    """Of bag-level search."""
+
+    @property
+    def name(self) -> str:
+        """The name of its files."""
+        weight = f"-weight-{self.word_weight:g}" if self.word_weight else ""
+        more = "".join(f"-{name}-{value}" for name, value in self.unusual.items())
+        return self.kind if self.kind == "greedy" else f"{self.kind}-{self.beam}{weight}{more}"
+
+    @property
+    def unusual(self) -> dict[str, int | None]:
+        """The settings besides beam and weight that are not the usual ones, by the paper's names."""
+        settings = (("k_w", self.word_beam, None), ("k_s", self.fast_beam, None), ("stack", self.max_stack, MAX_STACK))
+        return {name: value for name, value, usual in settings if value != usual}
+
+
+def list_searches(
+    model: str,
+    kinds: Sequence[str],
+    beams: Sequence[int],
+    weights: Sequence[float],
+    word_beams: Sequence[int | None] = (None,),
+    fast_beams: Sequence[int | None] = (None,),
+    max_stacks: Sequence[int] = (MAX_STACK,),
+) -> list[Search]:
+    """The searches of a model, of the kinds that are wanted, with all combinations of their settings."""
+    beam_settings = list(product(beams, weights if model == "generative" else [0.0]))
+    searches: dict[Kind, list[Search]] = {
+        "word": [Search("word", *one, *more) for one in beam_settings for more in product(word_beams, fast_beams)],
+        "bag": [Search("bag", *one, max_stack=bound) for one in beam_settings for bound in max_stacks],
+        "action": [Search("action", *one) for one in beam_settings],
+        "greedy": [Search("greedy")],
+    }
+    return [search for kind in KINDS[model] if kind in kinds for search in searches[kind]]
+
+
+def list_bag_searches(config: AnyModelConfig, beam: int, weights: Sequence[float]) -> list[Search]:
+    """Bag-level search with each weight of words; a model without words is searched once."""
+    return [Search("bag", beam, weight) for weight in (weights if config.kind == "generative" else [0.0])]
+
+
+@dataclass(frozen=True, slots=True)
+class Logp:
+    """log p of the actions and of the words of a tree; words are 0 if they have no weight."""
+
+    actions: float
+    words: float
+
+    def weighted(self, word_weight: float) -> float:
+        """What a search maximises."""
+        return self.actions + word_weight * self.words if word_weight else self.actions
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTree:
+    """The best tree of a document."""
+
+    id: str
+    actions: tuple[int, ...]
+    logp: Logp
+    gold_logp: Logp | None
+    """None if the gold tree has a label that the model does not know, which makes it impossible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a search with one seed of a model found."""
+
+    model: str
+    seed: int
+    search: Search
+    trees: tuple[FoundTree, ...]
+    seconds: float
+    """Of the search alone."""
+    n_bounded: int
+    """Trees that need the whole stack that they are allowed."""
+    environment: Environment
+
+
+def result_path(seed_run: SeedRun, search: Search, split: Split) -> Path:
+    """Where a result is kept."""
+    return seed_run.folder / "searches" / split.name / f"{search.name}.json"
+
+
+def read_result(seed_run: SeedRun, search: Search, split: Split) -> Result:
+    """A result that was written."""
+    path = result_path(seed_run, search, split)
+    try:
+        result = from_mapping(Result, json.loads(path.read_bytes()))
+    except (ConfigError, TypeError, ValueError) as error:
+        raise UsageError(f"{path}: the file must hold a result, was: {error}") from error
+    if tuple(tree.id for tree in result.trees) != split.ids:
+        raise UsageError(f"{path}: the result is of other documents: choose another --output")
+    return result
+
+
+def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, device: str) -> None:
+    """Find the best tree of every document, up to `at_once` hypotheses side by side, and write the result."""
+    processor = choose_device(device)
+    model = load_model(seed_run.model_folder, processor)
+    _check_symbols(model, split, seed_run)
+    config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
+    # A document has a beam for every size of the stack, or one.
+    n_beams = search.max_stack if search.kind == "bag" else 1
+    n_documents = max(1, at_once // (search.beam * n_beams))
+    started = time.perf_counter()
+    if search.kind == "word":
+        found = find_by_words(model, split.examples, search, n_documents)
+    else:
+        found = find_trees([WeightedModel(model)], [split.examples], config, n_documents, search.max_stack)
+    seconds = time.perf_counter() - started
+    trees = tuple(
+        FoundTree(example.id, parse.actions, Logp(parse.action_logp, parse.word_logp), gold_logp(model, example))
+        for example, parse in zip(split.examples, (one.parses[0] for one in found), strict=True)
+    )
+    n_bounded = sum(one.is_bounded for one in found)
+    result = Result(seed_run.model, seed_run.seed, search, trees, seconds, n_bounded, read_environment(processor))
+    write_atomically(result_path(seed_run, search, split), json.dumps(asdict(result)))
+    tell(f"{seed_run.model} seed {seed_run.seed} {split.name} {search.name}: {seconds:.1f} s")
+
+
+def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
+    own, given = model.symbols, split.symbols
+    has_labels = given.actions.labels[: len(own.actions.labels)] == own.actions.labels
+    if not has_labels or (own.words, own.deprels) != (given.words, given.deprels):
+        raise UsageError(f"{seed_run.model_folder}: the model was trained with other features than these")
+
+
+def find_trees(
+    models: Sequence[WeightedModel[Model]],
+    examples: Sequence[Sequence[Example]],
+    config: ParserConfig,
+    at_once: int,
+    max_stack: int = MAX_STACK,
+) -> list[SearchResult]:
+    """Search every document, up to `at_once` of them side by side; every model has examples of its own."""
+    search = TreeSearch(models, config, max_stack if config.search == "bag" else None)
+    return _in_parts(examples, at_once, lambda part: search.find(part, config.beam))
+
+
+def find_by_words(model: Model, examples: Sequence[Example], search: Search, at_once: int) -> list[SearchResult]:
+    """Word-level search of every document, with all of its beams as they are given."""
+    options = WordOptions(search.beam, search.word_beam, search.fast_beam, search.word_weight)
+    is_right = model.symbols.nucleus_is_right
+    return _in_parts(
+        [examples], at_once, lambda part: search_words(NetworkScorer(model.network, part[0], is_right), options)
+    )
+
+
+def _in_parts(
+    examples: Sequence[Sequence[Example]],
+    at_once: int,
+    find: Callable[[Sequence[Sequence[Example]]], list[SearchResult]],
+) -> list[SearchResult]:
+    """Documents of similar length are searched together, so that few have to wait."""
+    order = sorted(range(len(examples[0])), key=lambda number: examples[0][number].n_edus)
+    found: dict[int, SearchResult] = {}
+    for first in range(0, len(order), at_once):
+        numbers = order[first : first + at_once]
+        found |= zip(numbers, find([[own[number] for number in numbers] for own in examples]), strict=True)
+    return [found[number] for number in range(len(order))]
+
+
+@torch.inference_mode()
+def gold_logp(model: Model, example: Example) -> Logp | None:
+    """log p of the gold tree and of its words."""
+    if max(example.actions) >= len(model.symbols.actions):
+        return None
+    gold = derive(example, model.symbols.nucleus_is_right, model.network.has_kinds)
+    batch = make_batch([example], [gold], model.network.window_shape)
+    found = model.network(batch.to(model.network.embeddings.weight.device))
+    return Logp(float(found.actions.sum()), float(found.words.sum()))

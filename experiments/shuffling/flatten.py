@@ -1,0 +1,56 @@
+"""Prepared features without discourse, to train the same language model without a stack.
+
+    genrst train fast --set data.path=GUM --prepare-only
+    python -m experiments.shuffling.flatten --prepared FEATURES.npz --output FLAT.npz
+    genrst train fast --prepared FLAT.npz --set training.select=loss --set training.evaluate_search=greedy \\
+        --output runs/flat
+
+In flat trees all EDUs are generated before the first two units are joined. So the words of an EDU are given an LSTM
+over the EDUs before it, and the features, the layout and the vectors of the last two of them: nothing is composed, and
+no relation is seen. The joins at the end have all the same label, and the model learns that they are certain.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.command import run_command, start_parser
+from genrst.rnng.examples import Example
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
+from genrst.rnng.transitions.actions import GENERATE
+
+LABEL = GENERATE + 1
+"""The first action that joins units; any would do, as no word comes after it."""
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Read prepared features and write them with flat trees."""
+    parser = start_parser(__doc__)
+    parser.add_argument("--prepared", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--output", type=Path, required=True)
+    run_command(parser, run, words)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    save_prepared(flatten(load_prepared(arguments.prepared)), arguments.output)
+
+
+def flatten(prepared: Prepared) -> Prepared:
+    """The same documents with flat trees."""
+    train, dev, silver = (list(map(_flatten, part)) for part in (prepared.train, prepared.dev, prepared.silver))
+    return replace(prepared, train=train, dev=dev, silver=silver, notes=prepared.notes | {"trees": "flat"})
+
+
+def _flatten(example: Example) -> Example:
+    return replace(example, actions=flat_actions(example.n_edus), fine=example.fine[:0], soft=None)
+
+
+def flat_actions(n_edus: int) -> tuple[int, ...]:
+    """All EDUs, then the joins that are left: only one tree can be made so, which branches to the right."""
+    return (GENERATE,) * n_edus + (LABEL,) * (n_edus - 1)
+
+
+if __name__ == "__main__":
+    main()

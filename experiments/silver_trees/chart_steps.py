@@ -1,0 +1,143 @@
+"""What charts do in another way in the recipe of silver trees: scores, alone and together, and soft trees.
+
+`experiments.silver_trees.run` calls them. What has a file is not computed again.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from concurrent.futures import as_completed
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from time import perf_counter
+
+from experiments.command import read_environment, scores_of
+from experiments.jobs import Schedule, start_workers
+from experiments.runs import SeedRun
+from experiments.silver_trees import join, soften
+from genrst.chart.storage import ChartModel, load_chart
+from genrst.chart.teaching import make_soft_starts
+from genrst.errors import UsageError
+from genrst.io import write_atomically
+from genrst.encoder.device import choose_device
+from genrst.parser.folders import EnsembleConfig, ParserConfig, WeightedName
+from genrst.rnng.finder import WeightedModel, load_models
+from genrst.storage import ENSEMBLE, write_config
+from genrst.chart.learning import segment_f1
+from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
+from genrst.training.run import MODEL
+
+SCORES = "dev.jsonl"
+
+
+def check_features(of_students: Path, of_teachers: Path) -> None:
+    """Raise an error if teachers of these features could not teach students of those."""
+    students, teachers = (load_prepared(file) for file in (of_students, of_teachers))
+    if (teachers.symbols.actions, teachers.tokenizer) != (students.symbols.actions, students.tokenizer):
+        rule = f"teachers must have the labels and the tokenizer of students, {of_students}"
+        raise UsageError(f"{of_teachers}: {rule}, was: with others")
+
+
+def train(runs: Sequence[SeedRun], file: Path, arguments: argparse.Namespace) -> list[str]:
+    """Train what is not trained yet, and score it: a row for each seed of a model, then one for all together."""
+    prepared = load_prepared(file)
+    with start_workers(arguments.jobs) as workers:
+        list(Schedule(workers, arguments.device, arguments.at_once).train(runs, prepared))
+    lines = []
+    for _, own in groupby(runs, lambda run: run.model):
+        seeds = list(own)
+        groups = [*([run] for run in seeds), *([seeds] if len(seeds) > 1 else [])]
+        lines += [_score_once(group, prepared, arguments.device) for group in groups]
+    return lines
+
+
+def _score_once(runs: Sequence[SeedRun], prepared: Prepared, device_name: str) -> str:
+    """The row of a chart, or of several seeds together, which get a folder like that of a seed."""
+    folder = runs[0].folder if len(runs) == 1 else _write_ensemble(runs)
+    path = folder / SCORES
+    if not path.is_file():
+        seeds = {"seed": runs[0].seed} if len(runs) == 1 else {"seeds": [run.seed for run in runs]}
+        row = {"model": runs[0].model, **seeds, "documents": "dev", "n": len(prepared.dev)}
+        row |= score(load_charts(folder / MODEL, prepared, device_name), prepared)
+        row |= asdict(read_environment(choose_device(device_name)))
+        write_atomically(path, json.dumps(row) + "\n")
+    return path.read_text(encoding="utf-8")
+
+
+def _write_ensemble(runs: Sequence[SeedRun]) -> Path:
+    folder = runs[0].folder.with_name("-".join(["seeds", *(str(run.seed) for run in runs)]))
+    members = tuple(WeightedName(f"../../{run.folder.name}/{MODEL}") for run in runs)
+    write_config(EnsembleConfig(members), folder / MODEL / ENSEMBLE)
+    return folder
+
+
+def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[WeightedModel[ChartModel]]:
+    """A chart or the members of an ensemble, in full precision, to parse documents with these features."""
+    models = load_models(folder, ParserConfig(encoder_precision="float32"), device_name, load_chart)
+    for one in models:
+        tokenizer = one.model.tokenizer.json if one.model.tokenizer else None
+        if (one.model.symbols.actions, tokenizer) != (prepared.symbols.actions, prepared.tokenizer):
+            raise UsageError(f"{folder}: the model was trained with other features than these")
+    return models
+
+
+def score(models: Sequence[WeightedModel[ChartModel]], prepared: Prepared) -> dict[str, float]:
+    """The scores on dev of a chart or an ensemble, as users have it: least risk, whole sentences.
+
+    Seg, how well EDUs are found, is that of a single chart: an ensemble leaves it to its first member.
+    """
+    networks = [(one.model.network, one.weight) for one in models]
+    started = perf_counter()
+    found = soften.find_trees(networks, prepared.dev, prepared, temperature=1.0)
+    seconds = perf_counter() - started
+    scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
+    network = models[0].model.network
+    if len(models) == 1 and network.segments is not None:
+        starts = [starts for one in prepared.dev for starts in make_soft_starts([network], [one])]
+        scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
+    return {**scores, "seconds": round(seconds, 2)}
+
+
+def make_soft(tasks: Sequence[argparse.Namespace], output: Path) -> None:
+    """Do the tasks of `list_tasks` side by side, and join what they give."""
+    if not output.is_file():
+        with start_workers(len(tasks)) as workers:
+            waiting = [workers.submit(_soften, task) for task in tasks if not task.output.is_file()]
+            for future in as_completed(waiting):
+                future.result()
+        save_prepared(join.join({task.output: load_prepared(task.output) for task in tasks}), output)
+    shutil.rmtree(tasks[0].output.parent, ignore_errors=True)
+
+
+def list_tasks(
+    teachers: Sequence[SeedRun],
+    segment_teachers: Sequence[SeedRun],
+    features: Path,
+    output: Path,
+    arguments: argparse.Namespace,
+) -> list[argparse.Namespace]:
+    """The arguments of `soften` for a shard of silver documents in each job; the first one writes scores on dev."""
+    words = ["--teacher", *(str(run.model_folder) for run in teachers), "--prepared", str(features)]
+    words += ["--device", arguments.device, "--documents", str(arguments.documents)]
+    words += ["--min-edus", str(arguments.min_edus), "--max-edus", str(arguments.max_edus)]
+    if segment_teachers:
+        words += ["--segment-teacher", *(str(run.model_folder) for run in segment_teachers)]
+        words += ["--resegment", str(arguments.resegment)] if arguments.resegment else []
+    tasks = []
+    for number in range(1, arguments.jobs + 1):
+        part = output.with_suffix("") / f"{number}-of-{arguments.jobs}.npz"
+        own = ["--shard", f"{number}/{arguments.jobs}", "--output", str(part)]
+        own += ["--results", str(output.with_suffix(".jsonl"))] if number == 1 else []
+        tasks.append(soften.make_parser().parse_args([*words, *own]))
+    return tasks
+
+
+def _soften(task: argparse.Namespace) -> None:
+    # Results are printed once, by `run`.
+    with redirect_stdout(sys.stderr):
+        soften.run(task)

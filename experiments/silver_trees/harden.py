@@ -1,0 +1,74 @@
+"""Give silver documents the trees of least risk that trained charts, the teachers, see together.
+
+    python -m experiments.silver_trees.harden --teacher A B C --prepared CHARTS.npz --students STUDENTS.npz \\
+        --output LABELLED.npz
+
+For students that build trees step by step, which learn from one tree of a document. Charts read other features than
+they do: CHARTS.npz must have the labels and the tokenizer of the teachers, STUDENTS.npz is what the students read, with
+the trees replaced of those silver documents that both have. Students may know more labels than teachers. Several
+processes may take a shard each, to be joined (`experiments.silver_trees.join`). Prints the teachers' scores on
+dev, and how far they agree with the earlier silver trees.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.command import Rows, read_environment, run_command, scores_of, start_parser
+from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
+from experiments.silver_trees.soften import find_trees, load_teacher
+from experiments.silver_trees.teachers import translate_actions
+from genrst.errors import UsageError
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import Example
+from genrst.rnng.schedule import IntArray
+from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import load_prepared, save_prepared
+
+SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature", "shard")
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Read, ask the teachers, write."""
+    run_command(make_parser(), run, words)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The arguments of the command."""
+    parser = start_parser(__doc__)
+    add_silver_arguments(parser, "charts", documents=10_000, min_edus=2, max_edus=400)
+    parser.add_argument("--students", type=Path, required=True, help="the features of the students")
+    parser.add_argument("--temperature", type=float, default=1.4, help="above 1, teachers are less sure")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    prepared, students = load_prepared(arguments.prepared), load_prepared(arguments.students)
+    numbers = translate_actions(prepared.symbols.actions, students.symbols.actions)
+    device = choose_device(arguments.device)
+    networks = [(load_teacher(name, prepared, device), 1.0) for name in arguments.teacher]
+    settings = {name: getattr(arguments, name) for name in SETTINGS}
+    rows = Rows(read_environment(device), {LABELLING: settings})
+    sizes = range(arguments.min_edus, arguments.max_edus + 1)
+    own = {example.id: example for example in students.silver}
+    shared = [example for example in prepared.silver if example.id in own]
+    silver = take_shard(choose(shared, sizes, arguments.documents, arguments.seed), arguments.shard)
+    for name, examples in (("dev", prepared.dev), ("silver", silver)):
+        found = find_trees(networks, examples, prepared, arguments.temperature)
+        rows.add(documents=name, n=len(examples), **scores_of(evaluate_parses(examples, found, prepared.symbols)))
+    rows.write(arguments.results)
+    labelled = [_label(own[example.id], numbers[list(actions)]) for example, actions in zip(silver, found, strict=True)]
+    notes = students.notes | {LABELLING: settings}
+    save_prepared(replace(students, silver=labelled, notes=notes), arguments.output)
+
+
+def _label(example: Example, actions: IntArray) -> Example:
+    if len(actions) != 2 * example.n_edus - 1:
+        raise UsageError(f"{example.id}: both features must have the same EDUs, {example.n_edus}, was: others")
+    return replace(example, actions=tuple(actions.tolist()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Replace the trees of silver documents by those that trained parsers, the teachers, find together.
+
+    python -m experiments.silver_trees.label --teacher runs/teacher/model --prepared FILE.npz \
+        --output LABELLED.npz
+
+Several teachers of the same labels choose every action together, with equal weights. They may have other symbols and
+another tokenizer than the prepared features. Training and dev documents stay as they are. Prints the teachers' scores
+on dev, and how far they agree with the earlier silver trees.
+"""
+
+import argparse
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.command import (
+    Rows,
+    count,
+    read_environment,
+    read_seeds,
+    run_command,
+    scores_of,
+    start_parser,
+)
+from experiments.silver_trees.teachers import load_teachers
+from genrst.errors import UsageError
+from genrst.encoder.device import choose_device
+from genrst.rnng.examples import Example
+from genrst.rnng.symbols import Symbols
+from genrst.parser.folders import ParserConfig, find_model
+from genrst.training.dev import evaluate_parses
+from genrst.training.prepared import load_prepared, save_prepared
+
+LABELLING = "labelling"
+"""The name of the settings in the notes of the file written, and in all rows."""
+SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "shard", "beam", "word_weight")
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Read, label, write."""
+    run_command(make_parser(), run, words)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The arguments of the command."""
+    parser = start_parser(__doc__)
+    add_silver_arguments(parser, "models", documents=2400, min_edus=10, max_edus=250)
+    parser.add_argument("--beam", type=count, default=1, help="bag-level search with beams instead of greedy search")
+    parser.add_argument("--word-weight", type=float, default=0.5, help="of generative teachers, with --beam")
+    parser.add_argument("--at-once", type=count, default=120, help="hypotheses side by side: documents times beam")
+    return parser
+
+
+def add_silver_arguments(
+    parser: argparse.ArgumentParser, kind: str, *, documents: int, min_edus: int, max_edus: int
+) -> None:
+    """Add what all have that ask teachers about silver documents."""
+    parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help=f"folders or names of {kind}")
+    parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument(
+        "--documents", type=count, default=documents, help="how many silver documents are taken, at random"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="which ones are taken")
+    parser.add_argument("--min-edus", type=count, default=min_edus, help="shorter silver documents are left out")
+    parser.add_argument("--max-edus", type=count, default=max_edus, help="longer silver documents are left out")
+    parser.add_argument("--shard", type=read_shard, metavar="I/N", help="only the I-th of every N documents taken")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--results", type=Path, help="a file for what is printed")
+
+
+def read_shard(word: str) -> tuple[int, int]:
+    """I/N on the command line."""
+    number, slash, of = word.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"must be I/N, with I from 1 to N, was: {word!r}")
+    return int(number), int(of)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """The command."""
+    if len({*arguments.teacher}) < len(arguments.teacher):
+        raise UsageError(f"--teacher: each must be given once, was: {' '.join(arguments.teacher)}")
+    device = choose_device(arguments.device)
+    settings = {name: getattr(arguments, name) for name in SETTINGS}
+    rows = Rows(read_environment(device), {LABELLING: settings, "seeds": read_all_seeds(arguments.teacher)})
+    prepared = load_prepared(arguments.prepared)
+    symbols = prepared.symbols
+    sizes = range(arguments.min_edus, arguments.max_edus + 1)
+    silver = take_shard(choose(prepared.silver, sizes, arguments.documents, arguments.seed), arguments.shard)
+    search = ParserConfig(
+        search="greedy" if arguments.beam == 1 else "bag", beam=arguments.beam, word_weight=arguments.word_weight
+    )
+    at_once = max(1, arguments.at_once // arguments.beam)
+    teachers = load_teachers(arguments.teacher, prepared, device, search, at_once)
+    _compare("dev", prepared.dev, teachers(prepared.dev), symbols, rows)
+    found = teachers(silver)
+    _compare("silver", silver, found, symbols, rows)
+    silver = [replace(example, actions=actions) for example, actions in zip(silver, found, strict=True)]
+    rows.write(arguments.results)
+    notes = prepared.notes | {LABELLING: settings}
+    save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
+
+
+def read_all_seeds(names: Sequence[str]) -> list[int | None]:
+    """The seeds of models, by name or folder."""
+    return [seed for name in names for seed in read_seeds(find_model(name))]
+
+
+def choose(silver: Sequence[Example], sizes: range, n_documents: int, seed: int) -> list[Example]:
+    """A random sample of the documents whose size is in the range; all of them if there are no more."""
+    fitting = [example for example in silver if example.n_edus in sizes]
+    if not fitting:
+        bounds = f"{sizes.start} to {sizes.stop - 1}"
+        raise UsageError(f"the features must have a silver document of {bounds} EDUs, was: none of {len(silver)}")
+    return random.Random(seed).sample(fitting, min(n_documents, len(fitting)))
+
+
+def take_shard(silver: list[Example], shard: tuple[int, int] | None) -> list[Example]:
+    """The I-th of every N documents, or all."""
+    if shard is None:
+        return silver
+    number, of = shard
+    if of > len(silver):
+        raise UsageError(f"--shard: there must be no more shards than documents, {len(silver)}, was: {of}")
+    return silver[number - 1 :: of]
+
+
+def _compare(
+    name: str, examples: Sequence[Example], found: Sequence[tuple[int, ...]], symbols: Symbols, rows: Rows
+) -> None:
+    """How far the trees found agree with those that the documents have."""
+    rows.add(documents=name, n=len(examples), **scores_of(evaluate_parses(examples, found, symbols)))
+
+
+if __name__ == "__main__":
+    main()

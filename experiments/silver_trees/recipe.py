@@ -1,0 +1,146 @@
+"""What a recipe of silver trees trains: which teachers and which students, each with its settings.
+
+`experiments.silver_trees.run` trains them.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.data import shared_source
+from experiments.runs import SeedRun, list_seeds
+from genrst.config import find_config
+from genrst.errors import UsageError
+from genrst.training.data import prepare_data
+from genrst.training.run_config import DataConfig, RunConfig, load_config
+
+FREE_GENRES = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")
+"""Those of GUM and AMALGUM whose licences allow commercial use."""
+
+FREE_SILVER_GENRES = ("academic", "bio", "fiction", "interview", "news", "voyage")
+"""Those of AMALGUM, whose fiction is free, too; only for charts, so that our other results stay as they are."""
+
+STUDENT = ("training.silver_epochs=2", "training.max_epochs=12", "training.batch_documents=8")
+"""Two epochs on silver and gold trees, then ten on gold ones alone."""
+
+MANY_WORDS = ("data.min_count=4",)
+"""With this many documents, a word has to be seen four times to count."""
+
+CHART_STUDENT = (
+    *("training.silver_epochs=2", "training.silver_batch_documents=4", "training.max_epochs=12"),
+    *("training.evaluate_from=11", "training.segment_weight=0.3"),
+    *("training.layout_noise=0.3", "training.punctuation_noise=0.1"),
+)
+"""Two epochs on soft and gold trees, then ten on gold ones alone."""
+
+SEGMENT_TEACHER = ("training.segment_weight=3", "training.piece_noise=0.05")
+"""EDUs matter most here, and most of the words that tell them are to be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is trained: the seeds of the teacher and of each student."""
+
+    teachers: Sequence[SeedRun]
+    segment_teachers: Sequence[SeedRun]
+    students: Sequence[SeedRun]
+
+    @property
+    def runs(self) -> Sequence[SeedRun]:
+        """All of them."""
+        return [*self.teachers, *self.segment_teachers, *self.students]
+
+    @property
+    def is_chart(self) -> bool:
+        """Whether teachers are charts."""
+        return self.teachers[0].config.model.kind == "chart"
+
+    def students_source(self) -> tuple[DataConfig, str | None]:
+        """The data and the encoder that all students share."""
+        return shared_source([student.config for student in self.students])
+
+    def teachers_source(self) -> tuple[DataConfig, str | None]:
+        """The same of teachers."""
+        return shared_source([teacher.config for teacher in (*self.teachers, *self.segment_teachers)])
+
+    def prepare(self, cache: Path) -> tuple[Path, Path]:
+        """The files with the features of students, which have the silver documents, and of teachers."""
+        of_teacher, teacher_encoder = self.teachers_source()
+        # Students without an encoder do not need word pieces, but a teacher may.
+        data, encoder = self.students_source()
+        _, of_students = prepare_data(data, cache, encoder or teacher_encoder)
+        _, of_teachers = prepare_data(of_teacher, cache, teacher_encoder)
+        return of_students, of_teachers
+
+
+def make_recipe(arguments: argparse.Namespace) -> Recipe:
+    """The recipe that the command asks for; settings given by hand override the usual ones."""
+    teachers, segment_teachers = _list_teachers(arguments)
+    is_chart = teachers[0].config.model.kind == "chart"
+    recipe = Recipe(teachers, segment_teachers, _list_students(arguments, is_chart))
+    recipe.students_source()
+    recipe.teachers_source()
+    for seed_run in recipe.runs:
+        seed_run.check_settings()
+    return recipe
+
+
+def _list_teachers(arguments: argparse.Namespace) -> tuple[list[SeedRun], list[SeedRun]]:
+    """Those of trees, and those of EDUs and sentences."""
+    path, output = find_config(arguments.teacher_config), arguments.output
+    usual = [*_free(arguments), *arguments.changes]
+    named = {seed for change in arguments.teacher_changes for seed in _split_seeds(change)[0]}
+    if unknown := named - {*arguments.teachers}:
+        raise UsageError(f"--teacher-set: seeds must be those of --teachers, {arguments.teachers}, was: {min(unknown)}")
+    teachers: list[SeedRun] = []
+    for seed in arguments.teachers:
+        config = _configure(path, [*usual, *_changes_of(seed, arguments)], arguments.data, None)
+        teachers += list_seeds("teacher", config, [seed], output / "teachers")
+    if config.model.kind != "chart":
+        return teachers, []
+    changes = [*usual, *_changes_of(None, arguments), *SEGMENT_TEACHER, *arguments.segment_changes]
+    config = _configure(path, changes, arguments.data, None)
+    others = list_seeds("segment-teacher", config, arguments.segment_teachers, output / "segment-teachers")
+    return teachers, list(others)
+
+
+def _list_students(arguments: argparse.Namespace, is_chart: bool) -> list[SeedRun]:
+    usual = CHART_STUDENT if is_chart else (*MANY_WORDS, *STUDENT)
+    free = [f"data.silver_genres={json.dumps(FREE_SILVER_GENRES)}"] if arguments.free and is_chart else []
+    changes = [*_free(arguments), *free, *usual, *arguments.changes, *arguments.student_changes]
+    names = arguments.students or [arguments.teacher_config if is_chart else "minilm-discriminative"]
+    students: list[SeedRun] = []
+    for path in map(find_config, names):
+        if (load_config(path).model.kind == "chart") != is_chart:
+            raise UsageError(f"--students: all or none must be charts, as teachers are, was: {path.stem}")
+        config = _configure(path, changes, arguments.data, arguments.silver)
+        students += list_seeds(path.stem, config, config.training.seeds, arguments.output / "students" / path.stem)
+    if len({student.folder for student in students}) < len(students):
+        raise UsageError(f"--students: each must be given once, was: {' '.join(names)}")
+    return students
+
+
+def _free(arguments: argparse.Namespace) -> list[str]:
+    return [f"data.genres={json.dumps(FREE_GENRES)}"] if arguments.free else []
+
+
+def _changes_of(seed: int | None, arguments: argparse.Namespace) -> list[str]:
+    """What --teacher-set changes for a seed: what is for all, and what is for some seeds if it is one of them."""
+    split = map(_split_seeds, arguments.teacher_changes)
+    return [change for seeds, change in split if not seeds or seed in seeds]
+
+
+def _split_seeds(change: str) -> tuple[list[int], str]:
+    """`4,5:a.b=c` as the seeds and the setting; a setting for all has no seeds."""
+    named = re.fullmatch(r"(\d+(?:,\d+)*):(.*)", change, re.DOTALL)
+    return ([int(seed) for seed in named[1].split(",")], named[2]) if named else ([], change)
+
+
+def _configure(path: Path, changes: Sequence[str], data: Path | None, silver: Path | None) -> RunConfig:
+    """A configuration with the folders given; there are none where features are prepared already."""
+    config = load_config(path, changes)
+    folder, automatic = str(data or config.data.path), str(silver or config.data.silver)
+    return replace(config, data=replace(config.data, path=folder, silver=automatic))
