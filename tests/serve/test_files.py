@@ -305,20 +305,20 @@ def test_a_save_that_is_killed_leaves_the_old_file_whole(
 
 
 def test_links_stay_links(chart: Parser, tmp_path: Path):
-    for folder in ("desk", "archive"):
+    for folder in ("work", "archive"):
         (tmp_path / folder).mkdir()
-    desk, archive = tmp_path / "desk", tmp_path / "archive"
+    work, archive = tmp_path / "work", tmp_path / "archive"
     write(HUMAN, archive / "rain.rs3")
     (archive / "text.edus").write_text("\n".join(EDUS))
-    (desk / "link.rs3").symlink_to(archive / "rain.rs3")
-    (desk / "text.edus").symlink_to(archive / "text.edus")
-    (desk / "text.json").symlink_to(tmp_path / "elsewhere.json")
-    with annotating(chart, desk / "link.rs3", desk / "text.edus", archive / "rain.rs3") as client:
+    (work / "link.rs3").symlink_to(archive / "rain.rs3")
+    (work / "text.edus").symlink_to(archive / "text.edus")
+    (work / "text.json").symlink_to(tmp_path / "elsewhere.json")
+    with annotating(chart, work / "link.rs3", work / "text.edus", archive / "rain.rs3") as client:
         assert {one["name"] for one in client.get("/v1/files").json()["files"]} == {"link.rs3", "text.edus"}
         assert save(client, BETTER, 0)["backup"] == "rain.rs3.bak"
         assert save(client, BETTER, 1)["name"] == "text.json"
-    assert (desk / "link.rs3").is_symlink()
-    assert read(archive / "rain.rs3").tree == read(desk / "text.json").tree == BETTER.tree
+    assert (work / "link.rs3").is_symlink()
+    assert read(archive / "rain.rs3").tree == read(work / "text.json").tree == BETTER.tree
     assert names(archive) == ["rain.rs3", "rain.rs3.bak", "text.edus"]
     assert not (tmp_path / "elsewhere.json").exists(), "a link that leads nowhere is replaced"
 
@@ -424,7 +424,7 @@ def test_whatever_is_saved_can_be_read_again(tmp_path: Path, data: Any, suffix: 
         assert read(path).tree == document_from_dict(data).tree
 
 
-def test_points_are_there_only_with_files(client: TestClient, chart: Parser, tmp_path: Path):
+def test_endpoints_are_there_only_with_files(client: TestClient, chart: Parser, tmp_path: Path):
     assert client.get("/v1/files").status_code == 404
     plain = client.get("/openapi.json").json()
     assert "SaveRequest" not in plain["components"]["schemas"]
