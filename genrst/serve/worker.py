@@ -9,8 +9,10 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -67,7 +69,8 @@ class Worker(Generic[Content, Result]):
     ) -> None:
         self._limits, self._run_batch, self._on_batch = limits, run_batch, on_batch
         self._queue: deque[_Job[Content, Result]] = deque()
-        self._thread = ThreadPoolExecutor(1)
+        self._batches: SimpleQueue[tuple[list[Content], Future[Sequence[Result | Exception]]] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, daemon=True)  # a second Ctrl-C does not wait for it
         self._runner: asyncio.Task[None] | None = None
         self._is_closed = False
         self._seconds_per_job = 0.1  # a moving average
@@ -91,6 +94,8 @@ class Worker(Generic[Content, Result]):
         future = asyncio.get_running_loop().create_future()
         job = _Job[Content, Result](content, object() if group is None else group, size, future)
         self._queue.append(job)
+        if self._runner is None:
+            self._thread.start()
         if self._runner is None or self._runner.done():
             self._runner = asyncio.create_task(self._run())
         try:
@@ -107,7 +112,7 @@ class Worker(Generic[Content, Result]):
         self._is_closed = True
         if self._runner is not None:
             await self._runner
-        self._thread.shutdown()
+        self._batches.put(None)
 
     async def _wait(self, job: _Job[Content, Result], request: Request) -> Result | Exception:
         left, first = asyncio.create_task(_wait_for_disconnect(request)), asyncio.FIRST_COMPLETED
@@ -131,8 +136,9 @@ class Worker(Generic[Content, Result]):
         """Run batches until the queue is empty."""
         while self._queue:
             batch, start = self._next_batch(), perf_counter()
-            contents = [job.content for job in batch]
-            results = await asyncio.get_running_loop().run_in_executor(self._thread, self._results, contents)
+            done: Future[Sequence[Result | Exception]] = Future()
+            self._batches.put(([job.content for job in batch], done))
+            results = await asyncio.wrap_future(done)
             seconds = perf_counter() - start
             self._seconds_per_job += 0.2 * (seconds / len(batch) - self._seconds_per_job)
             self._on_batch(len(batch), seconds)
@@ -151,6 +157,13 @@ class Worker(Generic[Content, Result]):
                 size += job.size
                 self._queue.remove(job)
         return batch
+
+    def _work(self) -> None:
+        """Run batches in the thread."""
+        while batch := self._batches.get():
+            contents, done = batch
+            if done.set_running_or_notify_cancel():
+                done.set_result(self._results(contents))
 
     def _results(self, contents: list[Content]) -> Sequence[Result | Exception]:
         """Run a batch; if it fails, run its jobs one by one, so that one job cannot fail the others."""

@@ -159,3 +159,19 @@ def test_at_the_end_what_is_queued_is_answered_and_no_more():
         assert await queued == 10
 
     assert run(Limits(), scene) == [[5]]
+
+
+def test_a_job_of_the_service_itself_can_be_cancelled():
+    async def scene(worker: AnyWorker, doubler: Doubler) -> None:
+        first = asyncio.create_task(worker.submit(None, 1))
+        await asyncio.to_thread(doubler.has_begun.wait, 20)
+        second = asyncio.create_task(worker.submit(None, 2))
+        await asyncio.sleep(SOON)
+        for task in (first, second):
+            task.cancel()
+        await asyncio.gather(first, second, return_exceptions=True)
+        assert worker.n_waiting == 0
+        doubler.may_go_on.set()
+        assert await worker.submit(None, 3) == 6
+
+    assert run(Limits(), scene) == [[3]]
