@@ -1,14 +1,14 @@
-"""Correct trees in the browser: the page of genrst serve, on files of this machine, for one annotator.
+"""Correct trees in the browser: the page of genrst serve for the local files of one annotator.
 
   genrst annotate news.txt
   genrst annotate corpus/ --model CHART
   genrst annotate news.rs3 other.rs3 --no-browser --port 8000
 
-Files with trees (.rs3, .rs4, .dis, .json) are opened as they are and saved to themselves; texts (.txt, .md) and EDUs
-(.edus) are parsed first, and saved as NAME.json beside them, which is opened the next time. A save is all or nothing.
-The first one leaves a backup beside the file, NAME.rs3.bak, which is never replaced, and a file that another program
-has changed meanwhile is not overwritten unasked. Of several files the parser's least certain trees come first, if the
-model has a chart and knows how certain it is. Only this machine can reach the page, and nothing leaves it.
+Files with trees (.rs3, .rs4, .dis, .json) are saved in place. Texts (.txt, .md) and EDUs (.edus) are parsed first and
+saved as NAME.json beside the file, which is opened the next time. A save is atomic. The first one keeps a backup beside
+the file, NAME.rs3.bak, which is never overwritten. If another program has changed the file, you are asked before it is
+overwritten. The files with the least certain trees come first if the model is a chart parser, which knows how certain
+it is. Only this machine can reach the page, and no data leaves it.
 """
 
 import argparse
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from genrst.serve.files import Files
 
 LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "batch": 16}
-"""Whoever works on own files is not to be turned away: a save that is refused may be an hour's work."""
+"""Generous, because a save that is refused may be an hour's work."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst annotate`."""
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="files, or folders of them")
-    parser.add_argument("--port", type=int, default=0, help="of the page (default: any that is free)")
+    parser.add_argument("--port", type=int, default=0, help="the port of the page (default: any free one)")
     parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
     add_models_arguments(parser)
     add_max_edus_argument(parser.add_argument_group("limits"))
@@ -44,20 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the page until told to stop."""
+    """Serve the page."""
     check_numbers(arguments)
     from genrst.serve.security import Access
 
     files = open_files(arguments.inputs)
-    # Whoever else works on this machine can reach the port, but does not know the key.
+    # Other users of this machine can reach the port, but do not know the key.
     key = secrets.token_urlsafe()
-    notice = (lambda address: None) if arguments.no_browser else _open_browser
-    serve(arguments, Access(key=key), files, logging.WARNING, notice)
+    on_start = (lambda address: None) if arguments.no_browser else _open_browser
+    serve(arguments, Access(key=key), files, logging.WARNING, on_start)
     return 0
 
 
 def open_files(inputs: list[str]) -> "Files":
-    """The files to annotate. One that was named must be readable; one that was found in a folder may be left out."""
+    """Return the files to annotate. A named file must be readable; unreadable files in folders are only reported."""
     from genrst.serve.files import Files
 
     files, failures = Files(), Failures()
@@ -80,5 +80,5 @@ def open_files(inputs: list[str]) -> "Files":
 
 
 def _open_browser(address: str) -> None:
-    """Open the page, which waits until the service answers; some browsers do not come back before they are closed."""
+    """Open the page in a thread, because some browsers block until they are closed."""
     Thread(target=webbrowser.open, args=[address], daemon=True).start()

@@ -34,7 +34,7 @@ VERBS = {
 
 EXTRAS = {
     **{"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"},
-    **dict.fromkeys(("fastapi", "uvicorn", "prometheus_client", "starlette", "pydantic"), "serve"),
+    **dict.fromkeys(("uvicorn", "prometheus_client", "starlette", "pydantic"), "serve"),
 }
 """Which extra of the package installs an optional library."""
 

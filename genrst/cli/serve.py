@@ -1,15 +1,15 @@
-"""Serve parsers over HTTP: one process that has loaded its models, and answers in JSON.
+"""Serve parsers over HTTP: one process that loads the models once and responds in JSON.
 
   genrst serve
   genrst serve --model en --model CHART --port 8080
   GENRST_API_KEY=… genrst serve --host 0.0.0.0 --allow-host rst.example.org
   curl -H 'Content-Type: application/json' -d '{"text": "It rained, so we stayed in."}' http://127.0.0.1:8000/v1/parse
 
-Points: POST /v1/parse, /v1/segment, /v1/evaluate, /v1/render, /v1/convert; GET /v1/models, /health, /metrics, and /docs
-with examples. Texts of several clients go through one search. Nothing is kept, and no file is read or written for a
-client. Only this machine can ask, unless --host says otherwise; then clients need a key, which is in the file of
---api-key-file or in the variable GENRST_API_KEY: Authorization: Bearer KEY. The log, on standard error, is a line of
-JSON for each request, without texts.
+Endpoints: POST /v1/parse, /v1/segment, /v1/evaluate, /v1/render, /v1/convert; GET /v1/models, /health, /metrics, and
+/docs with examples. Requests of several clients are parsed in batches. The service stores nothing and reads and writes
+no files for clients. Only programs on this machine can connect, unless --host names another address; then clients need
+the key in the file of --api-key-file or in the variable GENRST_API_KEY, and send Authorization: Bearer KEY. The log, on
+standard error, has one line of JSON per request, without texts.
 """
 
 import argparse
@@ -39,27 +39,25 @@ SHORTEST_KEY = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst serve`."""
-    parser.add_argument("--host", default="127.0.0.1", help="an address of this machine (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default: 8000)")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="the port; 0: any free one (default: 8000)")
     parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a name of this machine; can be repeated"
+        "--allow-host", action="append", default=[], metavar="NAME", help="a host name of the service; can be repeated"
     )
-    parser.add_argument("--api-key-file", metavar="FILE", help=f"the key of clients (default: {KEY_VARIABLE})")
+    parser.add_argument("--api-key-file", metavar="FILE", help=f"a file with the API key (default: {KEY_VARIABLE})")
     add_models_arguments(parser)
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--max-bytes", type=int, default=2_000_000, metavar="N", help="of a request (default: 2000000)")
+    limits.add_argument("--max-bytes", type=int, default=2_000_000, metavar="N", help="request size (default: 2000000)")
     add_max_edus_argument(limits)
-    limits.add_argument("--max-queue", type=int, default=64, metavar="N", help="requests that wait (default: 64)")
+    limits.add_argument("--max-queue", type=int, default=64, metavar="N", help="waiting requests (default: 64)")
     limits.add_argument(
-        "--max-wait", type=float, default=30, metavar="S", help="seconds until a request is worked on (default: 30)"
+        "--max-wait", type=float, default=30, metavar="S", help="seconds that a request may wait (default: 30)"
     )
-    limits.add_argument(
-        "--batch", type=int, default=16, metavar="N", help="requests that are parsed together (default: 16)"
-    )
+    limits.add_argument("--batch", type=int, default=16, metavar="N", help="requests per batch (default: 16)")
 
 
 def add_models_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what chooses the parsers of a service."""
+    """Add the arguments that choose the models."""
     models = parser.add_argument_group("models")
     models.add_argument(
         "--model",
@@ -72,12 +70,12 @@ def add_models_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_max_edus_argument(parser: "argparse._ActionsContainer") -> None:
-    """Add how long documents may be."""
-    parser.add_argument("--max-edus", type=int, default=2000, metavar="N", help="of a document (default: 2000)")
+    """Add the limit on the length of documents."""
+    parser.add_argument("--max-edus", type=int, default=2000, metavar="N", help="EDUs of a document (default: 2000)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until told to stop."""
+    """Run the service."""
     key = _read_key(arguments)
     _check(arguments, key)
     from genrst.serve.security import Access
@@ -91,20 +89,20 @@ def serve(
     access: "Access",
     files: "Files | None" = None,
     level: int = logging.INFO,
-    notice: Callable[[str], object] = lambda address: None,
+    on_start: Callable[[str], object] = lambda address: None,
 ) -> None:
-    """Serve until told to stop; `level` says what is logged, and `notice` is told the address."""
+    """Serve until the process is told to stop; `level` is the log level, and `on_start` is called with the address."""
     import uvicorn
 
     from genrst.serve.app import make_app
     from genrst.serve.metrics import JsonFormatter
 
     with _bind(arguments.host, arguments.port) as listener:
-        # Texts that are not English and such: clients are told, the log is not.
+        # Warnings about texts, such as texts that are not English, go to the clients and not to the log.
         warnings.simplefilter("ignore", ParserWarning)
         parsers = _load(arguments)
         app = make_app(parsers, _limits(arguments), access, files)
-        # What is loaded stays: looking for garbage in it would hold up an answer now and then.
+        # The models stay loaded: scanning them for garbage would delay a response now and then.
         gc.collect()
         gc.freeze()
         handler = logging.StreamHandler()
@@ -124,9 +122,9 @@ def serve(
         names = ", ".join(str(parser.config.name) for parser in parsers)
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if files is not None:
-            address += f"/#key={access.key}"  # for the page, which is for the one who reads this
+            address += f"/#key={access.key}"  # for the browser of the annotator
         tell(f"serving {names} on {address}")
-        notice(address)
+        on_start(address)
         uvicorn.Server(config).run([listener])
 
 
@@ -134,13 +132,13 @@ def _load(arguments: argparse.Namespace) -> "list[Parser]":
     parsers = []
     for name in arguments.model or [DEFAULT_MODEL]:
         parser = load_parser(argparse.Namespace(**{**vars(arguments), "model": name}))
-        parser("It works.")  # what is missing is missed now, and the first client does not wait for it
+        parser("It works.")  # fail now if anything is missing, and warm up for the first client
         parsers.append(parser)
     return parsers
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """The place to listen at; taken before models are loaded, since others may have it."""
+    """Return a socket, bound before the models are loaded because the port may be taken."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family)
@@ -180,7 +178,7 @@ def _check(arguments: argparse.Namespace, key: str | None) -> None:
 
 
 def check_numbers(arguments: argparse.Namespace) -> None:
-    """Refuse limits and ports that cannot be."""
+    """Refuse invalid limits and ports."""
     for option in ("max_bytes", "max_edus", "max_queue", "max_wait", "batch"):
         if not getattr(arguments, option) > 0:
             raise UsageError(f"--{option.replace('_', '-')} must be more than 0, was: {getattr(arguments, option)}")

@@ -1,1 +1,1 @@
-"""The HTTP service: requests in, documents out, several clients' texts in one search."""
+"""The HTTP service: parse, segment, evaluate, render and convert documents, and annotate local files."""

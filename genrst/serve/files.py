@@ -1,11 +1,11 @@
-"""The local files of one annotator: which there are, what they hold, in what order to look at them, and saving them.
+"""The local files that an annotator works on: their order, their content, and saving them.
 
-Clients name a file by its number and never by a path. A file with a tree is saved in its own format, and a text or a
-file of EDUs, which have no place for a tree, as NAME.json beside it; from then on that is what is opened. The first
-save of a file that was there before leaves a backup, NAME.rs3.bak, which nothing here ever replaces.
+Clients refer to a file by its number, never by a path. A file with a tree is saved in its own format. Formats without
+trees (texts and EDUs) are saved as NAME.json beside the file, and from then on NAME.json is opened. The first save of
+an existing file keeps a backup, NAME.rs3.bak, which is never overwritten.
 
-Work is kept on the disk alone, and trees of the parser in memory until then: a file is read whenever it is asked for,
-and saved only if it still is what was read. Not here: parsing, and who waits for it (`genrst.serve.app`).
+Only trees of the parser are cached. A file is read again whenever it is opened, and saved only if it still has the
+content that was opened. Parsing is not done here (`genrst.serve.app`).
 """
 
 import hashlib
@@ -29,18 +29,18 @@ from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, 
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.io import decode, read_bytes, write_atomically_with
 from genrst.parser.parser import Text
-from genrst.serve.requests import SaveRequest, check_size, heard, read_request
-from genrst.serve.work import Answer, JsonObject
+from genrst.serve.documents import JsonObject, check_size, collected_warnings
+from genrst.serve.parsing import Parsed
+from genrst.serve.requests import SaveRequest
 from genrst.trees.node import units
 
-BACKUP = ".bak"
 TREELESS_SUFFIXES = (".edus", *RAW_SUFFIXES)
-"""Formats that have no place for a tree."""
+"""Formats that cannot hold a tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a file holds, a text or a document; the version tells its content from any other."""
+    """The content of a file, a text or a document; the version is a hash of its bytes."""
 
     version: str
     item: Text | Document
@@ -48,82 +48,85 @@ class Opened:
 
     @property
     def has_tree(self) -> bool:
-        """Whether there is nothing to parse."""
+        """Whether the content is a document with a tree."""
         return isinstance(self.item, Document) and self.item.tree is not None
 
     def as_dict(self) -> JsonObject:
-        """Ready for JSON; it must have a tree."""
-        if not isinstance(self.item, Document):
-            raise TypeError(f"a document must be parsed, was: {self.item.id}")
+        """Return what the service responds with, for a document."""
+        assert isinstance(self.item, Document), "a text must be parsed first"
         return {"document": document_to_dict(self.item), "warnings": list(self.warnings), "version": self.version}
 
 
 @dataclass(eq=False, slots=True)
 class LocalFile:
-    """A file, as it was named or found; what is known of it is that of its content when it was last seen."""
+    """A local file, and what was known about its content when it was last read."""
 
     source: Path
+    number: int
     n_edus: int | None = None
     has_tree: bool = False
     certainty: float | None = None
-    """How probable the units of its tree are, in the mean, if a parser has said so."""
+    """The mean probability of the units of a tree made by a parser."""
     is_saved: bool = False
-    """Whether an annotator has saved it, today or earlier."""
+    """Whether an annotator has saved it, in this session or before."""
     version: str | None = None
-    """Of the content that was last told to the page."""
+    """The version that was last returned to a client."""
     lock: Lock = field(default_factory=Lock)
-    """Held while it is read and parsed, so that it is parsed once."""
-    _is_own: bool = False
+    """Held while the file is read, parsed or saved."""
+    _has_backup: bool = False
     _parsed: Opened | None = None
 
     @property
     def target(self) -> Path:
-        """What is written."""
+        """The file that is written."""
         return self.source.with_suffix(".json") if self.source.suffix.lower() in TREELESS_SUFFIXES else self.source
 
     @property
     def path(self) -> Path:
-        """What is opened: a text, as long as nothing was saved."""
+        """The file that is opened: the target as soon as it exists."""
         return self.target if _is_file(self.target) else self.source
-
-    def look(self) -> None:
-        """Learn what there is to know before anything is parsed; raise an error if it cannot be read."""
-        if self.path.exists() and not _is_file(self.path):
-            raise CorpusNotFoundError(f"{self.path}: a file to annotate must be a plain file, was: something else")
-        self._learn(self._read())
-        self.is_saved = _is_file(self._backup) or self.text_beside is not None
 
     @property
     def text_beside(self) -> Path | None:
-        """The text, or the file of EDUs, that it was saved beside."""
+        """The text, or the file of EDUs, beside which it was saved."""
         if self.path.suffix.lower() != ".json":
             return None
         beside = (self.path.with_suffix(suffix) for suffix in TREELESS_SUFFIXES)
         return next((path for path in beside if _is_file(path)), None)
 
+    def as_dict(self) -> JsonObject:
+        """Return what is known about the file, as the service lists it."""
+        known = {"edus": self.n_edus, "has_tree": self.has_tree, "certainty": self.certainty}
+        return {"number": self.number, **known, "is_saved": self.is_saved}
+
+    def look(self) -> None:
+        """Read the file for the first time; raise an error if it cannot be annotated."""
+        if self.path.exists() and not _is_file(self.path):
+            raise CorpusNotFoundError(f"{self.path}: a file to annotate must be a plain file, was: something else")
+        self._update(self._read())
+        self.is_saved = _is_file(self._backup) or self.text_beside is not None
+
     def read(self, max_edus: int) -> Opened:
-        """What it holds now, with the tree of the parser if that is known."""
+        """Return the content, with the tree of the parser if it was parsed before."""
         try:
             opened = self._read()
         except CorpusNotFoundError as error:
             raise HTTPException(404, one_line(str(error))) from error
         if isinstance(opened.item, Document):
             check_size(opened.item.id, len(opened.item.edus), max_edus)
-        if self._parsed is not None and self._parsed.version == opened.version:
-            return self._parsed
-        return opened
+        return self._parsed if self._parsed is not None and self._parsed.version == opened.version else opened
 
-    def keep(self, opened: Opened, answer: Answer) -> Opened:
-        """What it holds, with the tree of the parser."""
-        self._parsed = replace(opened, item=answer.documents[0], warnings=answer.warnings)
-        self._learn(self._parsed)
+    def keep(self, opened: Opened, parsed: Parsed) -> Opened:
+        """Cache the tree of the parser, and return the content with it."""
+        self._parsed = replace(opened, item=parsed.documents[0], warnings=parsed.warnings)
+        self._update(self._parsed)
         self.has_tree = False
         return self._parsed
 
-    def save(self, body: bytes, max_edus: int) -> JsonObject:
-        """Save the document of a request, all of it or nothing."""
-        request, suffix = read_request(SaveRequest, body), self.target.suffix.lower()
-        with heard() as lines:
+    def save(self, request: SaveRequest, max_edus: int) -> JsonObject:
+        """Save a document, completely or not at all."""
+        suffix = self.target.suffix.lower()
+        with collected_warnings() as lines:
             document = document_from_dict(request.document, default_id=self.source.stem)
             check_size(document.id, len(document.edus), max_edus)
             content = format_documents([document], suffix).encode("utf-8")
@@ -132,30 +135,30 @@ class LocalFile:
         if not request.force:
             self._check_version(self.version if request.version is None else request.version)
         try:
-            backup = self._save(content)
+            backup = self._write(content)
         except CorpusNotFoundError as error:
             raise HTTPException(507, one_line(str(error))) from error
-        self.version = _version(content)
-        self._learn(Opened(self.version, document, ()))
+        self.version, self.is_saved = _version(content), True
+        self._update(Opened(self.version, document, ()))
         return {"backup": backup, "warnings": lines, "version": self.version}
 
     @property
     def _place(self) -> Path:
-        """Where it lies: a link stays one, unless it leads nowhere."""
+        """Where the target is: a link stays a link unless it is broken."""
         return self.target.resolve() if _is_file(self.target) else self.target
 
     @property
     def _backup(self) -> Path:
-        return self._place.with_name(self._place.name + BACKUP)
+        return self._place.with_name(f"{self._place.name}.bak")
 
     def _read(self) -> Opened:
         path = self.path
         content = read_bytes(path)
-        with heard() as lines:
+        with collected_warnings() as lines:
             item = _read_item(content, path)
         return Opened(_version(content), item, lines)
 
-    def _learn(self, opened: Opened) -> None:
+    def _update(self, opened: Opened) -> None:
         document = opened.item if isinstance(opened.item, Document) else None
         tree = document.tree if document else None
         known = [unit.probability for unit in units(tree) if unit.probability is not None] if tree else []
@@ -163,7 +166,7 @@ class LocalFile:
         self.has_tree, self.certainty = tree is not None, fmean(known) if known else None
 
     def _check_version(self, version: str | None) -> None:
-        """Refuse to save if another program was faster, or if nobody knows."""
+        """Refuse to save if the file no longer has the content that was opened."""
         path = self.path
         try:
             state = None if _version(read_bytes(path)) == version else "changed by another program"
@@ -175,43 +178,43 @@ class LocalFile:
             rule = f"a file must be as it was read to be saved, was: {state}"
             raise HTTPException(409, one_line(f"{path.name}: {rule}; force saves it all the same"))
 
-    def _save(self, content: bytes) -> str | None:
-        """Write the file; the name of the backup, if this is the first save of a file that was there before."""
+    def _write(self, content: bytes) -> str | None:
+        """Write the target; return the name of the backup if this is the first save of an existing file."""
         place, backup, like = self._place, self._backup, self.path
         made = None
         if _is_file(place):
             if not os.access(place, os.W_OK):
                 raise CorpusNotFoundError(f"{place}: cannot be written: Permission denied")
-            if not (self._is_own or _is_file(backup)):
-                _write(backup, read_bytes(place), like)
+            if not (self._has_backup or _is_file(backup)):
+                _write_durably(backup, read_bytes(place), like)
                 made = one_line(backup.name)
-        _write(place, content, like)
-        self._is_own = self.is_saved = True
+        _write_durably(place, content, like)
+        self._has_backup = True  # or needs none, because the file is new
         return made
 
 
 class Files:
-    """The files of an annotator; the number of each says when it was added."""
+    """The local files, numbered in the order in which they were added."""
 
     def __init__(self) -> None:
         self._files: list[LocalFile] = []
-        self._opened: set[Path] = set()
+        self._places: set[Path] = set()
         self._targets: dict[Path, LocalFile] = {}
         self._root = ""
 
     def add(self, path: Path) -> None:
-        """Add a file, unless it is there; raise an error if it cannot be read, or holds other than one document."""
+        """Add a file, once; raise an error if it cannot be read, or does not hold exactly one document."""
         if path.suffix.lower() not in TEXT_SUFFIXES:
             raise UsageError(f"{path}: a file name must end in one of {', '.join(TEXT_SUFFIXES)}, was: {path.name}")
-        file = LocalFile(path)
+        file = LocalFile(path, len(self._files))
         file.look()
         place, target, folder = file.path.resolve(), file.target.absolute(), path.absolute().parent
-        if place in self._opened:
+        if place in self._places:
             return
         if other := self._targets.get(target):
             raise UsageError(f"{other.source} and {path}: both would be saved as {target.name}")
         self._files.append(file)
-        self._opened.add(place)
+        self._places.add(place)
         self._targets[target] = file
         self._root = os.path.commonpath([self._root or folder, folder])
 
@@ -222,39 +225,27 @@ class Files:
         return iter(self._files)
 
     @property
-    def queue(self) -> list[int]:
-        """The numbers: first the least certain, then what no parser has judged; trees of people are the last of all."""
+    def queue(self) -> list[LocalFile]:
+        """The files in working order: the least certain trees first, then files without trees, then human trees."""
 
-        def place(number: int) -> tuple[bool, float, bool, str]:
-            file = self._files[number]
+        def place(file: LocalFile) -> tuple[bool, float, bool, str]:
             return file.certainty is None, file.certainty or 0, file.has_tree, self.name(file)
 
-        return sorted(range(len(self._files)), key=place)
+        return sorted(self._files, key=place)
 
-    def find(self, number: int) -> LocalFile:
-        """The file of this number."""
-        if not 0 <= number < len(self._files):
-            raise HTTPException(404, one_line(f"a file must have a number below {len(self._files)}, was: {number}"))
-        return self._files[number]
+    def find(self, number: str) -> LocalFile:
+        """Return the file with a number."""
+        if file := next((file for file in self._files if str(file.number) == number), None):
+            return file
+        raise HTTPException(404, f"there is no such file (there are {len(self._files)}, numbered from 0)")
 
     def name(self, file: LocalFile) -> str:
-        """How a file is called: where it lies in the folder that all are in."""
+        """Return the path of a file within the folder that contains all files."""
         return one_line(str(file.path.absolute().relative_to(self._root)))
 
     def list(self) -> JsonObject:
-        """The queue, ready for JSON."""
-        return {"files": [self._describe(number) for number in self.queue]}
-
-    def _describe(self, number: int) -> JsonObject:
-        file = self._files[number]
-        return {
-            "number": number,
-            "name": self.name(file),
-            "edus": file.n_edus,
-            "has_tree": file.has_tree,
-            "certainty": file.certainty,
-            "is_saved": file.is_saved,
-        }
+        """Return what the service responds with."""
+        return {"files": [{"name": self.name(file), **file.as_dict()} for file in self.queue]}
 
 
 def _read_item(content: bytes, path: Path) -> Text | Document:
@@ -269,7 +260,7 @@ def _read_item(content: bytes, path: Path) -> Text | Document:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # its folder may not be entered
+    except OSError:  # its folder cannot be entered
         return False
 
 
@@ -284,11 +275,11 @@ def _warn_of_lost_constraints(document: Document, suffix: str) -> None:
         warnings.warn(CorpusWarning(message), stacklevel=2)
 
 
-def _write(path: Path, content: bytes, like: Path) -> None:
-    """Write a file with the mode of another, onto the disk: an annotator's work must survive also a power cut."""
+def _write_durably(path: Path, content: bytes, like: Path) -> None:
+    """Write a file with the mode of another, and flush it to the disk, so that it survives a power cut."""
 
     def write(file: BinaryIO) -> None:
-        with suppress(OSError):  # it was deleted, or the disk knows no modes
+        with suppress(OSError):  # it was deleted, or the file system has no modes
             Path(file.name).chmod(stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR)
         file.write(content)
         file.flush()

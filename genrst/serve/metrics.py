@@ -1,6 +1,6 @@
-"""What the service says about itself: numbers for Prometheus, and a line of JSON on standard error for each request.
+"""Metrics for Prometheus, and a log with one line of JSON per request on standard error.
 
-Neither has texts, names of documents or keys in it: paths are those of the service or `other`.
+Neither contains texts, document names or keys. A path is the path of an endpoint or `other`.
 """
 
 import json
@@ -18,55 +18,51 @@ LOGGER = logging.getLogger("genrst.serve")
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as a line of JSON. Of an error only the kind and the place are told: its message may hold texts."""
+    """Formats a log record as a line of JSON, without the messages of exceptions, which may contain texts."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         line = {"time": self.formatTime(record), "level": record.levelname.lower(), "event": record.getMessage()}
-        line |= getattr(record, "facts", {})
+        line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[0] is not None:
             line |= describe_error(record.exc_info[1])
         return json.dumps(line)
 
 
 def describe_error(error: BaseException | None) -> dict[str, str]:
-    """The kind of an error and where it was raised."""
+    """Return the type of an error and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown"
     return {"error": type(error).__name__, "place": place}
 
 
 class Metrics:
-    """The numbers of one service."""
+    """The metrics of one service."""
 
     def __init__(self, n_waiting: Callable[[], int]) -> None:
-        self.registry = CollectorRegistry()
-        labels = ("path", "status")
-        self.requests = Counter("genrst_requests", "Requests.", labels, registry=self.registry)
-        self.seconds = Histogram("genrst_request_seconds", "Time to answer.", ("path",), registry=self.registry)
+        self.registry = registry = CollectorRegistry()
+        self.requests = Counter("genrst_requests", "Requests.", ("path", "status"), registry=registry)
+        self.seconds = Histogram("genrst_request_seconds", "Response time.", ("path",), registry=registry)
         sizes = (1, 2, 4, 8, 16, 32, 64)
-        self.batches = Histogram(
-            "genrst_batch_requests", "Requests that were parsed together.", buckets=sizes, registry=self.registry
-        )
-        self.busy = Counter("genrst_model_seconds", "Time that models were busy.", registry=self.registry)
-        self.edus = Counter("genrst_edus", "EDUs in answers of models.", registry=self.registry)
-        waiting = Gauge("genrst_waiting_requests", "Requests in the queue of the models.", registry=self.registry)
-        waiting.set_function(n_waiting)
+        self.batches = Histogram("genrst_batch_requests", "Requests per batch.", buckets=sizes, registry=registry)
+        self.busy = Counter("genrst_model_seconds", "Time that the models were busy.", registry=registry)
+        self.edus = Counter("genrst_edus", "EDUs in the responses of models.", registry=registry)
+        Gauge("genrst_waiting_requests", "Requests that wait for a model.", registry=registry).set_function(n_waiting)
 
-    def notice_batch(self, n_requests: int, seconds: float) -> None:
+    def observe_batch(self, n_requests: int, seconds: float) -> None:
         """Count a batch."""
         self.batches.observe(n_requests)
         self.busy.inc(seconds)
 
 
 class Observer:
-    """The middleware that counts and logs requests; it answers for those that fail for an unknown reason."""
+    """The middleware that counts and logs requests, and responds to those that fail with an unexpected error."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
         self._app, self._metrics, self._paths = app, metrics, paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Watch a request."""
+        """Pass a request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -78,7 +74,7 @@ class Observer:
             n_bytes += len(message.get("body", b""))
             return message
 
-        async def send_and_note(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -86,18 +82,15 @@ class Observer:
             await send(message)
 
         try:
-            await self._app(scope, receive_and_count, send_and_note)
+            await self._app(scope, receive_and_count, send_with_id)
         except Exception as error:
-            LOGGER.error("failed", extra={"facts": {"request": id, **describe_error(error)}})
+            LOGGER.error("failed", extra={"fields": {"request": id, **describe_error(error)}})
             if status == 0:
-                answer = JSONResponse({"error": f"the service has failed; its log has more, under {id}"}, 500)
-                await answer(scope, receive, send_and_note)
+                response = JSONResponse({"error": f"the service has failed; its log has more, under {id}"}, 500)
+                await response(scope, receive, send_with_id)
         finally:
-            self._note(scope, id, status, n_bytes, perf_counter() - start)
-
-    def _note(self, scope: Scope, id: str, status: int, n_bytes: int, seconds: float) -> None:
-        path = scope["path"] if scope["path"] in self._paths else "other"
-        self._metrics.requests.labels(path, str(status)).inc()
-        self._metrics.seconds.labels(path).observe(seconds)
-        facts = {"request": id, "path": path, "status": status, "bytes": n_bytes, "seconds": round(seconds, 4)}
-        LOGGER.info("request", extra={"facts": facts})
+            path, seconds = scope["path"] if scope["path"] in self._paths else "other", perf_counter() - start
+            self._metrics.requests.labels(path, str(status)).inc()
+            self._metrics.seconds.labels(path).observe(seconds)
+            fields = {"request": id, "path": path, "status": status, "bytes": n_bytes, "seconds": round(seconds, 4)}
+            LOGGER.info("request", extra={"fields": fields})

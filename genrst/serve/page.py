@@ -1,8 +1,7 @@
-"""The page at `/`: the workbench of an annotator, made of the parts of all pages (`genrst.rendering.page`) and its own.
+"""The page at `/`, where documents are annotated: the common page (`genrst.rendering.page`) and parts of its own.
 
-The parts are the plain files in `workbench/`: `edits.js` is what can be done to a document, `bench.js` remembers, asks
-the service and draws, `panel.js` is what the annotator sees of the selected unit, and `commands.js` what is done at a
-click or a key. Nothing comes from elsewhere, and nothing goes there.
+The parts are in `workbench/`: `edits.js` changes documents, `bench.js` keeps the state, calls the service and draws,
+`panel.js` shows the selected unit, and `commands.js` handles clicks and keys. The page loads nothing from elsewhere.
 """
 
 from functools import cache
@@ -16,7 +15,7 @@ _SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js")
 
 @cache
 def workbench(has_files: bool = False) -> tuple[str, str]:
-    """The page, for local files as well if there are any, and the content security policy that it is sent with."""
+    """Return the page, with a menu of local files if there are any, and its content security policy."""
     tools = _part("tools.html")
     page = Page(
         title="genrst",
@@ -25,7 +24,7 @@ def workbench(has_files: bool = False) -> tuple[str, str]:
         trees="",
         data=[],
         text="",
-        tools=tools.replace('id="files"', 'id="files" data-desk') if has_files else tools,
+        tools=tools.replace('id="files"', 'id="files" data-local') if has_files else tools,
         panels=_part("panels.html").replace("VERSION", VERSION),
         style=_part("workbench.css"),
         scripts=[_part(name) for name in _SCRIPTS],

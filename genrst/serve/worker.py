@@ -1,7 +1,8 @@
-"""One thread answers what is queued, several questions at a time: it owns the model, and clients wait.
+"""A worker: a bounded queue of jobs and one thread that runs them, several at a time.
 
-Whoever waits in vain is told so: the queue is bounded, and so is the time in it. A question whose client has left is
-taken out of the queue. Not here: what the answers are (`genrst.serve.work`).
+The thread owns what its jobs use, such as the models. The queue is bounded, and so is the time that a job waits in it.
+A job whose client has disconnected is removed from the queue. The queue belongs to the event loop, so it needs no lock.
+What the jobs do is decided elsewhere (`genrst.serve.parsing`, `genrst.serve.documents`).
 """
 
 import asyncio
@@ -9,179 +10,171 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from threading import Condition, Thread
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 from time import perf_counter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 CLIENT_LEFT = 499
-"""The status, in logs, of a request that nobody waits for any more."""
+"""The status, in logs, of a request whose client has disconnected."""
+
+Content = TypeVar("Content")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What clients may ask for."""
+    """Limits of the service."""
 
     bytes: int = 2_000_000
-    """Of a request's body."""
+    """Size of a request body."""
     edus: int = 2_000
-    """Of a document."""
+    """EDUs in a document."""
     queue: int = 64
-    """Requests that wait."""
+    """Requests that wait for a worker."""
     wait: float = 30.0
-    """Seconds that a request may wait until it is worked on, and that its body may take to arrive."""
+    """Seconds that a request may wait in the queue, and that its body may take to arrive."""
     batch: int = 16
-    """Requests that are worked on together."""
+    """Requests in a batch."""
     batch_edus: int = 500
-    """EDUs that are worked on together, unless one document has more."""
+    """EDUs in a batch, unless a single document has more."""
 
 
 @dataclass(eq=False, slots=True)
-class _Question:
-    """Questions of one group may be answered together; its size is about its number of EDUs."""
+class _Job(Generic[Content, Result]):
+    """Jobs of the same group may run in one batch; the size is roughly the number of EDUs."""
 
-    content: Any
+    content: Content
     group: Hashable
     size: int
-    answer: Future[Any] = field(default_factory=Future)
+    result: "asyncio.Future[Result | Exception]"
 
 
-class Worker:
-    """Answers questions in a thread of its own; `answer` is given a group and the questions of a batch.
+class Worker(Generic[Content, Result]):
+    """Runs jobs in a thread of its own.
 
-    An answer that is an exception is raised where the question was asked.
+    `run_batch` gets the contents of a batch and returns their results; an exception among them is raised for its own
+    job. `on_batch` is told the size of each batch and the seconds that it took.
     """
 
     def __init__(
         self,
         limits: Limits,
-        answer: Callable[[Hashable, list[Any]], Sequence[object]],
-        notice: Callable[[int, float], object] = lambda n_questions, seconds: None,
+        run_batch: Callable[[list[Content]], Sequence[Result | Exception]],
+        on_batch: Callable[[int, float], object] = lambda n_jobs, seconds: None,
     ) -> None:
-        self._limits, self._answer, self._notice = limits, answer, notice
-        self._questions: deque[_Question] = deque()
-        self._changed = Condition()
+        self._limits, self._run_batch, self._on_batch = limits, run_batch, on_batch
+        self._queue: deque[_Job[Content, Result]] = deque()
+        self._batches: SimpleQueue[tuple[list[Content], Future[Sequence[Result | Exception]]] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, daemon=True)  # a second Ctrl-C does not wait for it
+        self._runner: asyncio.Task[None] | None = None
         self._is_closed = False
-        self._seconds = 0.1  # that a question takes, lately
-        self._thread = Thread(target=self._run, daemon=True)
-
-    def start(self) -> None:
-        """Start to work."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Answer what is queued, and nothing that comes later."""
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify()
-        self._thread.join()
+        self._seconds_per_job = 0.1  # a moving average
 
     @property
     def n_waiting(self) -> int:
-        """How many questions are in the queue."""
-        return len(self._questions)
+        """The number of jobs in the queue."""
+        return len(self._queue)
 
-    async def ask(
-        self,
-        request: Request | None,
-        content: object,
-        group: Hashable = None,
-        size: int = 1,
-    ) -> Any:  # noqa: ANN401
-        """The answer to the question of a request; without a group it is answered alone.
+    async def submit(self, request: Request | None, content: Content, group: Hashable = None, size: int = 1) -> Result:
+        """Run a job and return its result. A job without a group runs alone.
 
-        A question of the service's own has no request: it waits as long as it takes.
+        Without a request the job belongs to the service itself and waits as long as it takes.
         """
         if request is not None and await request.is_disconnected():
-            raise HTTPException(CLIENT_LEFT, "the client has left")
-        question = _Question(content, object() if group is None else group, size)
-        self._add(question)
-        if request is None:
-            return await asyncio.wrap_future(question.answer)
-        answer = asyncio.wrap_future(question.answer)
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # somebody looks, also if all left
-        left = asyncio.create_task(_leave(request))
+            raise HTTPException(CLIENT_LEFT, "the client has disconnected")
+        if self._is_closed:
+            raise self._refusal(503, "the service is shutting down")
+        if len(self._queue) >= self._limits.queue:
+            raise self._refusal(429, f"too many requests are waiting (limit {self._limits.queue})")
+        future = asyncio.get_running_loop().create_future()
+        job = _Job[Content, Result](content, object() if group is None else group, size, future)
+        self._queue.append(job)
+        if self._runner is None:
+            self._thread.start()
+        if self._runner is None or self._runner.done():
+            self._runner = asyncio.create_task(self._run())
         try:
-            await asyncio.wait({answer, left}, timeout=self._limits.wait, return_when=asyncio.FIRST_COMPLETED)
-            if not (answer.done() or left.done()):
-                if question.answer.cancel():
-                    raise self._refuse(503, f"a request must be worked on within {self._limits.wait:g} s, was: not yet")
-                await asyncio.wait({answer, left}, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                raise HTTPException(CLIENT_LEFT, "the client has left")
-            return answer.result()
+            result = await (future if request is None else self._wait(job, request))
+        finally:
+            if job in self._queue:
+                self._queue.remove(job)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def close(self) -> None:
+        """Finish the jobs in the queue and accept no more."""
+        self._is_closed = True
+        if self._runner is not None:
+            await self._runner
+        self._batches.put(None)
+
+    async def _wait(self, job: _Job[Content, Result], request: Request) -> Result | Exception:
+        left, first = asyncio.create_task(_wait_for_disconnect(request)), asyncio.FIRST_COMPLETED
+        events: set[asyncio.Future[Any]] = {job.result, left}
+        try:
+            await asyncio.wait(events, timeout=self._limits.wait, return_when=first)
+            if not left.done() and job in self._queue:
+                raise self._refusal(503, f"the request has waited for more than {self._limits.wait:g} s")
+            await asyncio.wait(events, return_when=first)  # a job that has started is finished
+            if not job.result.done():
+                raise HTTPException(CLIENT_LEFT, "the client has disconnected")
+            return job.result.result()
         finally:
             left.cancel()
-            if question.answer.cancel():
-                self._forget(question)
 
-    def _add(self, question: _Question) -> None:
-        with self._changed:
-            if self._is_closed:
-                raise self._refuse(503, "the service must be running, was: shutting down")
-            if len(self._questions) >= self._limits.queue:
-                raise self._refuse(429, f"at most {self._limits.queue} requests must be waiting, was: one more")
-            self._questions.append(question)
-            self._changed.notify()
-
-    def _forget(self, question: _Question) -> None:
-        with self._changed:
-            if question in self._questions:
-                self._questions.remove(question)
-
-    def _refuse(self, status: int, message: str) -> HTTPException:
-        seconds = max(1, math.ceil(self._seconds * len(self._questions)))
+    def _refusal(self, status: int, message: str) -> HTTPException:
+        seconds = max(1, math.ceil(self._seconds_per_job * len(self._queue)))
         return HTTPException(status, message, {"Retry-After": str(seconds)})
 
-    def _run(self) -> None:
-        while batch := self._take():
-            start = perf_counter()
-            answers = self._answers(batch)
+    async def _run(self) -> None:
+        """Run batches until the queue is empty."""
+        while self._queue:
+            batch, start = self._next_batch(), perf_counter()
+            done: Future[Sequence[Result | Exception]] = Future()
+            self._batches.put(([job.content for job in batch], done))
+            results = await asyncio.wrap_future(done)
             seconds = perf_counter() - start
-            self._seconds += 0.2 * (seconds / len(batch) - self._seconds)
-            self._notice(len(batch), seconds)
-            for question, answer in zip(batch, answers, strict=True):
-                if isinstance(answer, Exception):
-                    question.answer.set_exception(answer)
-                else:
-                    question.answer.set_result(answer)
+            self._seconds_per_job += 0.2 * (seconds / len(batch) - self._seconds_per_job)
+            self._on_batch(len(batch), seconds)
+            for job, result in zip(batch, results, strict=True):
+                if not job.result.done():
+                    job.result.set_result(result)
 
-    def _take(self) -> list[_Question]:
-        """The next batch: the oldest question and those of its group; nothing at the end of all work."""
-        with self._changed:
-            while True:
-                self._changed.wait_for(lambda: self._questions or self._is_closed)
-                if not self._questions:
-                    return []
-                batch = [one for one in self._next() if one.answer.set_running_or_notify_cancel()]
-                if batch:
-                    return batch
-
-    def _next(self) -> list[_Question]:
-        batch = [self._questions.popleft()]
+    def _next_batch(self) -> list[_Job[Content, Result]]:
+        """Take the oldest job, and others of its group as far as the limits allow."""
+        batch = [self._queue.popleft()]
         size = batch[0].size
-        for question in list(self._questions):
-            fits = len(batch) < self._limits.batch and size + question.size <= self._limits.batch_edus
-            if fits and question.group == batch[0].group:
-                batch.append(question)
-                size += question.size
-                self._questions.remove(question)
+        for job in list(self._queue):
+            fits = len(batch) < self._limits.batch and size + job.size <= self._limits.batch_edus
+            if fits and job.group == batch[0].group:
+                batch.append(job)
+                size += job.size
+                self._queue.remove(job)
         return batch
 
-    def _answers(self, batch: Sequence[_Question]) -> list[object]:
-        """All at once or, where that fails, each by itself: what is wrong with one question is nobody else's matter."""
+    def _work(self) -> None:
+        """Run batches in the thread."""
+        while batch := self._batches.get():
+            contents, done = batch
+            if done.set_running_or_notify_cancel():
+                done.set_result(self._results(contents))
+
+    def _results(self, contents: list[Content]) -> Sequence[Result | Exception]:
+        """Run a batch; if it fails, run its jobs one by one, so that one job cannot fail the others."""
         try:
-            return list(self._answer(batch[0].group, [question.content for question in batch]))
-        except Exception as error:  # whatever it is, the thread goes on
-            if len(batch) == 1:
+            return self._run_batch(contents)
+        except Exception as error:  # whatever it is, the worker goes on
+            if len(contents) == 1:
                 return [error]
-        return [answer for question in batch for answer in self._answers([question])]
+        return [result for content in contents for result in self._results([content])]
 
 
-async def _leave(request: Request) -> None:
-    """Wait until the client of a request, all of which has been read, has left."""
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

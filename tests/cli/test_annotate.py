@@ -20,10 +20,10 @@ HUMAN = Document.from_edus("rain", ["It rained,", "so we stayed in."], Unit("cau
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files of an annotator, some of which cannot be read."""
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "desk"
+    folder = tmp_path / "work"
     (folder / "more").mkdir(parents=True)
     (tmp_path / "empty").mkdir()
     write(HUMAN, folder / "a.rs3")
@@ -39,16 +39,16 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("arguments", "message"),
     [
         ("missing.rs3", "missing.rs3: No such file or directory"),
-        ("desk/a.rs3 desk/two.jsonl", "two.jsonl: a file to annotate must hold one document, was: 2"),
+        ("work/a.rs3 work/two.jsonl", "two.jsonl: a file to annotate must hold one document, was: 2"),
         ("empty", "empty: a folder must hold files (.dis, .rs3"),
         ("-", "-: a file name must end in one of .dis, .rs3"),
-        ("desk/a.rs3 --port 70000", "--port must be 0 to 65535, was: 70000"),
-        ("desk/a.rs3 --max-edus 0", "--max-edus must be more than 0, was: 0"),
-        ("desk/a.rs3 --host 0.0.0.0", "unrecognized arguments: --host 0.0.0.0"),
-        ("desk/a.rs3 --model missing", "a model must be installed"),
+        ("work/a.rs3 --port 70000", "--port must be 0 to 65535, was: 70000"),
+        ("work/a.rs3 --max-edus 0", "--max-edus must be more than 0, was: 0"),
+        ("work/a.rs3 --host 0.0.0.0", "unrecognized arguments: --host 0.0.0.0"),
+        ("work/a.rs3 --model missing", "a model must be installed"),
     ],
 )
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("work")
 def test_what_is_refused(arguments: str, message: str, capsys: pytest.CaptureFixture[str]):
     outcome = call(capsys, "annotate", *arguments.split())
     assert outcome.status in (1, 2)
@@ -56,20 +56,20 @@ def test_what_is_refused(arguments: str, message: str, capsys: pytest.CaptureFix
     assert len(outcome.messages) == 1
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("work")
 def test_a_folder_is_opened_without_what_cannot_be_read(capsys: pytest.CaptureFixture[str]):
-    files = annotate.open_files(["desk"])
+    files = annotate.open_files(["work"])
     assert [one["name"] for one in files.list()["files"]] == ["rain.edus", "a.rs3", "more/text.json"]
     assert capsys.readouterr().err.splitlines() == [
-        "genrst: desk/two.jsonl: a file to annotate must hold one document, was: 2",
-        "genrst: desk/more/text.txt: opened as text.json, which was saved beside it earlier",
+        "genrst: work/two.jsonl: a file to annotate must hold one document, was: 2",
+        "genrst: work/more/text.txt: opened as text.json, which was saved beside it earlier",
     ]
 
 
-def test_a_folder_of_which_nothing_can_be_read(desk: Path, capsys: pytest.CaptureFixture[str]):
-    for path in (desk / "a.rs3", desk / "rain.edus", *(desk / "more").iterdir()):
+def test_a_folder_of_which_nothing_can_be_read(work: Path, capsys: pytest.CaptureFixture[str]):
+    for path in (work / "a.rs3", work / "rain.edus", *(work / "more").iterdir()):
         path.unlink()
-    outcome = call(capsys, "annotate", "desk")
+    outcome = call(capsys, "annotate", "work")
     assert (outcome.status, outcome.errors[-1]) == (
         2,
         "genrst: there must be a file to annotate, was: none that can be read",
@@ -79,7 +79,7 @@ def test_a_folder_of_which_nothing_can_be_read(desk: Path, capsys: pytest.Captur
 @pytest.mark.slow
 @pytest.mark.parametrize("has_browser", [True, False])
 def test_the_page_is_opened_in_the_browser(
-    desk: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, has_browser: bool
+    work: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, has_browser: bool
 ):
     pages: list[str] = []
     is_open = Event()
@@ -104,7 +104,7 @@ def test_the_page_is_opened_in_the_browser(
     monkeypatch.setattr(secrets, "token_urlsafe", lambda: keys[0])
     monkeypatch.setattr(uvicorn.Server, "run", serve)
     options = [] if has_browser else ["--no-browser"]
-    outcome = call(capsys, "annotate", desk / "a.rs3", "--model", tiny, "--device", "cpu", *options)
+    outcome = call(capsys, "annotate", work / "a.rs3", "--model", tiny, "--device", "cpu", *options)
     assert outcome.status == 0
     assert found["address"].startswith("http://127.0.0.1:")
     assert outcome.messages == [f"genrst: serving tiny on {found['address']}"]

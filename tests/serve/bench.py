@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -21,7 +21,7 @@ STORED = "() => JSON.parse(localStorage.getItem('genrst-bench'))"
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
+def serving(app: Starlette) -> Iterator[str]:
     """The address of a service while it runs, on a free port of this machine."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)

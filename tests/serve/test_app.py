@@ -17,8 +17,9 @@ from genrst.formats.files import format_documents
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
 from genrst.rendering.svg import render_svg
-from genrst.serve.app import examples, make_app
+from genrst.serve.app import make_app
 from genrst.serve.metrics import JsonFormatter
+from genrst.serve.openapi import examples
 from genrst.serve.requests import EXAMPLE, OTHER
 from genrst.serve.worker import Limits
 from genrst.trees.constraints import Constraint
@@ -63,11 +64,11 @@ def test_every_example_runs(client: TestClient):
     description = client.get("/openapi.json").json()
     n_examples = 0
     for path, methods in description["paths"].items():
-        for method, point in methods.items():
-            for example in examples(description, point) or [None]:
+        for method, operation in methods.items():
+            for example in examples(description, operation) or [None]:
                 answer = client.request(method, path, json=example)
                 assert answer.status_code == 200, (path, answer.text)
-                assert answer.headers["content-type"].partition(";")[0] in point["responses"]["200"]["content"]
+                assert answer.headers["content-type"].partition(";")[0] in operation["responses"]["200"]["content"]
                 n_examples += 1
     assert n_examples == 13
 
@@ -180,7 +181,7 @@ def test_limits(parsers: list[Parser]):
     with service(parsers, Limits(bytes=1000, edus=4, wait=5)) as client:
         assert client.post("/v1/parse", json={"text": "a" * 2000}).status_code == 413
         chunks = client.post("/v1/parse", content=iter([b" " * 600] * 2), headers={"Content-Type": "application/json"})
-        assert (chunks.status_code, chunks.json()) == (413, {"error": "a body must have at most 1000 bytes, was: more"})
+        assert (chunks.status_code, chunks.json()) == (413, {"error": "the body is too large (limit 1000 bytes)"})
         many = {"edus": [{"start": n, "end": n + 1} for n in range(5)], "text": "abcde", "tree": None}
         bodies = [
             ("/v1/parse", {"edus": EDUS}),

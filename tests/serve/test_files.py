@@ -23,7 +23,9 @@ from genrst.formats.files import format_documents, read, write
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
 from genrst.serve.app import LIMITS, make_app
-from genrst.serve.files import Files
+from genrst.serve.body import read_request
+from genrst.serve.files import Files, LocalFile
+from genrst.serve.requests import SaveRequest
 from genrst.serve.worker import Limits
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units
@@ -52,6 +54,10 @@ def annotating(parser: Parser, *paths: Path, limits: Limits = LIMITS) -> Iterato
 
 def body(document: Document, **others: Any) -> dict[str, Any]:
     return {"document": document_to_dict(document), **others}
+
+
+def save_bytes(file: LocalFile, data: Any) -> None:
+    file.save(read_request(SaveRequest, json.dumps(data).encode()), 100)
 
 
 def save(client: TestClient, document: Document, number: int = 0, **others: Any) -> dict[str, Any]:
@@ -272,7 +278,7 @@ def test_a_save_that_is_killed_leaves_the_old_file_whole(
     path = tmp_path / "rain.rs3"
     write(HUMAN, path)
     before = path.read_bytes()
-    file = opened(path).find(0)
+    file = opened(path).find("0")
     file.version = file.read(100).version
     original, calls = getattr(place, name), []
 
@@ -285,34 +291,34 @@ def test_a_save_that_is_killed_leaves_the_old_file_whole(
     monkeypatch.setattr(place, name, die)
     child = os.fork()
     if child == 0:
-        file.save(json.dumps(body(BETTER)).encode(), 100)
+        save_bytes(file, body(BETTER))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     monkeypatch.undo()
     assert path.read_bytes() == before
     backup = tmp_path / "rain.rs3.bak"
     assert backup.exists() == (n_survived == 1)
-    again = opened(path).find(0)
+    again = opened(path).find("0")
     again.version = again.read(100).version
-    again.save(json.dumps(body(BETTER)).encode(), 100)
+    save_bytes(again, body(BETTER))
     assert (read(path).tree, backup.read_bytes()) == (BETTER.tree, before)
 
 
 def test_links_stay_links(chart: Parser, tmp_path: Path):
-    for folder in ("desk", "archive"):
+    for folder in ("work", "archive"):
         (tmp_path / folder).mkdir()
-    desk, archive = tmp_path / "desk", tmp_path / "archive"
+    work, archive = tmp_path / "work", tmp_path / "archive"
     write(HUMAN, archive / "rain.rs3")
     (archive / "text.edus").write_text("\n".join(EDUS))
-    (desk / "link.rs3").symlink_to(archive / "rain.rs3")
-    (desk / "text.edus").symlink_to(archive / "text.edus")
-    (desk / "text.json").symlink_to(tmp_path / "elsewhere.json")
-    with annotating(chart, desk / "link.rs3", desk / "text.edus", archive / "rain.rs3") as client:
+    (work / "link.rs3").symlink_to(archive / "rain.rs3")
+    (work / "text.edus").symlink_to(archive / "text.edus")
+    (work / "text.json").symlink_to(tmp_path / "elsewhere.json")
+    with annotating(chart, work / "link.rs3", work / "text.edus", archive / "rain.rs3") as client:
         assert {one["name"] for one in client.get("/v1/files").json()["files"]} == {"link.rs3", "text.edus"}
         assert save(client, BETTER, 0)["backup"] == "rain.rs3.bak"
         assert save(client, BETTER, 1)["name"] == "text.json"
-    assert (desk / "link.rs3").is_symlink()
-    assert read(archive / "rain.rs3").tree == read(desk / "text.json").tree == BETTER.tree
+    assert (work / "link.rs3").is_symlink()
+    assert read(archive / "rain.rs3").tree == read(work / "text.json").tree == BETTER.tree
     assert names(archive) == ["rain.rs3", "rain.rs3.bak", "text.edus"]
     assert not (tmp_path / "elsewhere.json").exists(), "a link that leads nowhere is replaced"
 
@@ -409,16 +415,16 @@ def test_whatever_is_saved_can_be_read_again(tmp_path: Path, data: Any, suffix: 
     path = tmp_path / f"rain{suffix}"
     write(HUMAN, path)
     before = path.read_bytes()
-    file = opened(path).find(0)
+    file = opened(path).find("0")
     try:
-        file.save(json.dumps({"document": data, "force": True}).encode(), 100)
+        save_bytes(file, {"document": data, "force": True})
     except GenrstError:
         assert path.read_bytes() == before
     else:
         assert read(path).tree == document_from_dict(data).tree
 
 
-def test_points_are_there_only_with_files(client: TestClient, chart: Parser, tmp_path: Path):
+def test_endpoints_are_there_only_with_files(client: TestClient, chart: Parser, tmp_path: Path):
     assert client.get("/v1/files").status_code == 404
     plain = client.get("/openapi.json").json()
     assert "SaveRequest" not in plain["components"]["schemas"]

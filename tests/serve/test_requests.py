@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from genrst.errors import GenrstError
-from genrst.serve.requests import EXAMPLE, ConvertRequest, ParseRequest, RenderRequest, read_request, schemas
+from genrst.serve.body import read_request
+from genrst.serve.openapi import schemas
+from genrst.serve.requests import (
+    EXAMPLE,
+    ConvertRequest,
+    EvaluateRequest,
+    ParseRequest,
+    RenderRequest,
+    SegmentRequest,
+)
 
-SCHEMAS = schemas()
+SCHEMAS = schemas([ParseRequest, SegmentRequest, EvaluateRequest, RenderRequest, ConvertRequest])
 PATHS = {
     "/v1/parse": "ParseRequest",
     "/v1/segment": "SegmentRequest",
@@ -44,7 +53,7 @@ def requests(draw: st.DrawFn) -> tuple[str, Any]:
     path, name = draw(st.sampled_from(sorted(PATHS.items())))
     schema = SCHEMAS[name]
     extra = [CONSTRAINED] if path == "/v1/parse" else []
-    body = deepcopy(draw(st.sampled_from([*schema.get("examples", [schema.get("example")]), *extra])))
+    body = deepcopy(draw(st.sampled_from([*schema["examples"], *extra])))
     for option, values in OPTIONS.items():
         if option in schema["properties"] and draw(st.booleans()):
             body[option] = draw(st.sampled_from(values))

@@ -1,4 +1,4 @@
-"""Who is let in: hosts, origins, keys."""
+"""Access control: hosts, origins, keys."""
 
 import pytest
 from starlette.applications import Starlette
@@ -6,7 +6,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from genrst.serve.security import HEADERS, Access, Guard, is_host_allowed, is_loopback
+from genrst.serve.security import HEADERS, Access, AccessControl, is_host_allowed, is_loopback
 
 KEY = "correct-horse-battery"
 
@@ -14,7 +14,7 @@ KEY = "correct-horse-battery"
 def visit(path: str, access: Access, method: str = "GET", **headers: str) -> int:
     """The status of an answer."""
     routes = [Route(one, lambda request: PlainTextResponse("ok"), methods=["GET", "POST"]) for one in ("/health", "/x")]
-    app = Guard(Starlette(routes=routes), access)
+    app = AccessControl(Starlette(routes=routes), access)
     named = {name.replace("_", "-"): value for name, value in {"host": "127.0.0.1:8000", **headers}.items()}
     answer = TestClient(app, raise_server_exceptions=False).request(method, path, headers=named)
     assert all(answer.headers[name] == value for name, value in HEADERS.items())

@@ -133,11 +133,11 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// The desk: local files, where `genrst annotate` has opened this page.
+// Local files, if `genrst annotate` has opened this page.
 
 async function listFiles() {
   const menu = find("files");
-  if (!("desk" in menu.dataset)) return [];
+  if (!("local" in menu.dataset)) return [];
   const found = await askJson("/v1/files");
   menu.replaceChildren(new Option("Files…", ""));
   for (const { number, name, certainty, is_saved: isSaved } of found.files) {

@@ -1,0 +1,169 @@
+"""The parsers of the service: what clients can ask of them, and how a batch of requests is parsed."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from genrst.document import Document
+from genrst.errors import GenrstError, UsageError
+from genrst.formats.json_format import document_to_dict
+from genrst.chart.finder import ChartSearch, Distribution
+from genrst.parser.folders import describe_model
+from genrst.parser.parser import Parser
+from genrst.parser.parser import Failure, Item, Text
+from genrst.serve.documents import JsonObject, check_size, collected_warnings
+from genrst.serve.requests import ParseRequest, SegmentRequest
+from genrst.text.raw import looks_english
+from genrst.trees.node import units
+
+EDU_CHARACTERS = 50
+"""Typical EDU length, in characters, to estimate the number of EDUs in raw text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to find for an item: its EDUs only, or its best trees and the alternative labels of their units."""
+
+    item: Item
+    model: str
+    trees: int = 1
+    alternatives: int = 0
+    is_segmentation: bool = False
+    warnings: Sequence[str] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of EDUs; an estimate for raw text."""
+        if isinstance(self.item, Document):
+            return len(self.item.edus)
+        return len(self.item.text if isinstance(self.item, Text) else self.item) // EDU_CHARACTERS + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The documents that were found for a task, the best tree first."""
+
+    documents: Sequence[Document]
+    alternatives: Sequence[JsonObject] = ()
+    warnings: Sequence[str] = ()
+
+    def as_dict(self) -> JsonObject:
+        """Return what the service responds with."""
+        return {
+            "documents": [document_to_dict(document) for document in self.documents],
+            **({"alternatives": list(self.alternatives)} if self.alternatives else {}),
+            "warnings": list(self.warnings),
+        }
+
+
+class Models:
+    """The parsers of the service by name; the first is the default."""
+
+    def __init__(self, parsers: Sequence[Parser], max_edus: int) -> None:
+        self.parsers: Mapping[str, Parser] = {str(parser.config.name): parser for parser in parsers}
+        if len(self.parsers) < len(parsers) or not parsers:
+            names = ", ".join(str(parser.config.name) for parser in parsers)
+            raise UsageError(f"models must have different names, was: {names}")
+        for parser in parsers:
+            parser.max_edus = max_edus
+        self.description = {"models": [self._describe(name, parser) for name, parser in self.parsers.items()]}
+        """What clients are told about the models; their paths are left out."""
+
+    def parse_task(self, request: ParseRequest, max_edus: int) -> Task:
+        """Return the task of a parse request."""
+        with collected_warnings() as warnings:
+            item = request.item()
+        name = self._name(request.model)
+        if request.alternatives and not self._is_chart(name):
+            raise UsageError(f"alternatives must go with a chart's model, was: {name}")
+        return _checked(Task(item, name, request.trees, request.alternatives, warnings=warnings), max_edus)
+
+    def segment_task(self, request: SegmentRequest, max_edus: int) -> Task:
+        """Return the task of a segmentation request."""
+        task = Task(Text(request.id, request.text), self._name(request.model), is_segmentation=True)
+        return _checked(task, max_edus)
+
+    def file_task(self, item: Item, warnings: Sequence[str], max_edus: int) -> Task:
+        """Return the task to parse the content of a local file with the default model."""
+        return _checked(Task(item, self._name(None), warnings=warnings), max_edus)
+
+    def group(self, task: Task) -> Hashable:
+        """Return the key of the tasks that can share a batch with this one; None if it must run alone."""
+        if task.trees > 1 and not self._is_chart(task.model):
+            return None
+        return task.model, task.is_segmentation
+
+    def run_batch(self, tasks: Sequence[Task]) -> list[Parsed | Exception]:
+        """Run the tasks of one group; a task that fails gets an error as its result."""
+        first, items = tasks[0], [task.item for task in tasks]
+        parser = self.parsers[first.model]
+        found: Iterable[Sequence[Document] | Distribution | Failure]
+        if first.is_segmentation:
+            found = [[parser.annotate(item)] for item in items]
+        elif self._is_chart(first.model):
+            found = parser.distributions(items)
+        elif first.trees > 1:
+            found = [parser.kbest(item, first.trees) for item in items]
+        else:
+            found = ([one] if isinstance(one, Document) else one for one in parser.pipe(items, len(items)))
+        return list(map(_result, tasks, found))
+
+    def _name(self, name: str | None) -> str:
+        if name is not None and name not in self.parsers:
+            raise UsageError(f"model must be one of {', '.join(self.parsers)}, was: {name!r}")
+        return name or next(iter(self.parsers))
+
+    def _is_chart(self, name: str) -> bool:
+        return isinstance(self.parsers[name].search, ChartSearch)
+
+    def _describe(self, name: str, parser: Parser) -> JsonObject:
+        symbols = parser.search.models[0].model.symbols
+        labels = symbols.actions.labels
+        return {
+            "name": name,
+            "is_chart": self._is_chart(name),
+            "search": parser.config.search,
+            "n_parameters": describe_model(parser.folder)["n_parameters"] if parser.folder else None,
+            "labels": [{"relation": label.relation, "nuclearity": label.nuclearity} for label in labels],
+            "fine": dict(symbols.fine),
+        }
+
+
+def _checked(task: Task, max_edus: int) -> Task:
+    check_size(getattr(task.item, "id", "text"), task.size, max_edus)
+    return task
+
+
+def _result(task: Task, found: Sequence[Document] | Distribution | Failure) -> Parsed | Exception:
+    if isinstance(found, Failure):
+        return found.error
+    alternatives: list[JsonObject] = []
+    if isinstance(found, Distribution):
+        try:
+            documents: Sequence[Document] = found.documents(task.trees)
+        except GenrstError as error:
+            return error
+        alternatives = _alternatives(found, documents[0], task.alternatives)
+    else:
+        documents = found
+    warnings = list(task.warnings)
+    if not looks_english(documents[0].text or ""):
+        warnings.append(f"{documents[0].id}: the text does not look English; its tree will mean little")
+    return Parsed(documents, alternatives, warnings)
+
+
+def _alternatives(found: Distribution, document: Document, n: int) -> list[JsonObject]:
+    """Return the most probable labels of every unit of a tree."""
+    if n == 0 or document.tree is None:
+        return []
+    result = []
+    for unit in units(document.tree):
+        labels = found.label_probabilities(unit.start, unit.stop)
+        best = sorted(labels.items(), key=lambda pair: -pair[1])[:n]
+        result.append(
+            {
+                "edus": [unit.start, unit.stop],
+                "probability": unit.probability,
+                "labels": [{"relation": r, "nuclearity": nuclearity, "probability": p} for (r, nuclearity), p in best],
+            }
+        )
+    return result
