@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token
-from genrst.errors import ConfigError, CorpusNotFoundError, TreeError
+from genrst.errors import ConfigError, ModelNotFoundError, TreeError
 from genrst.segmenter.edus import with_edus
 from genrst.segmenter.features import read_tokens
 from genrst.segmenter.network import WindowedText
@@ -172,7 +172,7 @@ def test_half_of_the_bits(tmp_path: Path):
 
 
 def test_folders_that_hold_no_segmenter(tmp_path: Path):
-    with pytest.raises(CorpusNotFoundError, match="a model folder must hold"):
+    with pytest.raises(ModelNotFoundError, match="a model folder must hold"):
         load_segmenter(tmp_path)
     save_segmenter(SEGMENTER, tmp_path)
     config = json.loads((tmp_path / CONFIG).read_text())

@@ -25,7 +25,7 @@ from pathlib import Path
 from time import perf_counter
 
 from genrst.cli.console import show, show_json
-from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.errors import InputError, UsageError
 from genrst.experiments.command import (
     Rows,
     add_search_arguments,
@@ -164,7 +164,7 @@ def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]
     if arguments.prepared:
         for path in arguments.prepared:
             if not path.is_file():
-                raise CorpusNotFoundError(f"{path}: the file must hold prepared features, was: no file")
+                raise InputError(f"{path}: the file must hold prepared features, was: no file")
         return arguments.prepared[0], arguments.prepared[-1]
     note = arguments.output / "features.json"
     if note.is_file():
