@@ -11,7 +11,7 @@ What needs more than the standard library is loaded when it is first used, so th
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from genrst.document import Document, Span, TextNode, Token
+from genrst.document import Document, Node, SecondaryEdge, Signal, Span, Token
 from genrst.errors import (
     ConfigError,
     ConstraintError,
@@ -19,7 +19,10 @@ from genrst.errors import (
     CorpusNotFoundError,
     CorpusWarning,
     GenrstError,
+    InputError,
     MissingDependencyError,
+    ModelNotFoundError,
+    OutputError,
     ParserWarning,
     TrainingError,
     TreeError,
@@ -28,32 +31,53 @@ from genrst.errors import (
 )
 from genrst.trees.binarise import binarise, flatten
 from genrst.trees.constraints import Constraint
+from genrst.trees.measures import importance
 from genrst.trees.node import Leaf, Tree, Unit
 from genrst.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
+    from genrst.chart.finder import Distribution
     from genrst.corpora.corpus import load_corpus
-    from genrst.evaluation.report import evaluate
+    from genrst.evaluation.report import Evaluation, evaluate
     from genrst.formats.files import read, read_documents, write, write_documents
+    from genrst.formats.json_format import document_from_dict, document_to_dict
+    from genrst.outputs.chunks import Chunk, chunks
+    from genrst.outputs.profile import profile, profile_rows
+    from genrst.outputs.summary import summary, summary_text
+    from genrst.outputs.tables import dependency_rows, units_table, write_rows
     from genrst.parser.loading import load
-    from genrst.parser.parser import Failure, Parser
+    from genrst.parser.parser import Failure, Parser, Text
+    from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+    from genrst.rendering.image import render_image
+    from genrst.rendering.page import render_html
+    from genrst.rendering.svg import render_svg
+    from genrst.rendering.terminal import render_text
 
 __all__ = [
+    "Chunk",
     "ConfigError",
     "Constraint",
     "ConstraintError",
     "CorpusFormatError",
     "CorpusNotFoundError",
     "CorpusWarning",
+    "Distribution",
     "Document",
+    "Evaluation",
     "Failure",
     "GenrstError",
+    "InputError",
     "Leaf",
     "MissingDependencyError",
+    "ModelNotFoundError",
+    "Node",
+    "OutputError",
     "Parser",
     "ParserWarning",
+    "SecondaryEdge",
+    "Signal",
     "Span",
-    "TextNode",
+    "Text",
     "Token",
     "TrainingError",
     "Tree",
@@ -63,26 +87,63 @@ __all__ = [
     "UsageError",
     "__version__",
     "binarise",
+    "chunks",
+    "dependency_rows",
+    "document_from_dict",
+    "document_to_dict",
     "evaluate",
     "flatten",
+    "importance",
     "load",
     "load_corpus",
+    "profile",
+    "profile_rows",
     "read",
     "read_documents",
+    "render_difference_html",
+    "render_difference_svg",
+    "render_html",
+    "render_image",
+    "render_svg",
+    "render_text",
+    "summary",
+    "summary_text",
+    "units_table",
     "write",
     "write_documents",
+    "write_rows",
 ]
 
 _LAZY = {
+    "Chunk": "genrst.outputs.chunks",
+    "Distribution": "genrst.chart.finder",
+    "Evaluation": "genrst.evaluation.report",
     "Failure": "genrst.parser.parser",
     "Parser": "genrst.parser.parser",
+    "Text": "genrst.parser.parser",
+    "chunks": "genrst.outputs.chunks",
+    "dependency_rows": "genrst.outputs.tables",
+    "document_from_dict": "genrst.formats.json_format",
+    "document_to_dict": "genrst.formats.json_format",
     "evaluate": "genrst.evaluation.report",
     "load": "genrst.parser.loading",
     "load_corpus": "genrst.corpora.corpus",
+    "profile": "genrst.outputs.profile",
+    "profile_rows": "genrst.outputs.profile",
     "read": "genrst.formats.files",
     "read_documents": "genrst.formats.files",
+    "render_difference_html": "genrst.rendering.difference_picture",
+    "render_difference_svg": "genrst.rendering.difference_picture",
+    "render_html": "genrst.rendering.page",
+    "render_image": "genrst.rendering.image",
+    "render_svg": "genrst.rendering.svg",
+    "render_text": "genrst.rendering.terminal",
+    "summary": "genrst.outputs.summary",
+    "summary_text": "genrst.outputs.summary",
+    "units_table": "genrst.outputs.tables",
     "write": "genrst.formats.files",
     "write_documents": "genrst.formats.files",
+    "write_rows": "genrst.outputs.tables",
 }
 
 
@@ -96,34 +157,27 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _document_html(document: "Document") -> str:
+# What `print` and notebooks show. The methods are added here because documents and trees must not import the drawing.
+
+
+def _as_text(shown: Document | Node) -> str:
+    from genrst.rendering.terminal import render_text
+
+    return render_text(shown).rstrip("\n")
+
+
+def _as_html(document: Document) -> str:
     from genrst.rendering.notebook import document_html
 
     return document_html(document)
 
 
-def _tree_svg(tree: "Tree") -> str:
+def _as_svg(tree: Tree) -> str:
     from genrst.rendering.notebook import tree_svg
 
     return tree_svg(tree)
 
 
-def _document_text(document: "Document") -> str:
-    from genrst.rendering.terminal import render_text
-
-    return render_text(document).rstrip("\n")
-
-
-def _node_text(node: "TextNode") -> str:
-    from genrst.rendering.terminal import render_text
-
-    return render_text(node.document, tree=node.node).rstrip("\n")
-
-
-# What `print` shows: the words of a tree.
-Document.__str__ = _document_text  # type: ignore[method-assign, assignment]
-TextNode.__str__ = _node_text  # type: ignore[method-assign, assignment]
-
-# How notebooks show them. Trees and documents know nothing of pictures.
-Document._repr_html_ = _document_html  # type: ignore[assignment, method-assign]
-Leaf._repr_svg_ = Unit._repr_svg_ = _tree_svg  # type: ignore[method-assign, assignment]
+Document.__str__ = Node.__str__ = _as_text  # type: ignore[method-assign, assignment]
+Document._repr_html_ = _as_html  # type: ignore[attr-defined]
+Leaf._repr_svg_ = Unit._repr_svg_ = _as_svg  # type: ignore[attr-defined]

@@ -5,13 +5,16 @@ how a text is split into EDUs (`genrst.text`).
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from reprlib import repr as short_repr
+from typing import Literal, TypeAlias
 
 from genrst.errors import ConstraintError, GenrstError, TreeError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints, resolve_constraints
-from genrst.trees.node import Leaf, Tree, Unit, preorder
+from genrst.trees.node import Leaf, Tree, Unit
+
+Role: TypeAlias = Literal["nucleus", "satellite"]
 
 EFFECTIVE_SIZE = "effective_sample_size"
 """What the metadata of samples call the number of samples of equal weight that the particles were worth."""
@@ -146,9 +149,9 @@ class Document:
         return None if self.text is None else self.text[first:end]
 
     @property
-    def root(self) -> "TextNode":
-        """The topmost node of the tree, with its text; a document without a tree has none, which is an error."""
-        return TextNode(self, require_tree(self))
+    def root(self) -> "Node":
+        """The topmost node of the tree; an error in a document without a tree."""
+        return Node(self, require_tree(self))
 
     def sentence_of_edus(self) -> list[int]:
         """The number of the sentence in which each EDU starts; all 0 when sentences are unknown."""
@@ -164,67 +167,105 @@ class Document:
         edus, tokens = "EDU" if n_edus == 1 else "EDUs", "token" if n_tokens == 1 else "tokens"
         return f"<Document {self.id!r}: {n_edus} {edus}, {n_tokens} {tokens}, {tree}>"
 
-    def _repr_html_(self) -> str | None:
-        return None  # replaced in `genrst/__init__.py`, which may import the drawing
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TextNode:
-    """A node of a document's tree, where it stands: a unit or an EDU that knows its text.
+class Node:
+    """A node of a document's tree: a unit or an EDU, with its text, its parent and its role.
 
-    Trees hold only numbers of EDUs, so that they can be compared, changed and moved to other documents. Iterating gives
-    the node itself and all below it, each before its children.
+    Trees hold only numbers of EDUs, so that they can be compared, changed and moved to other documents; a node is a
+    part of a tree in its document. Iterating over a node gives the node itself and all below it, each before its
+    children. Like everything about trees, nothing here recurses.
     """
 
     document: Document
-    node: Tree
-
-    @property
-    def text(self) -> str | None:
-        """Its text, with what stands between its EDUs; None in a document without text."""
-        return self.document.slice(self.start, self.stop)
+    tree: Tree
+    """The part of the document's tree from here on down."""
+    parent: "Node | None" = field(default=None, compare=False)
+    """The unit right above; None at the root. Not compared, since that would recurse, and EDUs tell nodes apart."""
+    role: Role | None = field(default=None, compare=False)
+    """What the node is to its parent: `nucleus` or `satellite`; None at the root."""
 
     @property
     def start(self) -> int:
         """The number of the first EDU, from 0."""
-        return self.node.start
+        return self.tree.start
 
     @property
     def stop(self) -> int:
         """One more than the number of the last EDU."""
-        return self.node.stop
+        return self.tree.stop
+
+    @property
+    def start_char(self) -> int:
+        """Where the node starts in the text of the document."""
+        return self.document.edus[self.start].start
+
+    @property
+    def end_char(self) -> int:
+        """Where the node ends in the text of the document (exclusive)."""
+        return self.document.edus[self.stop - 1].end
+
+    @property
+    def text(self) -> str | None:
+        """The text of the node, with what stands between its EDUs; None in a document without text."""
+        return self.document.slice(self.start, self.stop)
 
     @property
     def is_edu(self) -> bool:
-        """Whether it is an EDU."""
-        return isinstance(self.node, Leaf)
+        """Whether the node is an EDU."""
+        return isinstance(self.tree, Leaf)
+
+    @property
+    def label(self) -> str:
+        """The relation and nuclearity of a unit, such as `elaboration NS`; `EDU` for an EDU."""
+        return "EDU" if self.is_edu else f"{self.relation} {self.nuclearity}"
 
     @property
     def relation(self) -> str | None:
-        """The relation of its children; None of an EDU, which has none."""
-        return self.node.relation if isinstance(self.node, Unit) else None
+        """The relation between the children of a unit; None for an EDU."""
+        return self.tree.relation if isinstance(self.tree, Unit) else None
 
     @property
     def nuclearity(self) -> str | None:
-        """An N or S for each child; None of an EDU."""
-        return self.node.nuclearity if isinstance(self.node, Unit) else None
+        """An N or S for each child of a unit; None for an EDU."""
+        return self.tree.nuclearity if isinstance(self.tree, Unit) else None
 
     @property
     def probability(self) -> float | None:
-        """That these EDUs are a unit, if the model knows."""
-        return self.node.probability if isinstance(self.node, Unit) else None
+        """The probability that these EDUs form a unit; None if the model does not give it."""
+        return self.tree.probability if isinstance(self.tree, Unit) else None
 
     @property
-    def children(self) -> "tuple[TextNode, ...]":
-        """The nodes right below; an EDU has none."""
-        return tuple(TextNode(self.document, child) for child in getattr(self.node, "children", ()))
+    def children(self) -> "tuple[Node, ...]":
+        """The nodes right below; none below an EDU."""
+        if not isinstance(self.tree, Unit):
+            return ()
+        pairs = zip(self.tree.nuclearity, self.tree.children, strict=True)
+        return tuple(Node(self.document, child, self, _ROLES[letter]) for letter, child in pairs)
 
-    def __iter__(self) -> "Iterator[TextNode]":
-        return (TextNode(self.document, node) for node in preorder(self.node))
+    def __iter__(self) -> "Iterator[Node]":
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.children))
 
     def __repr__(self) -> str:
-        label = "EDU" if self.is_edu else f"{self.relation} {self.nuclearity}"
-        return f"<{label} {self.start}–{self.stop - 1}: {short_repr(self.text)}>"
+        return f"<{self.label} {self.start}–{self.stop - 1}: {short_repr(self.text)}>"
+
+    def __reduce__(self) -> "tuple[Callable[..., Node], tuple[Document, Tree, int, int]]":
+        # Pickle would recurse into the parents: the node is found again from the topmost one.
+        top = self
+        while top.parent is not None:
+            top = top.parent
+        return _find_node, (self.document, top.tree, self.start, self.stop)
+
+
+_ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
+
+
+def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:
+    return next(node for node in Node(document, tree) if (node.start, node.stop) == (start, stop))
 
 
 def unplaced_edus(n_edus: int) -> tuple[Span, ...]:

@@ -3,7 +3,10 @@
 GenrstError
 ├── TreeError               a tree or document would be malformed
 ├── CorpusFormatError       a file breaks its format; carries the path and the line
-├── CorpusNotFoundError     a corpus, split or file is not where it was looked for
+├── InputError              an input file or folder is missing or cannot be read
+│   ├── CorpusNotFoundError a corpus or split is not where it was looked for
+│   └── ModelNotFoundError  a model, an encoder or one of their files is not where it was looked for
+├── OutputError             a file or folder cannot be written
 ├── MissingDependencyError  a library or model is not installed; says how to get it
 ├── UnknownLabelError       a tree has a label that a model was not trained with
 ├── ConfigError             a configuration has an unknown key or a wrong value
@@ -39,8 +42,20 @@ class CorpusFormatError(GenrstError, ValueError):
         return type(self), (self.message, self.path, self.line)
 
 
-class CorpusNotFoundError(GenrstError, FileNotFoundError):
-    """A corpus, a split or a file is not where it was looked for."""
+class InputError(GenrstError, FileNotFoundError):
+    """An input file or folder is missing or cannot be read."""
+
+
+class CorpusNotFoundError(InputError):
+    """A corpus or split is not where it was looked for."""
+
+
+class ModelNotFoundError(InputError):
+    """A model, an encoder or one of their files is not where it was looked for; or it is not a regular file."""
+
+
+class OutputError(GenrstError, OSError):
+    """A file or folder cannot be written."""
 
 
 class MissingDependencyError(GenrstError, ImportError):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from genrst.characters import one_line
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
+from genrst.errors import CorpusFormatError, CorpusWarning, InputError, OutputError
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -45,9 +45,9 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:  # a name that no file can have, from a configuration
-        raise CorpusNotFoundError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error}") from error
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:
@@ -110,7 +110,7 @@ def unpack_lines(path: Path) -> Iterator[bytes]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
     except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
@@ -148,7 +148,7 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
         if temporary is not None:
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise CorpusNotFoundError(f"{path}: cannot be written: {error.strerror or error}") from error
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
 
 

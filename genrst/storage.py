@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from genrst.config import Config, from_mapping
-from genrst.errors import ConfigError, CorpusNotFoundError
+from genrst.errors import ConfigError, ModelNotFoundError
 from genrst.io import read_bytes, write_atomically
 from genrst.packing import SCALE, Precision, pack, unpack
 
@@ -58,9 +58,9 @@ def read_file(path: Path) -> bytes:
     try:
         status = path.stat()
     except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+        raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise CorpusNotFoundError(f"{path}: a file of the model must be a regular file, was: something else")
+        raise ModelNotFoundError(f"{path}: a file of the model must be a regular file, was: something else")
     if status.st_size > MOST_BYTES:
         raise ConfigError(f"{path}: a file of the model must have {MOST_BYTES} bytes or less, was: {status.st_size}")
     return read_bytes(path)
@@ -96,7 +96,7 @@ def read_network(
     for name in (CONFIG, SYMBOLS, WEIGHTS):
         if not (folder / name).is_file():
             rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
-            raise CorpusNotFoundError(f"{folder}: {rule}, was: without {name}")
+            raise ModelNotFoundError(f"{folder}: {rule}, was: without {name}")
     config = read_config(config_type, folder / CONFIG)
     data = read_json(folder / SYMBOLS)
     try:
@@ -254,7 +254,7 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
         header.pop("__metadata__", None)
         found = {name: StoredTensor(_DTYPES[one["dtype"]], tuple(one["shape"])) for name, one in header.items()}
     except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+        raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: a file of the model is damaged: {type(error).__name__}: {error}") from error
     for name, (dtype, shape) in found.items():

@@ -1,5 +1,8 @@
 """Documents: offsets from texts, what is refused, and where EDUs stand."""
 
+import pickle
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -7,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document, Span, TextNode, Token, join_runs
+from genrst.document import Document, Node, Span, Token, join_runs
 from genrst.errors import GenrstError, TreeError
-from genrst.trees.node import Leaf, Unit, preorder
+from genrst.trees.node import Leaf, Tree, Unit, preorder
 from tests.strategies import documents, nary_trees
 
 EDUS = st.lists(st.text("ab \n", max_size=4), min_size=1, max_size=8)
@@ -127,24 +130,60 @@ ACME = Document.from_edus("acme", ["Acme closed.", "The CEO said", "it made no p
 
 
 def test_nodes_have_their_text():
-    found = [(node.relation, node.nuclearity, node.is_edu, node.text) for node in ACME.root]
+    found = [(node.label, node.relation, node.nuclearity, node.is_edu, node.text) for node in ACME.root]
     assert found == [
-        ("justify", "NS", False, "Acme closed. The CEO said it made no profit."),
-        (None, None, True, "Acme closed."),
-        ("attribution", "SN", False, "The CEO said it made no profit."),
-        (None, None, True, "The CEO said"),
-        (None, None, True, "it made no profit."),
+        ("justify NS", "justify", "NS", False, "Acme closed. The CEO said it made no profit."),
+        ("EDU", None, None, True, "Acme closed."),
+        ("attribution SN", "attribution", "SN", False, "The CEO said it made no profit."),
+        ("EDU", None, None, True, "The CEO said"),
+        ("EDU", None, None, True, "it made no profit."),
     ]
     first, second = ACME.root.children
     assert (first.children, second.start, second.stop, second.probability) == ((), 1, 3, 0.5)
-    assert second == TextNode(ACME, TREE.children[1])
+    assert second == Node(ACME, TREE.children[1])
     assert repr(second) == "<attribution SN 1–2: 'The CEO said...de no profit.'>"
+
+
+def test_nodes_know_their_place():
+    root = ACME.root
+    assert (root.parent, root.role) == (None, None)
+    assert [node.role for node in root] == [None, "nucleus", "satellite", "satellite", "nucleus"]
+    assert [(node.start_char, node.end_char) for node in root] == [(0, 44), (0, 12), (13, 44), (13, 25), (26, 44)]
+    _, _, second, leaf, _ = root
+    assert leaf.parent is second
+    assert second.parent is root
+    assert [child.parent for child in second.children] == [second] * 2
+
+
+def test_nodes_of_deep_trees():
+    """Neither walking, comparing nor copying recurses; walking is linear, parents included."""
+    tree: Tree = Leaf(0)
+    for edu in range(1, 2001):
+        tree = Unit("joint", "NN", (tree, Leaf(edu)))
+    document = Document.from_edus("deep", ["a"] * 2001, tree)
+    nodes = list(document.root)
+    assert len(nodes) == 4001
+    lowest = nodes[2000]
+    assert (lowest.start, lowest.stop, lowest.role) == (0, 1, "nucleus")
+    for copied in (pickle.loads(pickle.dumps(lowest)), deepcopy(lowest)):
+        assert copied == lowest
+        assert (copied.role, copied.parent) == ("nucleus", lowest.parent)
+    assert sum(1 for _ in ancestors(lowest)) == 2000
+
+
+def ancestors(node: Node) -> Iterator[Node]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 @given(documents(nary_trees()))
 def test_nodes_are_those_of_the_tree(document: Document):
     assert document.tree is not None
-    assert [node.node for node in document.root] == list(preorder(document.tree))
+    assert [node.tree for node in document.root] == list(preorder(document.tree))
+    for node in document.root:
+        assert document.text is None or node.text == document.text[node.start_char : node.end_char]
+        assert node.parent is None or node in node.parent.children
     assert [node.text for node in document.root if node.is_edu] == document.edu_texts
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning
+from genrst.errors import CorpusFormatError, CorpusWarning, InputError
 from genrst.io import (
     decode,
     max_unpacked,
@@ -80,18 +80,18 @@ def test_binary_data_and_broken_marks():
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(CorpusNotFoundError, match="missing: No such file or directory"):
+    with pytest.raises(InputError, match="missing: No such file or directory"):
         read_bytes(tmp_path / "missing")
-    with pytest.raises(CorpusNotFoundError, match="a\0b: embedded null byte"):
+    with pytest.raises(InputError, match="a\0b: embedded null byte"):
         read_bytes(tmp_path / "a\0b")
-    with pytest.raises(CorpusNotFoundError, match=": Is a directory"):
+    with pytest.raises(InputError, match=": Is a directory"):
         read_bytes(tmp_path)
 
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(CorpusNotFoundError, match="secret: Permission denied"):
+    with pytest.raises(InputError, match="secret: Permission denied"):
         read_bytes(tmp_path / "secret")
 
 
@@ -103,7 +103,7 @@ def test_lines_of_packed_files(tmp_path: Path):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CorpusFormatError, match="must be intact gzip"):
         list(unpack_lines(path))
-    with pytest.raises(CorpusNotFoundError, match="missing: No such file"):
+    with pytest.raises(InputError, match="missing: No such file"):
         list(unpack_lines(tmp_path / "missing"))
 
 

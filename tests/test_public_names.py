@@ -1,7 +1,10 @@
 """The public names are exactly those that can be imported, sorted, and documented."""
 
+import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,13 @@ def test_names_are_sorted():
 @pytest.mark.parametrize("name", genrst.__all__)
 def test_every_name_can_be_imported(name: str):
     assert getattr(genrst, name) is not None
+
+
+def test_every_name_is_documented():
+    page = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    assert set(genrst.__all__) - set(re.findall(r"\w+", page.partition("## Parsing")[0])) == {"__version__"}
+    for module, name in re.findall(r"<!-- ::: (genrst[.\w]*)\.(\w+) -->", page):
+        assert (module, name) == ("genrst", "errors") or getattr(genrst, name) is getattr(import_module(module), name)
 
 
 def test_every_exception_is_public():

@@ -43,7 +43,7 @@ from experiments.silver_trees import chart_steps, label, soften
 from experiments.silver_trees.recipe import Recipe, make_recipe
 from experiments.silver_trees.teachers import load_teachers
 from genrst.cli.console import show, show_json
-from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.errors import InputError, UsageError
 from genrst.io import write_atomically
 from genrst.encoder.device import choose_device
 from genrst.parser.folders import ParserConfig
@@ -161,7 +161,7 @@ def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]
     if arguments.prepared:
         for path in arguments.prepared:
             if not path.is_file():
-                raise CorpusNotFoundError(f"{path}: the file must hold prepared features, was: no file")
+                raise InputError(f"{path}: the file must hold prepared features, was: no file")
         return arguments.prepared[0], arguments.prepared[-1]
     note = arguments.output / "features.json"
     if note.is_file():

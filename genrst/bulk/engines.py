@@ -19,7 +19,7 @@ from genrst.bulk.inputs import Unit
 from genrst.bulk.parts import Part, PartFormat, make_part
 from genrst.bulk.work import Settings
 from genrst.bulk.workers import Start, Template, Worker, can_fork, start_program
-from genrst.errors import CorpusNotFoundError, GenrstError, MissingDependencyError, UsageError
+from genrst.errors import GenrstError, InputError, MissingDependencyError, UsageError
 
 EngineName: TypeAlias = Literal["local", "ray"]
 
@@ -58,7 +58,7 @@ def run_units(units: Sequence[Unit], settings: Settings, format: PartFormat, pla
 def _do(worker: Worker, unit: Unit, format: PartFormat) -> Part | Missed:
     try:
         return make_part(unit.number, worker.do(unit), format)
-    except CorpusNotFoundError as error:
+    except InputError as error:
         return Missed(unit.number, str(error))
 
 
@@ -190,7 +190,7 @@ def _start_ray(plan: Plan) -> None:
         ray.init(plan.address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise CorpusNotFoundError(f"--address must be that of a Ray cluster, was: {plan.address}: {reason}") from error
+        raise GenrstError(f"--address must be that of a Ray cluster, was: {plan.address}: {reason}") from error
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
 

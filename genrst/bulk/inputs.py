@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, MissingDependencyError, UsageError
+from genrst.errors import CorpusFormatError, GenrstError, InputError, MissingDependencyError, UsageError
 from genrst.formats import json_text
 from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, read_content
 from genrst.formats.json_format import document_from_dict
@@ -151,9 +151,9 @@ def _expand(address: str) -> list[str]:
         else:
             return [address]
     except OSError as error:
-        raise CorpusNotFoundError(f"{address}: {error.strerror or error}") from error
+        raise InputError(f"{address}: {error.strerror or error}") from error
     if not found:
-        raise CorpusNotFoundError(f"{address}: there must be files ({', '.join(SUFFIXES)}), was: none")
+        raise InputError(f"{address}: there must be files ({', '.join(SUFFIXES)}), was: none")
     return [one if is_local else files.unstrip_protocol(one) for one in found]
 
 
@@ -192,9 +192,9 @@ def _stamp(address: str) -> str:
     try:
         facts = files.info(path)
     except OSError as error:
-        raise CorpusNotFoundError(f"{address}: {error.strerror or 'No such file or directory'}") from error
+        raise InputError(f"{address}: {error.strerror or 'No such file or directory'}") from error
     if facts["type"] != "file":
-        raise CorpusNotFoundError(f"{address}: must be a file, was: something else")
+        raise InputError(f"{address}: must be a file, was: something else")
     age = next((facts[key] for key in ("ETag", "etag", "mtime", "LastModified", "created") if key in facts), "")
     return f"{facts['size']} {age}"
 
@@ -266,7 +266,7 @@ def _open(address: str) -> Iterator[IO[bytes]]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CorpusFormatError(f"the file must be intact gzip, was: {error}", address) from error
     except OSError as error:
-        raise CorpusNotFoundError(f"{address}: {error.strerror or error}") from error
+        raise InputError(f"{address}: {error.strerror or error}") from error
 
 
 def _open_table(address: str, columns: Columns) -> "Dataset":
@@ -304,12 +304,12 @@ def read_records(records: Iterable[Record], columns: Columns) -> Iterator[Read]:
         read = _read_table if suffix in TABLES else _read_lines if suffix in LINES else _read_file
         try:
             found = list(read(address, [(one.start, one.size) for one in own], columns))
-        except CorpusNotFoundError:
+        except InputError:
             raise
         except GenrstError as error:
             found = [Failure(_name(address, None), error)] * len(own)
         if _stamp(address) != own[0].stamp:
-            raise CorpusNotFoundError(f"{address}: a file must not change during a run, was: changed")
+            raise InputError(f"{address}: a file must not change during a run, was: changed")
         yield from found
 
 

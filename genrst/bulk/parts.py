@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 from genrst.bulk.inputs import Choice, Source
 from genrst.bulk.work import TABLES, Rows, Settings
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, UsageError
+from genrst.errors import CorpusFormatError, OutputError, UsageError
 from genrst.io import decode, read_bytes, write_atomically, write_atomically_with
 from genrst.outputs.tables import write_rows
 from genrst.parser.folders import find_model, find_segmenter, read_models, read_parser_config
@@ -222,4 +222,4 @@ def check_apart(out: Path, inputs: Sequence[str]) -> None:
         if "://" not in address and out.resolve().is_relative_to(Path(address).resolve()):
             raise UsageError(f"{out}: the results must not be among the inputs, was: in {address}")
     if out.exists() and not out.is_dir():
-        raise CorpusNotFoundError(f"{out}: must be a folder, was: a file")
+        raise OutputError(f"{out}: must be a folder, was: a file")

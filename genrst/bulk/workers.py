@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from genrst.bulk.inputs import Record, Unit, name_of
 from genrst.bulk.work import Rows, Settings, error_row, load_worker, make_batches, work
 from genrst.characters import one_line
-from genrst.errors import CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.errors import GenrstError, InputError, MissingDependencyError
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -73,7 +73,7 @@ def serve(link: Connection, parser: "Parser", settings: Settings) -> None:
 def _attempt(parser: "Parser", records: Sequence[Record], settings: Settings) -> tuple[str, Any]:
     try:
         return "rows", work(parser, records, settings)
-    except CorpusNotFoundError as error:
+    except InputError as error:
         return "input", str(error)
     except MissingDependencyError as error:
         return "fatal", str(error)
@@ -265,7 +265,7 @@ class Worker:
                 return late
             return Death("crash", f"a document must leave the process alive, was: ended with status {status}")
         if kind == "input":
-            raise CorpusNotFoundError(result)
+            raise InputError(result)
         if kind == "fatal":
             raise MissingDependencyError(result)
         rows: Rows | Death = Death(kind, result) if kind == "failed" else result

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from genrst.cli.console import Failures
 from genrst.cli.inputs import text_files
 from genrst.cli.serve import add_max_edus_argument, add_models_arguments, check_numbers, serve
-from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.errors import InputError, UsageError
 from genrst.formats.files import TEXT_SUFFIXES
 from genrst.io import tell
 
@@ -67,7 +67,7 @@ def open_files(inputs: list[str]) -> "Files":
             continue
         found = text_files(path)
         if not found:
-            raise CorpusNotFoundError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
+            raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
         for one in found:
             with failures.reported():
                 files.add(one)

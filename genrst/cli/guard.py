@@ -14,7 +14,7 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import BinaryIO
 
-from genrst.errors import CorpusNotFoundError, UsageError
+from genrst.errors import OutputError, UsageError
 from genrst.formats.files import TREE_SUFFIXES
 from genrst.io import write_atomically_with
 
@@ -47,13 +47,13 @@ class Guard:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise CorpusNotFoundError(f"{path}: cannot be written: {error.strerror or error}") from error
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
         place = path.resolve()
         has_trees = path.suffix.lower() in TREE_SUFFIXES
         if place in self._inputs or (has_trees and not self._inputs.isdisjoint(place.parents)):
             raise UsageError(f"{path}: the output must not overwrite an input")
         if not stat.S_ISREG(mode):
-            raise CorpusNotFoundError(f"{path}: cannot be written: it exists and is no plain file")
+            raise OutputError(f"{path}: cannot be written: it exists and is no plain file")
         if not (self._is_forced or self._is_own(path)):
             raise UsageError(
                 f"{path}: a file must be an unchanged output of genrst {self.command} to be replaced; "
@@ -85,7 +85,7 @@ class Guard:
             with path.open("rb") as file:
                 return self._line(path, file) in notes
         except OSError as error:
-            raise CorpusNotFoundError(f"{path}: cannot be replaced: {error.strerror or error}") from error
+            raise OutputError(f"{path}: cannot be replaced: {error.strerror or error}") from error
 
     def _note(self, path: Path, file: BinaryIO) -> None:
         line = self._line(path, file)
@@ -107,6 +107,6 @@ class Guard:
             path = folder / NOTES
             # A link in a folder from elsewhere could lead anywhere.
             if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
-                raise CorpusNotFoundError(f"{path}: must be a plain file, was: a link, a folder or a device")
+                raise OutputError(f"{path}: must be a plain file, was: a link, a folder or a device")
             self._notes[folder] = set(path.read_text("utf-8", "replace").split("\n")) if path.exists() else set()
         return self._notes[folder]

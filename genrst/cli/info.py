@@ -24,7 +24,7 @@ from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_json
 from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.statistics import Statistics, count
-from genrst.errors import CorpusNotFoundError
+from genrst.errors import InputError
 from genrst.io import progress, tell
 from genrst.parser.folders import describe_model, find_model, installed_models, is_model
 
@@ -68,7 +68,7 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
     """Read every file; one that cannot be read is reported, unless it is the only one."""
     if not Path(arguments.path).exists():
         models = ", ".join(installed_models()) or "none"
-        raise CorpusNotFoundError(f"{arguments.path}: no such file, folder or model (installed: {models})")
+        raise InputError(f"{arguments.path}: no such file, folder or model (installed: {models})")
     corpus = open_corpus(arguments.path, arguments)
     failures = Failures()
     if len(corpus) > 1:

@@ -17,7 +17,7 @@ from genrst.cli.models import add_model_arguments, add_tree_arguments, load_pars
 from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
 from genrst.corpora.layouts import VERSION
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
+from genrst.errors import CorpusFormatError, GenrstError, InputError, UsageError
 from genrst.formats.files import (
     FORMATS,
     RAW_SUFFIXES,
@@ -137,7 +137,7 @@ def is_raw(path: Path) -> bool:
 def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
     """The raw text of a file or, if its format has EDUs, its documents."""
     if path.is_dir():
-        raise CorpusNotFoundError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
+        raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
     if not is_raw(path):
         return [*read_file(path, ReadOptions(with_tree=False))]
     return _read_raw(partial(read_bytes, path), path, has_edus)

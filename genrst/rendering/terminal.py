@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from genrst.characters import inert
-from genrst.document import Document
+from genrst.document import Document, Node
 from genrst.rendering.certainty import CLASS_COLOURS, certainties
 from genrst.rendering.colours import Colours, check_colours, relation_colours
 from genrst.rendering.labels import edu_texts, range_label, range_of, roots, shared_relation
@@ -53,13 +53,7 @@ class _Row:
     relation: str = ""
 
 
-def render_text(
-    document: Document,
-    width: int = 80,
-    colour: bool = False,
-    colours: Colours = "relation",
-    tree: Tree | None = None,
-) -> str:
+def render_text(shown: Document | Node, width: int = 80, colour: bool = False, colours: Colours = "relation") -> str:
     """Draw the tree of a document, or a node of it, as lines of at most `width` columns, with ANSI colours if wanted.
 
     Colours are those of relations, or classes of `certainty`; then units also have their probabilities beside them.
@@ -68,10 +62,11 @@ def render_text(
     """
     width = max(width, LEAST_WIDTH)
     deepest = int(width * _SHARE_OF_INDENTATION / _INDENT)
+    document, trees = (shown.document, [shown.tree]) if isinstance(shown, Node) else (shown, roots(shown))
     paint = _Paint(document, colour, colours)
     texts = edu_texts(document)
     lines: list[str] = []
-    for root in roots(document) if tree is None else [tree]:
+    for root in trees:
         for row in _rows(root, deepest):
             if isinstance(row.node, Unit):
                 lines.append(_unit_line(row, row.node, width, paint))

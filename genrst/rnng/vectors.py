@@ -20,7 +20,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, MissingDependencyError, UsageError
+from genrst.errors import CorpusFormatError, InputError, MissingDependencyError, UsageError
 from genrst.text.pipeline import load_pipeline
 
 CHUNK = 1 << 23
@@ -118,7 +118,7 @@ def _read_file(path: Path, wanted: Set[str]) -> _Table:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
     except OSError as error:
-        raise CorpusNotFoundError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def _read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:

@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 
 from genrst.characters import one_line
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, UsageError
+from genrst.errors import CorpusFormatError, CorpusWarning, InputError, OutputError, UsageError
 from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_file, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.io import decode, read_bytes, write_atomically_with
@@ -102,7 +102,7 @@ class LocalFile:
     def look(self) -> None:
         """Read the file for the first time; raise an error if it cannot be annotated."""
         if self.path.exists() and not _is_file(self.path):
-            raise CorpusNotFoundError(f"{self.path}: a file to annotate must be a plain file, was: something else")
+            raise InputError(f"{self.path}: a file to annotate must be a plain file, was: something else")
         self._update(self._read())
         self.is_saved = _is_file(self._backup) or self.text_beside is not None
 
@@ -110,7 +110,7 @@ class LocalFile:
         """Return the content, with the tree of the parser if it was parsed before."""
         try:
             opened = self._read()
-        except CorpusNotFoundError as error:
+        except InputError as error:
             raise HTTPException(404, one_line(str(error))) from error
         if isinstance(opened.item, Document):
             check_size(opened.item.id, len(opened.item.edus), max_edus)
@@ -136,7 +136,7 @@ class LocalFile:
             self._check_version(self.version if request.version is None else request.version)
         try:
             backup = self._write(content)
-        except CorpusNotFoundError as error:
+        except (InputError, OutputError) as error:
             raise HTTPException(507, one_line(str(error))) from error
         self.version, self.is_saved = _version(content), True
         self._update(Opened(self.version, document, ()))
@@ -170,7 +170,7 @@ class LocalFile:
         path = self.path
         try:
             state = None if _version(read_bytes(path)) == version else "changed by another program"
-        except CorpusNotFoundError:
+        except InputError:
             state = "deleted"
         if version is None:
             state = "not read yet"
@@ -184,7 +184,7 @@ class LocalFile:
         made = None
         if _is_file(place):
             if not os.access(place, os.W_OK):
-                raise CorpusNotFoundError(f"{place}: cannot be written: Permission denied")
+                raise OutputError(f"{place}: cannot be written: Permission denied")
             if not (self._has_backup or _is_file(backup)):
                 _write_durably(backup, read_bytes(place), like)
                 made = one_line(backup.name)

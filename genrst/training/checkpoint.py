@@ -19,7 +19,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from genrst.config import from_mapping
-from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning
+from genrst.errors import ConfigError, CorpusWarning, OutputError
 from genrst.io import write_atomically
 from genrst.training.trainer import Progress, Trainer
 
@@ -65,7 +65,7 @@ def _keep(path: Path) -> None:
         except OSError:  # not every file system has links
             shutil.copyfile(path, previous)
     except OSError as error:
-        raise CorpusNotFoundError(f"{previous}: cannot be written: {error.strerror or error}") from error
+        raise OutputError(f"{previous}: cannot be written: {error.strerror or error}") from error
 
 
 def load_checkpoint(trainer: Trainer, path: Path) -> None:

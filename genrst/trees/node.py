@@ -46,9 +46,6 @@ class Leaf:
     def __repr__(self) -> str:
         return str(self.edu)
 
-    def _repr_svg_(self) -> str | None:
-        return None  # replaced in `genrst/__init__.py`, which may import the drawing
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unit:
@@ -131,9 +128,6 @@ class Unit:
 
     def __repr__(self) -> str:
         return fold(self, repr, lambda unit, parts: f"({unit.relation} {unit.nuclearity} {' '.join(parts)})")
-
-    def _repr_svg_(self) -> str | None:
-        return None  # replaced in `genrst/__init__.py`, which may import the drawing
 
     def __reduce__(self) -> "tuple[Callable[[list[_Record]], Tree], tuple[list[_Record]]]":
         # Pickle would recurse into the children; a flat list does not.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from genrst.bulk.inputs import Choice, Columns, Read, Source, find_addresses, make_units, read_records, scan
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, MissingDependencyError, UsageError
+from genrst.errors import CorpusFormatError, InputError, MissingDependencyError, UsageError
 from genrst.formats.files import write, write_documents
 from genrst.parser.parser import Failure, Text
 
@@ -100,7 +100,7 @@ def test_what_is_damaged_is_a_failure_or_an_error(tmp_path: Path):
 @pytest.mark.parametrize("name", ["missing.txt", "nothing/*.txt", "empty"])
 def test_what_is_not_there(tmp_path: Path, name: str):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(CorpusNotFoundError, match=str(tmp_path / name).replace("*", r"\*")):
+    with pytest.raises(InputError, match=str(tmp_path / name).replace("*", r"\*")):
         read_all(tmp_path / name)
 
 
@@ -112,7 +112,7 @@ def test_a_file_must_stay_as_it_is(tmp_path: Path, change: str):
     path.unlink()
     if change == "changed":
         path.write_text("It snowed all night.")
-    with pytest.raises(CorpusNotFoundError, match=r"one\.txt: (No such file|a file must not change)"):
+    with pytest.raises(InputError, match=r"one\.txt: (No such file|a file must not change)"):
         list(read_records(unit.records, Columns()))
 
 

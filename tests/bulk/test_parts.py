@@ -13,7 +13,7 @@ import pytest
 from genrst.bulk.inputs import Choice, Source
 from genrst.bulk.parts import Folder, PartFormat, check_apart, make_manifest, make_part
 from genrst.bulk.work import TABLES, Rows, Settings
-from genrst.errors import CorpusNotFoundError, GenrstError, UsageError
+from genrst.errors import GenrstError, OutputError, UsageError
 from tests.bulk.samples import content
 
 SOURCES = [Source("a.txt", "", "12"), Source("b.jsonl", "", "34", array("q", [0, 9]), array("q", [9, 9]))]
@@ -94,7 +94,7 @@ def test_folders_of_others_are_left_alone(tiny: Path, tmp_path: Path):
         Folder(tmp_path, "parquet").claim(manifest(tiny), SOURCES)
     with pytest.raises(UsageError, match="must not be among the inputs"):
         check_apart(tmp_path / "out", [str(tmp_path)])
-    with pytest.raises(CorpusNotFoundError, match="must be a folder"):
+    with pytest.raises(OutputError, match="must be a folder"):
         check_apart(tmp_path / "thesis.doc", [])
 
 
@@ -113,7 +113,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(os, "fsync", fail)
     folder = Folder(tmp_path, "parquet")
-    with pytest.raises(CorpusNotFoundError, match=r"00000\.parquet: cannot be written: No space left on device"):
+    with pytest.raises(OutputError, match=r"00000\.parquet: cannot be written: No space left on device"):
         folder.write(make_part(0, Rows([ROW]), "parquet"))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genrst.bulk.inputs import Record, Unit
 from genrst.bulk.work import Rows, Settings
 from genrst.bulk.workers import Process, Worker, start_program
-from genrst.errors import CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.errors import GenrstError, InputError, MissingDependencyError
 
 Script = Callable[[Sequence[int]], Any]
 """What a process does with documents: its answer, `dead` or `late`."""
@@ -102,7 +102,7 @@ def test_documents_that_only_live_alone_are_parsed_alone():
 
 
 def test_what_no_document_is_to_blame_for_is_an_error():
-    with pytest.raises(CorpusNotFoundError, match="gone"):
+    with pytest.raises(InputError, match="gone"):
         do(lambda documents: ("input", "gone"), 3)
     with pytest.raises(MissingDependencyError, match="no spaCy"):
         do(lambda documents: ("fatal", "no spaCy"), 3)

@@ -11,7 +11,7 @@ from genrst.corpora.conllu import read_conllu
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.layouts import LAYOUTS, SPLITS, Layout, Opened, find_corpus
 from genrst.document import Document, Span
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, UsageError
+from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, InputError, UsageError
 from genrst.formats.dis import read_dis, write_dis
 from genrst.formats.files import ReadOptions
 from genrst.formats.json_format import read_json, write_json
@@ -144,7 +144,7 @@ def test_names_without_a_genre_and_lists_without_new_names(folder: Path):
 @pytest.mark.parametrize("name", ["splits.tsv", "rs4/GUM_fiction_lamp.rs4", "conllu/GUM_fiction_lamp.conllu"])
 def test_missing_files(folder: Path, name: str):
     (folder / name).unlink()
-    with pytest.raises(CorpusNotFoundError, match=re.escape(str(folder / name))):
+    with pytest.raises(InputError, match=re.escape(str(folder / name))):
         list(load_corpus(folder, split="dev"))
 
 

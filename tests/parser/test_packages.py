@@ -13,7 +13,7 @@ import pytest
 
 import genrst
 from genrst import Parser, load
-from genrst.errors import ConfigError, CorpusNotFoundError, MissingDependencyError, UsageError
+from genrst.errors import ConfigError, MissingDependencyError, ModelNotFoundError, OutputError, UsageError
 from genrst.parser.folders import MODELS, describe_model, find_segmenter, installed_models
 from tests.parser.samples import PIPELINE, TEXT, load_like, step_search, write_ensemble, write_parser
 
@@ -88,7 +88,7 @@ def test_options_that_are_wrong(tiny: Path, options: dict[str, Any]):
 def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path / "models")
-    with pytest.raises(CorpusNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, was: 'en'$"):
+    with pytest.raises(ModelNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, was: 'en'$"):
         genrst.load()
     write_parser(tmp_path / "models" / "en", name="english", has_segmenter=False)
     write_parser(tmp_path / "models" / "de", has_segmenter=False)
@@ -96,11 +96,11 @@ def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert genrst.load().config.name == "english"
     assert genrst.load("en").config.name == "english"
     message = r"^a model must be installed \(de, en\) or be a folder, was: 'fr'$"
-    with pytest.raises(CorpusNotFoundError, match=message):
+    with pytest.raises(ModelNotFoundError, match=message):
         genrst.load("fr")
     (tmp_path / "en").mkdir()
     assert genrst.load("en").config.name == "english", "a name comes before a folder"
-    with pytest.raises(CorpusNotFoundError, match="a model folder must hold"):
+    with pytest.raises(ModelNotFoundError, match="a model folder must hold"):
         genrst.load("./en")
 
 
@@ -157,7 +157,7 @@ def test_a_segmenter_of_another_model(tmp_path: Path):
     assert place is not None
     assert place.resolve() == other / "segmenter"
     assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
-    with pytest.raises(CorpusNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
+    with pytest.raises(ModelNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
         load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
 
 
@@ -232,7 +232,7 @@ def test_a_copy_is_whole_or_nothing(tmp_path: Path):
     weights = tmp_path / "old" / "b" / "model" / "weights.safetensors"
     weights.unlink()
     weights.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(CorpusNotFoundError, match=r"copy: cannot be written: ") as error:
+    with pytest.raises(OutputError, match=r"copy: cannot be written: ") as error:
         parser.save(tmp_path / "copy")
     assert len(str(error.value).splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
@@ -241,7 +241,7 @@ def test_a_copy_is_whole_or_nothing(tmp_path: Path):
 def test_a_target_that_cannot_be(tmp_path: Path, parser: Parser):
     (tmp_path / "file").touch()
     for target in (tmp_path / "file" / "copy", tmp_path / ("n" * 300)):
-        with pytest.raises(CorpusNotFoundError) as error:
+        with pytest.raises(OutputError) as error:
             parser.save(target)
         assert len(str(error.value).splitlines()) == 1
 

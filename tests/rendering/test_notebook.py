@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from html.parser import HTMLParser
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -14,6 +15,18 @@ from genrst.trees.node import Leaf, Tree, Unit, preorder
 from tests.rendering.samples import chain
 from tests.rendering.test_svg import NAMESPACE
 from tests.strategies import nary_trees
+
+
+def html(shown: Any) -> str:
+    """What a notebook asks of a document; `genrst/__init__.py` adds the method."""
+    text: str = shown._repr_html_()
+    return text
+
+
+def svg_of(shown: Any) -> str:
+    """What a notebook asks of a tree."""
+    text: str = shown._repr_svg_()
+    return text
 
 
 class Frame(HTMLParser):
@@ -31,7 +44,7 @@ class Frame(HTMLParser):
 @pytest.mark.parametrize("name", ["bridge", "</iframe><script>alert(1)</script>", "\" onload='alert(1)'"])
 def test_a_document_is_a_page_in_a_frame_without_rights(name: str):
     document = Document.from_edus(name, [name, "end"], Unit("joint", "NN", (Leaf(0), Leaf(1))))
-    [(tag, attributes)] = Frame(document._repr_html_() or "").elements
+    [(tag, attributes)] = Frame(html(document)).elements
     assert tag == "iframe"
     assert attributes.keys() == {"sandbox", "srcdoc", "title", "style"}
     assert attributes["sandbox"] == "allow-scripts"
@@ -43,7 +56,7 @@ def test_a_document_is_a_page_in_a_frame_without_rights(name: str):
 @given(nary_trees())
 def test_a_tree_shows_the_numbers_of_its_edus(tree: Tree):
     for node in preorder(tree):
-        svg = ElementTree.fromstring(node._repr_svg_() or "")
+        svg = ElementTree.fromstring(svg_of(node))
         texts = [text.text for text in svg.iter(f"{NAMESPACE}text") if text.get("class") == "text"]
         assert sorted(texts, key=lambda text: int((text or "")[4:])) == [
             f"EDU {edu + 1}" for edu in range(node.start, node.stop)
@@ -52,7 +65,7 @@ def test_a_tree_shows_the_numbers_of_its_edus(tree: Tree):
 
 def test_part_of_a_tree_needs_no_more_room_than_a_tree_of_its_own():
     def size(tree: Tree) -> tuple[str | None, str | None]:
-        svg = ElementTree.fromstring(tree._repr_svg_() or "")
+        svg = ElementTree.fromstring(svg_of(tree))
         return svg.get("width"), svg.get("height")
 
     assert size(Unit("joint", "NN", (Leaf(500), Leaf(501)))) == size(Unit("joint", "NN", (Leaf(0), Leaf(1))))
@@ -65,8 +78,8 @@ def test_part_of_a_tree_needs_no_more_room_than_a_tree_of_its_own():
 def test_deep_trees():
     tree = chain(2000, is_right=True).tree
     assert isinstance(tree, Unit)
-    assert len(tree._repr_svg_() or "") < 5_000_000
-    assert len(chain(2000, is_right=True)._repr_html_() or "") < 10_000_000
+    assert len(svg_of(tree)) < 5_000_000
+    assert len(html(chain(2000, is_right=True))) < 10_000_000
 
 
 def test_nothing_is_loaded_before_it_is_drawn():

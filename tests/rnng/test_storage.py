@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.rnng.examples import derive
 from genrst.rnng.storage import Model, load_model, make_network, save_model
 from genrst.storage import CONFIG, ENCODER, SYMBOLS, WEIGHTS
@@ -85,7 +85,7 @@ def test_a_missing_file(folder: Path, name: str):
     (folder / name).unlink()
     rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
     assert one_line(folder) == f"{folder}: {rule}, was: without {name}"
-    with pytest.raises(CorpusNotFoundError):
+    with pytest.raises(ModelNotFoundError):
         load_model(folder / "nowhere")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, MissingDependencyError, UsageError
+from genrst.errors import CorpusFormatError, GenrstError, InputError, MissingDependencyError, UsageError
 from genrst.rnng.vectors import load_vectors
 
 Matrix = NDArray[np.float32]
@@ -151,10 +151,10 @@ def test_text_with_odd_lines(tmp_path: Path):
 
 def test_missing_files(tmp_path: Path):
     for name, _ in ALL:
-        with pytest.raises(CorpusNotFoundError, match="No such file"):
+        with pytest.raises(InputError, match="No such file"):
             load_vectors(tmp_path / name, ["a"])
     (tmp_path / "folder.txt").mkdir()
-    with pytest.raises(CorpusNotFoundError, match="directory"):
+    with pytest.raises(InputError, match="directory"):
         load_vectors(tmp_path / "folder.txt", ["a"])
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from genrst.document import Document, Signal
-from genrst.errors import CorpusFormatError, CorpusNotFoundError, GenrstError, UsageError
+from genrst.errors import CorpusFormatError, GenrstError, InputError, UsageError
 from genrst.formats.files import format_documents, read, write
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
@@ -462,9 +462,9 @@ def make_odd(folder: Path) -> None:
         ("broken.rs3", CorpusFormatError, "broken.rs3"),
         ("binary.txt", CorpusFormatError, "was: binary data"),
         ("picture.png", UsageError, "a file name must end in one of .dis, .rs3"),
-        ("folder.rs3", CorpusNotFoundError, "must be a plain file"),
-        ("pipe.rs3", CorpusNotFoundError, "must be a plain file"),
-        ("missing.rs3", CorpusNotFoundError, "No such file or directory"),
+        ("folder.rs3", InputError, "must be a plain file"),
+        ("pipe.rs3", InputError, "must be a plain file"),
+        ("missing.rs3", InputError, "No such file or directory"),
         ("same.txt same.edus", UsageError, "both would be saved as same.json"),
     ],
 )
