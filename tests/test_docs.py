@@ -67,7 +67,7 @@ def resolves(name: str) -> bool:
 
 @pytest.mark.slow
 def test_pictures_are_up_to_date(tmp_path: Path):
-    """Drawing the trees again gives the same files. Charts depend on the version of matplotlib, so they are only drawn."""
+    """Drawing the trees again gives the same files. Charts depend on matplotlib's version, so they are only drawn."""
     draw_trees(tmp_path)
     draw_parsed(tmp_path)
     # Probabilities are a little different on every kind of machine.
