@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
@@ -62,7 +62,6 @@ def check_against_reference(pair: WordPair, rename: dict[str, str], **options) -
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(word_pairs())
 def test_equals_the_naive_reference(pair: WordPair):
     check_against_reference(pair, COARSE, inventory=load_inventory("rstdt"))
@@ -70,14 +69,12 @@ def test_equals_the_naive_reference(pair: WordPair):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(word_pairs(same_edus=True))
 def test_equals_the_naive_reference_on_the_same_edus(pair: WordPair):
     check_against_reference(pair, COARSE, inventory=load_inventory("rstdt"))
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(word_pairs(same_edus=True, binary=True))
 def test_rst_parseval_spans_follow_from_parseval_spans(pair: WordPair):
     result = evaluate([pair.gold], [pair.predicted])
@@ -86,7 +83,6 @@ def test_rst_parseval_spans_follow_from_parseval_spans(pair: WordPair):
         assert Fraction(rst_spans.tp, rst_spans.n_gold) == (1 + Fraction(spans.tp, spans.n_gold)) / 2
 
 
-@settings(deadline=None)
 @given(word_pairs())
 def test_swapping_the_sides_swaps_precision_and_recall(pair: WordPair):
     there, back = evaluate([pair.gold], [pair.predicted]), evaluate([pair.predicted], [pair.gold])
@@ -97,7 +93,6 @@ def test_swapping_the_sides_swaps_precision_and_recall(pair: WordPair):
             assert (other.precision, other.recall, other.f1) == (counts.recall, counts.precision, counts.f1)
 
 
-@settings(deadline=None)
 @given(word_pairs())
 def test_a_document_agrees_with_itself_and_with_its_other_spelling(pair: WordPair):
     assert pair.gold.tree is not None
@@ -235,7 +230,6 @@ def test_json_form():
     assert result["levels"] is None
 
 
-@settings(deadline=None)
 @given(word_pairs())
 def test_relations_add_up_to_the_total(pair: WordPair):
     result = evaluate([pair.gold], [pair.predicted])
@@ -267,7 +261,6 @@ def test_unknown_metrics_and_aspects_are_refused():
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(word_pairs())
 def test_starts_inside_the_document_count(pair: WordPair):
     gold = {edu.start for edu in pair.gold_edus if edu.start > 0}
@@ -339,7 +332,6 @@ def test_nothing_cannot_be_scored():
         pair_by_id([], [])
 
 
-@settings(deadline=None)
 @given(word_pairs())
 def test_rows_are_gold_columns_are_predicted_and_the_diagonal_is_right(pair: WordPair):
     result = evaluate([pair.gold], [pair.predicted])

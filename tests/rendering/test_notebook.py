@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from genrst.document import Document
 from genrst.rendering.page import render_html
@@ -39,7 +39,6 @@ def test_a_document_is_a_page_in_a_frame_without_rights(name: str):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=50)
 @given(nary_trees())
 def test_a_tree_shows_the_numbers_of_its_edus(tree: Tree):
     for node in preorder(tree):
