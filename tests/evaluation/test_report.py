@@ -1,7 +1,5 @@
 import json
-import time
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 import pytest
@@ -18,7 +16,7 @@ from genrst.evaluation.report import (
     pair_by_id,
     score_segmentation,
 )
-from genrst.trees.node import Leaf, Tree, Unit, relabel
+from genrst.trees.node import Leaf, Unit, relabel
 from genrst.trees.relations import OPEN, load_inventory
 from tests.evaluation import reference
 from tests.evaluation.samples import PAIRS, WordPair, as_tuple, chain, document_from_json, word_pairs
@@ -186,25 +184,6 @@ def test_the_report_names_the_label_set():
     assert evaluate(named("befuddle"), gold, inventory=OPEN).labels == "open, relations: 1 in gold"
     with pytest.raises(UsageError, match="was: 'medium'"):
         evaluate(gold, gold, labels="medium")  # type: ignore[arg-type]
-
-
-def random_document(id: str, n_edus: int, random: Random) -> Document:
-    nodes: list[Tree] = [Leaf(edu) for edu in range(n_edus)]
-    names = sorted(load_inventory("gum").relations)
-    while len(nodes) > 1:
-        at = random.randrange(len(nodes) - 1)
-        nodes[at : at + 2] = [Unit(random.choice(names), random.choice(["NS", "SN", "NN"]), tuple(nodes[at : at + 2]))]
-    return Document.from_edus(id, ["about eight words in each of the units"] * n_edus, nodes[0])
-
-
-@pytest.mark.slow
-def test_a_large_corpus_is_scored_in_seconds():
-    random = Random(0)
-    gold = [random_document(str(number), 130, random) for number in range(255)]
-    predicted = [random_document(str(number), 130, random) for number in range(255)]
-    start = time.process_time()
-    evaluate(gold, predicted).as_dict()
-    assert time.process_time() - start < 5  # 1.2 s on an idle core
 
 
 def test_json_form():

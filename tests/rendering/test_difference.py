@@ -226,7 +226,7 @@ def test_hostile_texts_are_inert(hostile: str):
 
 @pytest.mark.slow
 def test_deep_trees():
-    left, right = chain(2000, is_right=False), chain(2000, is_right=True)
+    left, right = chain(1200, is_right=False), chain(1200, is_right=True)
     assert len(render_difference_svg(left, right)) < 10_000_000
     assert len(render_difference_html(left, right)) < 20_000_000
 

@@ -52,7 +52,7 @@ def largest_stack(actions: tuple[int, ...]) -> int:
 
 TABLE_SIZES = [(2, 1, 3), (3, 2, 1), (6, 4, 4), (9, 1, 2), (9, 30, 2), (14, 5, 3), (30, 20, 2)]
 NETWORK_SIZES = [("generative", 7, 6, 4), ("discriminative", 7, 6, 4), ("discriminative", 13, 3, 2),
-                 ("generative", 30, 20, 1)]  # fmt: skip
+                 ("generative", 20, 10, 1)]  # fmt: skip
 
 
 @pytest.mark.slow
