@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.seed import SEED
+
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
 REPOSITORY = Path(__file__).parent.parent
 
-# Busy machines are slow; what is slow is measured in benchmarks/, not here. All the tests run the same examples each
-# time, so that a change passes or fails by what it is; `make check` draws new ones.
-settings.register_profile("genrst", deadline=None, max_examples=40, derandomize=True)
-settings.register_profile("quick", deadline=None, max_examples=10)
+# Busy machines are slow, so there is no deadline. Every run draws new examples, also in CI, where hypothesis would not.
+settings.register_profile("genrst", deadline=None, max_examples=40, derandomize=False, print_blob=True)
+settings.register_profile("quick", settings.get_profile("genrst"), max_examples=10)
 settings.load_profile("quick" if os.environ.get("GENRST_QUICK") else "genrst")
 
 if importlib.util.find_spec("torch"):
@@ -24,6 +25,19 @@ if importlib.util.find_spec("torch"):
 
     # Tests run side by side, a process per core.
     torch.set_num_threads(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let hypothesis draw by our seed, unless another one was asked for."""
+    if config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print the seed, also where -q leaves out the header."""
+    if reporter := session.config.pluginmanager.get_plugin("terminalreporter"):
+        reporter.write_line(f"random tests can be repeated with GENRST_SEED={SEED}")
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -79,17 +80,15 @@ def test_every_block_is_run_or_says_why_not(page: Path):
 
 
 def test_commands_that_are_not_run_have_known_arguments():
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    n_read = 0
+    targets = set()
     for block in (block for page in PAGES for block in blocks(page) if block["reason"]):
         for command, _ in commands(block["code"]):
             program, *words = shlex.split(command)
             if program == "make":
-                assert words[0] in targets, command
+                targets.add(words[0])
             elif program == "genrst":
                 assert isinstance(make_parser().parse_args(words), Namespace), command
-                n_read += 1
-    assert n_read
+    subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, check=True)
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +166,7 @@ def run_command(line: str, expected: str, capsys: pytest.CaptureFixture[str], mo
     given = Path(command["file"]).read_bytes() if command["file"] else (command["input"] or "").encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
     outcome = call(capsys, *shlex.split(command["words"]))
-    said = [
-        text for text in outcome.messages if not re.search(r" wrote |: 1 document parsed| particles were worth ", text)
-    ]
+    said = [text for text in outcome.messages if not REPORT.search(text)]
     assert (outcome.status, said) == (0, []), line
     if expected:
         assert outcome.output.replace("\r\n", "\n") == expected, line

@@ -11,6 +11,7 @@ import pytest
 from fuzz.run import KEPT, Crash, Options, attempt, fuzz, keep, scratch
 from fuzz.targets import TARGETS
 from tests.fuzz_samples import TARGETS as FAILING
+from tests.seed import SEED
 
 SLOW = {"pictures", "checkpoint", "constraints", *(name for name in TARGETS if name.startswith("model-"))}
 """They load PyTorch, or draw."""
@@ -34,7 +35,7 @@ def test_a_short_run(name: str):
     n_cases = 10 if name.startswith("model-") else 400 if name in READERS else 100
     outcomes = []
     for number in range(n_cases):
-        content = target.make(random.Random(f"{name}-{number}"))
+        content = target.make(random.Random(f"{SEED}-{name}-{number}"))
         is_refused, crash = attempt(target, content, 30, 4096)
         assert crash is None, content
         outcomes.append(is_refused)

@@ -36,7 +36,7 @@ from genrst.io import progress
 from genrst.encoder.device import choose_device
 from genrst.rnng.likelihood import score_text, score_tree, single_model
 from genrst.parser.parser import Parser, load
-from genrst.parser.stages import Failure
+from genrst.parser.parser import Failure
 from genrst.rnng.transitions.oracle import tree_of
 
 Level = Literal["edus", "sentences", "paragraphs"]

@@ -7,7 +7,6 @@ parts were there after each kill. The tests do it a few times; `KILLS 20` is for
 """
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.bulk.samples import content, write_lines, write_model
+from tests.seed import SEED
 
 PART = 20
 
@@ -58,7 +58,7 @@ def main(engine: str, n_kills: int, folder: Path) -> list[int]:
         write_model(folder, patch)
         write_lines(folder / "texts.jsonl", PART * n_parts(n_kills))
         subprocess.run(command("local", folder, folder / "whole"), check=True, stdout=subprocess.DEVNULL)
-        rng = random.Random(os.environ.get("SEED", "1"))
+        rng = random.Random(SEED)
         counts = [kill_once(engine, folder, folder / "killed", rng) for _ in range(n_kills)]
         subprocess.run(command(engine, folder, folder / "killed"), check=True, stdout=subprocess.DEVNULL)
     assert content(folder / "whole") == content(folder / "killed")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.chart.posterior import LabelledUnit
@@ -103,7 +103,6 @@ def random_constraints(draw: st.DrawFn, n_edus: int) -> Constraint:
 
 @pytest.mark.slow
 @given(st.integers(1, 4), st.data())
-@settings(max_examples=60, deadline=None)
 def test_either_the_same_trees_are_left_or_none_and_an_error(n_edus, data):
     constraints = data.draw(st.lists(random_constraints(n_edus), max_size=3))
     groups = sorted(data.draw(st.lists(st.integers(0, 2), min_size=n_edus, max_size=n_edus)))

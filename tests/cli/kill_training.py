@@ -1,9 +1,11 @@
 """Runs `genrst train ARGUMENTS --output FOLDER` in a child and kills it, several times; then lets it finish.
 
-Prints the number of epochs in the log after each kill. A program of its own, so that Python and PyTorch are loaded
-once and children start at once.
+Prints the number of epochs in the log after each kill. A program of its own, so that Python and what training imports
+are loaded once and children start at once.
 """
 
+import contextlib
+import importlib
 import json
 import os
 import random
@@ -21,7 +23,7 @@ from genrst.storage import WEIGHTS
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, read_log
 from genrst.training.run_config import load_config
 
-EPOCHS_BETWEEN = (0, 2, 3, 2)
+EPOCHS_BETWEEN = (0, 2, 2)
 """How many epochs each child may add to the log before it is killed, a random moment later."""
 
 
@@ -52,7 +54,7 @@ def kill_repeatedly(arguments: list[str], folder: Path) -> list[int]:
     for n_more in EPOCHS_BETWEEN:
         child = start(arguments)
         while check_readable(folder) < epochs[-1] + n_more:
-            time.sleep(0.005)
+            time.sleep(0.02)
         time.sleep(random.uniform(0, 0.05))
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, "it must still be at work"
@@ -62,6 +64,9 @@ def kill_repeatedly(arguments: list[str], folder: Path) -> list[int]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    for name in ("genrst.cli.train", "matplotlib.backends.backend_svg", "torch.utils.tensorboard"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     output = Path(sys.argv[-1])
     print(json.dumps(kill_repeatedly(sys.argv[1:], output)))
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(start(sys.argv[1:]), 0)[1]))

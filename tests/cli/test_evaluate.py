@@ -248,19 +248,6 @@ def test_levels_are_shown_where_sentences_are_known(folder: Path, capsys: pytest
     assert outcome.messages == ["genrst: wrote levels.svg"]
 
 
-@pytest.mark.slow
-@pytest.mark.corpus
-def test_a_corpus_against_its_own_conversion(corpora: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    trees, converted = corpora / "gum" / "rs4", tmp_path / "converted.jsonl"
-    assert call(capsys, "convert", trees, converted, "--binary").messages == []
-    result = scores(call(capsys, "evaluate", trees, converted, "--json"))
-    assert (result["documents"], result["labels"]) == (255, "gum, 15 coarse relations")
-    assert result["parseval"]["micro"]["F"]["n_gold"] == 32428 - 255
-    kinds = [*result["parseval"].values(), *result["rst_parseval"].values()]
-    assert {cell["f1"] for kind in kinds for cell in kind.values()} == {1.0}
-    assert result["segmentation"]["f1"] == 1
-
-
 def test_agreement_of_what_both_have(folder: Path, capsys: pytest.CaptureFixture[str]):
     write(Document.from_edus("toads", EDUS, GOLD), folder / "gold" / "toads.json")
     refused = call(capsys, "evaluate", "gold", "predicted", "--agreement")

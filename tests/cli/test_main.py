@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -196,11 +195,6 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str], arguments: list[st
         assert outcome.output == f"genrst {VERSION}\n"
     else:
         assert outcome.output.startswith("usage: genrst")
-        assert "--help" in outcome.output
-    if arguments and arguments[0] in VERBS:
-        documentation = import_module(f"genrst.cli.{arguments[0]}").__doc__
-        assert documentation is not None
-        assert documentation.split("\n", maxsplit=1)[0] in outcome.output
 
 
 def test_an_interruption_is_one_line(world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):

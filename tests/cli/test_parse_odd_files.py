@@ -106,12 +106,3 @@ def test_every_format_takes_every_character_or_refuses_it(format: str, model: Pa
     else:
         assert (outcome.status, outcome.errors) == (0, [])
         assert Path("out").stat().st_size > 20
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default::UserWarning")
-def test_a_megabyte_on_one_line(model: Path, capsys: pytest.CaptureFixture[str]):
-    Path("long.txt").write_bytes((b"uninterrupted" * 5 + b" ") * 16_000)
-    outcome = call(capsys, "parse", "long.txt", "--model", model, "--output", "long.json")
-    assert (outcome.status, outcome.errors) == (0, [])
-    assert Path("long.json").stat().st_size > 1_000_000

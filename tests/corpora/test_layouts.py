@@ -16,7 +16,6 @@ from genrst.formats.dis import read_dis, write_dis
 from genrst.formats.files import ReadOptions
 from genrst.formats.json_format import read_json, write_json
 from genrst.formats.rs3_reader import VIRTUAL_ROOT, read_rs3
-from genrst.trees.binarise import binarise
 from genrst.trees.node import Leaf, Unit
 from tests.miniatures import (
     AMALGUM_TEXT,
@@ -464,8 +463,8 @@ def test_sentences_are_those_of_the_comments(corpora: Path):
 @pytest.mark.corpus
 @pytest.mark.filterwarnings("ignore::genrst.errors.CorpusWarning")
 def test_trees_survive_brackets_and_json(corpora: Path):
-    """For `.rs3` and `.rs4` see `test_rs3_corpora`."""
-    for path in sorted(corpora.glob("gum/rs4/*.rs4")):
+    """For `.rs3` and `.rs4` see `tests/formats/test_rs3_writer.py`."""
+    for path in sorted(corpora.glob("gum/rs4/*.rs4"))[::5]:
         document = read_rs3(path.read_bytes(), path)
         assert document.tree is not None
         there_and_back = [
@@ -475,13 +474,3 @@ def test_trees_survive_brackets_and_json(corpora: Path):
         assert [other.tree for other in there_and_back] == [document.tree] * 2
         assert there_and_back[1] == document
         assert len({tuple(other.edu_texts) for other in there_and_back}) == 1
-
-
-@pytest.mark.corpus
-def test_binary_trees_are_those_of_the_release(corpora: Path):
-    paths = sorted(corpora.glob("gum/dis_binary/*.dis"))
-    assert len(paths) == 5
-    for path in paths:
-        tree = read_document(corpora / "gum", path.stem).tree
-        assert tree is not None
-        assert binarise(tree) == read_dis(path.read_bytes(), path).tree

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, Span
@@ -109,7 +109,6 @@ def level_of_words(pair: WordPair, span: tuple[int, int]) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(word_pairs())
 def test_levels_equal_a_naive_division_and_add_up(pair: WordPair):
     assert pair.gold.tree is not None
@@ -131,7 +130,6 @@ def test_levels_equal_a_naive_division_and_add_up(pair: WordPair):
             assert as_tuple(cells[aspect]) == reference.counts(gold_items, predicted_items, aspect)
 
 
-@settings(deadline=None)
 @given(word_pairs())
 def test_offsets_alone_give_the_same_levels(pair: WordPair):
     with_text = evaluate([pair.gold], [pair.gold]).levels()

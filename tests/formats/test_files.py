@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document
@@ -239,7 +239,6 @@ def test_folders_are_made_and_files_have_usual_permissions(tmp_path: Path):
     assert names(path.parent) == [path.name]
 
 
-@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_text_is_written_as_it_is(tmp_path_factory: pytest.TempPathFactory, text: str):
     path = tmp_path_factory.getbasetemp() / "as-it-is.txt"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
@@ -39,7 +39,6 @@ def read_back(text: str, suffix: str) -> Document:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=80)
 @given(hostile_documents())
 def test_a_document_is_read_back_or_refused(document: Document) -> None:
     for suffix in BOTH_WAYS:
@@ -56,7 +55,6 @@ def test_a_document_is_read_back_or_refused(document: Document) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
 @given(CLEAN_DOCUMENTS)
 def test_plain_documents_are_never_refused(document: Document) -> None:
     for suffix in BOTH_WAYS:

@@ -16,6 +16,7 @@ from genrst.errors import GenrstError
 from genrst.formats.rs3_reader import read_rs3
 from genrst.formats.rs3_writer import write_rs4
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
+from tests.seed import SEED
 
 N_MUTATIONS = 2000
 PATH = Path("fuzz.rs4")
@@ -85,7 +86,7 @@ def n_segments(content: bytes) -> int | None:
 
 @pytest.mark.slow
 def test_only_errors_of_this_package_escape():
-    chance = random.Random(7)
+    chance = random.Random(SEED)
     files = [random_file(chance) for _ in range(100)]
     outcomes = {"read": 0, "segments read": 0, "refused": 0}
     for number in range(N_MUTATIONS):

@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import tomllib
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,6 @@ from genrst.integrations.spacy import RstComponent, from_spacy, make
 from genrst.parser.loading import load
 from genrst.parser.parser import Failure
 from tests.parser.samples import PIPELINE, TEXT, check, write_ensemble, write_parser
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -136,21 +132,10 @@ def test_what_cannot_be_parsed_is_a_warning(nlp: Language, monkeypatch: pytest.M
         assert nlp("It rained.")._.rst is None
 
 
-def test_the_entry_point():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    module, _, name = project["entry-points"]["spacy_factories"]["genrst"].partition(":")
-    assert getattr(import_module(module), name) is make
-
-
 @pytest.mark.slow
-def test_spacy_finds_the_component_by_itself(tmp_path: Path, model: Path):
-    """As it does once the package is installed: by the entry point, without an import of ours."""
-    metadata = tmp_path / "installed-0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: installed\nVersion: 0\n")
-    (metadata / "entry_points.txt").write_text("[spacy_factories]\ngenrst = genrst.integrations.spacy:make\n")
+def test_spacy_finds_the_component_by_itself(model: Path):
+    """By the entry point of the installed package, without an import of ours."""
     program = (
-        f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
         f"import spacy; nlp = spacy.load({PIPELINE!r}); nlp.add_pipe('genrst', config=dict(model={str(model)!r}))\n"
         "print(repr(nlp('It rained.')._.rst))"
     )

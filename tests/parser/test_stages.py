@@ -117,8 +117,8 @@ def test_no_character_is_lost(parser: Parser, hostile: list[str], is_greedy: boo
 @pytest.mark.corpus
 @pytest.mark.slow
 def test_no_character_of_gum_is_lost(corpora: Path, parser: Parser):
-    found = [document for document in load_corpus(corpora / "gum") if document.text][::5]
-    assert len(found) > 40
+    found = list(load_corpus(corpora / "gum", split="dev"))[::4]
+    assert len(found) > 5
     for document in found:
         text = document.text or ""
         segmented = parser.segment(text)

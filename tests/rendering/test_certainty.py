@@ -66,7 +66,7 @@ def test_classes():
 
 
 @styles
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(document=documents())
 def test_parts_have_the_colours_of_their_units(style: Style, document: Document):
     document = with_probabilities(document)
@@ -140,7 +140,7 @@ def test_the_terminal_shows_probabilities():
     assert painted.startswith("elaboration ")
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(document=documents())
 def test_any_tree_can_be_shown_in_the_terminal(document: Document):
     document = with_probabilities(document)

@@ -5,7 +5,7 @@ from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from genrst.characters import printable
 from genrst.document import Document, Span
@@ -131,7 +131,6 @@ def colours(difference: Difference) -> list[dict[tuple[int, int], str]]:
     ]
 
 
-@settings(deadline=None, max_examples=50)
 @given(pair=word_pairs())
 def test_dots_have_the_colours_of_their_units(pair: WordPair):
     svg = render_difference_svg(pair.gold, pair.predicted)
@@ -227,7 +226,7 @@ def test_hostile_texts_are_inert(hostile: str):
 
 @pytest.mark.slow
 def test_deep_trees():
-    left, right = chain(2000, is_right=False), chain(2000, is_right=True)
+    left, right = chain(1200, is_right=False), chain(1200, is_right=True)
     assert len(render_difference_svg(left, right)) < 10_000_000
     assert len(render_difference_html(left, right)) < 20_000_000
 

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from genrst.document import Document
 from genrst.rendering.folding import Area, folding_layout, summaries
@@ -19,7 +19,6 @@ styles = pytest.mark.parametrize("style", ["compact", "classic"])
 
 @pytest.mark.slow
 @styles
-@settings(deadline=None, max_examples=60)
 @given(document=documents())
 def test_areas_are_nested_and_siblings_do_not_meet(style: Style, document: Document):
     assert document.tree is not None
@@ -38,7 +37,6 @@ def test_areas_are_nested_and_siblings_do_not_meet(style: Style, document: Docum
 
 @pytest.mark.slow
 @styles
-@settings(deadline=None, max_examples=60)
 @given(document=documents())
 def test_a_folded_unit_is_smaller_and_its_anchor_is_well_inside(style: Style, document: Document):
     """What `folding.js` relies on."""
@@ -71,7 +69,6 @@ def test_the_picture_is_the_plain_one_with_summaries(style: Style, document: Doc
     assert places == pytest.approx([box.x for box in plain.boxes])
 
 
-@settings(deadline=None)
 @given(document=documents())
 def test_summaries_start_with_the_promoted_texts(document: Document):
     assert document.tree is not None

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.characters import printable
@@ -33,7 +33,6 @@ def mixed_units(draw: st.DrawFn) -> Document:
 
 @pytest.mark.slow
 @styles
-@settings(max_examples=60, deadline=None)
 @given(document=documents())
 def test_no_boxes_overlap_and_nothing_is_outside(style: Style, document: Document):
     assert_sound(layout(document, style))
@@ -41,14 +40,12 @@ def test_no_boxes_overlap_and_nothing_is_outside(style: Style, document: Documen
 
 @pytest.mark.slow
 @styles
-@settings(max_examples=60, deadline=None)
 @given(document=st.one_of(documents(nary_trees(min_edus=8)), mixed_units()))
 def test_no_line_runs_through_a_text(style: Style, document: Document):
     assert not list(crossings(layout(document, style)))
 
 
 @styles
-@settings(max_examples=60, deadline=None)
 @given(document=mixed_units())
 def test_nuclei_and_satellites_in_any_order(style: Style, document: Document):
     assert_sound(layout(document, style))

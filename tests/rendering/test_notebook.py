@@ -7,12 +7,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from genrst.document import Document
 from genrst.rendering.page import render_html
 from genrst.trees.node import Leaf, Tree, Unit, preorder
-from tests.rendering.samples import chain
 from tests.rendering.test_svg import NAMESPACE
 from tests.strategies import nary_trees
 
@@ -52,7 +51,6 @@ def test_a_document_is_a_page_in_a_frame_without_rights(name: str):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=50)
 @given(nary_trees())
 def test_a_tree_shows_the_numbers_of_its_edus(tree: Tree):
     for node in preorder(tree):
@@ -72,14 +70,6 @@ def test_part_of_a_tree_needs_no_more_room_than_a_tree_of_its_own():
     assert size(Leaf(500)) == size(Leaf(0))
     long = [Unit("joint", "N" * 30, tuple(map(Leaf, range(start, start + 30)))) for start in (0, 60)]
     assert size(long[0]) == size(long[1])
-
-
-@pytest.mark.slow
-def test_deep_trees():
-    tree = chain(2000, is_right=True).tree
-    assert isinstance(tree, Unit)
-    assert len(svg_of(tree)) < 5_000_000
-    assert len(html(chain(2000, is_right=True))) < 10_000_000
 
 
 def test_nothing_is_loaded_before_it_is_drawn():

@@ -4,7 +4,7 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.characters import printable
@@ -25,7 +25,6 @@ LOADING = {"src", "href", "xlink:href", "action", "formaction", "background", "p
 
 @pytest.mark.slow
 @styles
-@settings(deadline=None, max_examples=50)
 @given(document=documents())
 def test_the_data_is_the_tree(style: Style, document: Document):
     assert document.tree is not None
@@ -43,7 +42,6 @@ def test_the_data_is_the_tree(style: Style, document: Document):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=50)
 @given(document=documents())
 def test_the_text_is_all_there(document: Document):
     page = parse_page(render_html(document))
@@ -52,7 +50,6 @@ def test_the_text_is_all_there(document: Document):
 
 
 @styles
-@settings(deadline=None, max_examples=50)
 @given(texts=st.lists(ANY_TEXT, min_size=2, max_size=2), relation=ANY_TEXT, name=ANY_TEXT)
 def test_any_text_is_inert(style: Style, texts: list[str], relation: str, name: str):
     document = Document.from_edus(name, texts, Unit(relation, "NS", (Leaf(0), Leaf(1))))

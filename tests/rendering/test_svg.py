@@ -3,7 +3,7 @@ from io import StringIO
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.characters import printable
@@ -28,7 +28,6 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 
 @pytest.mark.slow
 @styles
-@settings(deadline=None)
 @given(document=documents())
 def test_every_node_is_a_group_with_its_text(style: Style, document: Document):
     assert document.tree is not None
@@ -42,7 +41,6 @@ def test_every_node_is_a_group_with_its_text(style: Style, document: Document):
 
 
 @styles
-@settings(deadline=None)
 @given(texts=st.lists(ANY_TEXT, min_size=2, max_size=2), relation=ANY_TEXT, name=ANY_TEXT)
 def test_any_text_gives_well_formed_files(style: Style, texts: list[str], relation: str, name: str):
     document = Document.from_edus(name, texts, Unit(relation, "NS", (Leaf(0), Leaf(1))))

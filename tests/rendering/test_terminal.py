@@ -3,7 +3,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.characters import inert
@@ -41,7 +41,6 @@ def test_documents_without_tree_or_text():
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(document=documents(), width=st.integers(0, 100))
 def test_lines_fit_and_no_text_is_lost(document: Document, width: int):
     shown = render_text(document, width)
@@ -54,7 +53,6 @@ def test_lines_fit_and_no_text_is_lost(document: Document, width: int):
         at = flat.index(wanted, at) + len(wanted)
 
 
-@settings(deadline=None)
 @given(document=documents(), width=st.integers(20, 90))
 def test_colours_change_nothing_else(document: Document, width: int):
     assert ANSI.sub("", render_text(document, width, colour=True)) == render_text(document, width)
@@ -83,7 +81,6 @@ def test_deep_trees_show_levels_instead_of_indentation(is_right: bool, width: in
     assert sum(map(len, lines)) < 800_000
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(st.text(st.characters(exclude_categories=())), min_size=2, max_size=2),
     relation=st.text(st.characters(exclude_categories=())),

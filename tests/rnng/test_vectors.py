@@ -92,7 +92,6 @@ def test_every_format_is_read_back_exactly(path: Path):
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_all_formats_give_the_same(folder: Path, data: st.DataObject):
     words = data.draw(word_lists)
@@ -252,7 +251,7 @@ def assert_damaged(path: Path, rule: str):
     ("name", "writer"), [(name, writer) for name, writer in ALL if writer is not glove or name.endswith(".gz")]
 )
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_file_cut_short_is_an_error(folder: Path, name: str, writer: Writer, data: st.DataObject):
     """Wherever it is cut, up to the last vector; where that ends in text, nobody can see that digits are missing."""
     content = writer(WORDS, MATRIX)
@@ -267,7 +266,6 @@ def test_a_file_cut_short_is_an_error(folder: Path, name: str, writer: Writer, d
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "writer"), ALL)
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
 def test_damage_is_never_another_exception(folder: Path, name: str, writer: Writer, data: st.DataObject):
     content = bytearray(writer(WORDS, MATRIX))
     if name.endswith(".gz"):

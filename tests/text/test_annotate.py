@@ -66,7 +66,6 @@ def check(document: Document) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
 @given(documents())
 def test_any_text(pipeline, document):
     annotated = annotate_one(document, pipeline)
@@ -75,7 +74,7 @@ def test_any_text(pipeline, document):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(documents(), st.randoms(use_true_random=False))
 def test_any_text_cut_anywhere(pipeline, document, random):
     """EDUs and sentences that start and end inside words, with gaps between them."""
@@ -174,7 +173,6 @@ def test_a_pipeline_without_a_parser():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(texts)
 def test_any_raw_text_gives_an_answer_or_one_line(pipeline, text):
     text = f"a{text}"

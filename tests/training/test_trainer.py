@@ -1,5 +1,4 @@
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 from genrst.rnng.storage import make_network
-from genrst.training.dev import Likelihood
+from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
 from genrst.training.lessons import Lesson, TransitionLessons
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
@@ -91,13 +90,21 @@ def test_patience_counts_from_the_first_evaluation():
     assert len(list(make_trainer(config=config).epochs())) == 13, "the tenth epoch is the best"
 
 
-@pytest.mark.parametrize(("schedule", "middle"), [("constant", 1.0), ("linear", 0.5), ("cosine", 0.5)])
-def test_schedules(schedule, middle):
-    config = replace(QUICK, schedule=schedule, warmup_steps=4, max_epochs=10, batch_documents=3)
-    trainer = make_trainer(config=config)
-    assert trainer._learning_rate() == pytest.approx(config.learning_rate / 4)
-    trainer.progress.step = 5
-    assert trainer._learning_rate() == pytest.approx(config.learning_rate * middle)
+@pytest.mark.parametrize(
+    ("schedule", "shares"),
+    [("constant", [1, 1, 1, 1]), ("linear", [0.75, 0.5, 0.25, 0]), ("cosine", [0.854, 0.5, 0.146, 0])],
+)
+def test_schedules(schedule, shares):
+    """With one step an epoch, each record has the rate of the next step."""
+    config = replace(QUICK, schedule=schedule, max_epochs=4, batch_documents=3, evaluate_from=4)
+    rates = [record.learning_rate / config.learning_rate for record in make_trainer(config=config).epochs()]
+    assert rates == pytest.approx(shares, abs=1e-3)
+
+
+def test_warmup():
+    config = replace(QUICK, warmup_steps=4, max_epochs=5, batch_documents=3, evaluate_from=5)
+    rates = [record.learning_rate / config.learning_rate for record in make_trainer(config=config).epochs()]
+    assert rates == [0.5, 0.75, 1, 1, 1]
 
 
 def test_blank_noise_spares_special_symbols_and_follows_the_rate():
@@ -220,31 +227,33 @@ def test_features_without_kinds_are_one_line():
             with_kinds(mixed)
 
 
-def test_an_epoch_is_chosen_by_what_the_model_is_for(monkeypatch: pytest.MonkeyPatch):
-    """By trees with words, by trees without them, or by the loss: each its own best epoch."""
-    losses, scores = [3.0, 1.0, 2.0, 2.5], {"bag": [10, 20, 40, 30], "greedy": [10, 20, 30, 40]}
-
-    def parsed(search: str) -> Callable[..., str]:
-        return lambda *_: search
-
-    def best_epoch(kind: str, **settings: Any) -> int:
-        trainer = make_trainer(kind, TrainingConfig(max_epochs=4, **settings))
-        monkeypatch.setattr(trainer, "_train_on", lambda _: torch.zeros(()))
-        monkeypatch.setattr("genrst.training.lessons.evaluate_bags", parsed("bag"))
-        monkeypatch.setattr("genrst.training.lessons.evaluate_greedily", parsed("greedy"))
-        monkeypatch.setattr(
-            "genrst.training.lessons.parseval_f1", lambda found: {"F": scores[found][trainer.progress.epoch - 1]}
-        )
-        monkeypatch.setattr(
-            trainer.lessons, "likelihood", lambda _: Likelihood(losses[trainer.progress.epoch - 1], n_edus=1)
-        )
-        return [record.epoch for record in trainer.epochs() if record.is_best][-1]
-
-    assert best_epoch("generative") == 3
-    assert best_epoch("generative", evaluate_search="greedy") == 4
-    assert best_epoch("generative", select="loss") == 2
-    assert best_epoch("discriminative") == 4
-    assert best_epoch("discriminative", evaluate_search="bag") == 3
+@pytest.mark.parametrize(
+    ("kind", "settings", "criterion"),
+    [
+        ("generative", {}, "bag"),
+        ("generative", {"evaluate_search": "greedy"}, "greedy"),
+        ("generative", {"select": "loss"}, "loss"),
+        ("discriminative", {}, "greedy"),
+        ("discriminative", {"evaluate_search": "bag"}, "bag"),
+    ],
+)
+def test_an_epoch_is_chosen_by_what_the_model_is_for(kind: str, settings: dict[str, Any], criterion: str):
+    """By trees with words, by trees without them, or by the loss."""
+    # So high a rate that some epochs are worse than those before.
+    trainer = make_trainer(kind, replace(QUICK, learning_rate=0.03, max_epochs=6, evaluate_beam=2, **settings))
+    best = -math.inf
+    for record in trainer.epochs():
+        network, prepared = trainer.network, trainer.prepared
+        assert isinstance(network, Network)
+        if criterion == "greedy":
+            found = evaluate_greedily(network, prepared.symbols, prepared.dev)
+        else:
+            found = evaluate_bags(network, prepared.symbols, prepared.dev, beam=2)
+        assert record.dev_scores == parseval_f1(found)
+        score = -record.dev_loss if criterion == "loss" else record.dev_scores["F"]
+        assert record.is_best == (score > best)
+        best = max(best, score)
+    assert trainer.progress.best_score == best
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])

@@ -99,6 +99,6 @@ def test_only_right_branching_chains_of_one_relation_merge():
 
 @pytest.mark.slow
 def test_deep_trees():
-    assert binarise(chain(3000)) == chain(3000)
-    wide = Unit("list", "N" * 3000, leaves(3000))
+    assert binarise(chain(1500)) == chain(1500)
+    wide = Unit("list", "N" * 1500, leaves(1500))
     assert flatten(binarise(wide)) == wide

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.rnng.examples import Example, encode_features
@@ -134,7 +134,6 @@ def test_words_of_another_document_are_never_looked_up():
     assert head > len(short.token_words)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=3), st.integers(0, 10**6))
 def test_places_without_a_hypothesis_can_be_looked_up(sizes, seed):
     """Where nothing waits, units come with any number of generated EDUs; what is found does not matter."""
@@ -164,7 +163,6 @@ def shifted(features: Features, n_tokens: int) -> Features:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(syntaxes(), min_size=1, max_size=3))
 def test_joined_syntax_has_the_features_of_its_documents(parts):
     joined = join_syntax(parts)
@@ -182,7 +180,6 @@ def test_joined_syntax_has_the_features_of_its_documents(parts):
                 assert joined.features_of_one(first + top, first + stop) == expected
 
 
-@settings(deadline=None)
 @given(st.lists(syntaxes(), min_size=2, max_size=3))
 def test_documents_share_no_sentence_and_no_paragraph(parts):
     joined = join_syntax(parts)

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -75,7 +75,6 @@ class TableModel:
             assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.one_of(
@@ -149,7 +148,6 @@ def living(rows: list[Row]) -> list[Row]:
 SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 5), st.integers(0, 10**6))
 
 
-@settings(deadline=None)
 @given(SHAPES, st.data())
 def test_rows_and_slots_keep_columns_in_step(shape, data):
     n_beams, n_slots, n_chosen, seed = shape
@@ -167,7 +165,6 @@ def test_rows_and_slots_keep_columns_in_step(shape, data):
     assert plain(beams.slots(torch.tensor(index))) == expected
 
 
-@settings(deadline=None)
 @given(SHAPES, st.data())
 def test_hypotheses_are_dropped_without_moving_the_others(shape, data):
     n_beams, n_slots, _, seed = shape
@@ -180,7 +177,6 @@ def test_hypotheses_are_dropped_without_moving_the_others(shape, data):
             assert (found == row) if is_left else found[3] == -math.inf
 
 
-@settings(deadline=None)
 @given(SHAPES, st.data())
 def test_joined_beams_hold_the_hypotheses_of_both(shape, data):
     n_beams, n_left, n_right, seed = shape
@@ -246,7 +242,6 @@ class Walk:
             units[-2:] = [(first, (*left, *right, action))]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=4), st.integers(0, 10**6), st.booleans(), st.booleans())
 def test_a_forest_remembers_derivations(sizes, seed, collects, waits):
     """Also after what is no longer reached was dropped."""

@@ -3,7 +3,7 @@ import random
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -23,7 +23,6 @@ def tensor(rows: list[list[float]]) -> Tensor:
     return torch.tensor(rows, dtype=torch.double)
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(1, 12), st.booleans())
 def test_the_best_are_chosen_in_order(rows, k, waits):
     """Equal scores keep their order. In the way of a GPU, slots stay although nothing could fill them."""
@@ -36,7 +35,6 @@ def test_the_best_are_chosen_in_order(rows, k, waits):
         assert choose(tensor(rows), k).tolist() == expected
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(1, 12), st.integers(0, 1000))
 def test_random_choices_change_only_ties(rows, k, seed):
     drawn = choose(tensor(rows), k, torch.Generator().manual_seed(seed)).tolist()
@@ -136,7 +134,6 @@ class Expansion:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.integers(1, 5), min_size=1, max_size=3),
     st.integers(1, 3),

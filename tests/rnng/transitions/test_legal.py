@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import ConstraintError
@@ -76,7 +76,6 @@ def cases(draw: st.DrawFn) -> tuple[int, list[Constraint], list[int] | None]:
 
 @pytest.mark.slow
 @given(cases(), st.one_of(st.none(), st.integers(2, 6)))
-@settings(max_examples=60, deadline=None)
 def test_an_action_is_legal_iff_a_tree_follows_it(case, max_stack):
     n_edus, constraints, sentences = case
     left = [tree for tree in all_trees(0, n_edus) if fits(tree, constraints, sentences, n_edus)]
