@@ -21,6 +21,8 @@ from statistics import median
 from typing import Any
 
 import torch
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.storage import Model, make_network, save_model
 
 from benchmarks import read_anew
 from benchmarks.train import machine, peak_memory, random_prepared
@@ -29,8 +31,6 @@ from genrst.document import Document
 from genrst.parser.loading import load
 from genrst.parser.parser import Parser
 from genrst.rnng.finder import TreeSearch
-from genrst.rnng.model_config import ModelConfig
-from genrst.rnng.storage import Model, make_network, save_model
 from genrst.text.pipeline import load_pipeline
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"

@@ -20,11 +20,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.storage import Model, load_model, make_network
 from torch import Tensor
 
 from benchmarks.train import machine, peak_memory, random_example, random_prepared, synchronise
 from genrst.rnng.examples import Example
-from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.schedule import IntArray
 from genrst.rnng.scoring.features import join_syntax
 from genrst.rnng.scoring.scorer import NetworkScorer
@@ -32,7 +33,6 @@ from genrst.rnng.search.beam import BeamOptions, search_beams
 from genrst.rnng.search.literal import search_bags_literally
 from genrst.rnng.search.scorer import sync_is_free
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.storage import Model, load_model, make_network
 from genrst.rnng.transitions.actions import States
 from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import load_prepared

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from genrst.rnng.model_config import ModelConfig
+from genrst.rnng.storage import make_network
 
 from genrst.rnng.examples import Example
-from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.network import Network
-from genrst.rnng.storage import make_network
 from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.features import Syntax

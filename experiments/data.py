@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from genrst.training.dev import evaluate_parses
+
 from genrst.document import Document
+from genrst.encoder.files import PieceTokenizer
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
-from genrst.encoder.files import PieceTokenizer
 from genrst.rnng.examples import Example, prepare, prepare_tree
 from genrst.rnng.symbols import Symbols
+from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.data import annotate_as_configured, open_split, prepare_data
-from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import DataConfig, RunConfig
-from genrst.rnng.transitions.actions import ActionSet
 from genrst.trees.node import Tree
 from genrst.trees.relations import load_inventory
 

@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from genrst.rnng.model_config import AnyModelConfig
+from genrst.rnng.storage import Model, load_model
 
 from experiments.command import Environment, read_environment
 from experiments.data import Split
 from genrst.config import from_mapping
+from genrst.encoder.device import choose_device
 from genrst.errors import ConfigError, UsageError
 from genrst.io import tell, write_atomically
-from genrst.rnng.batch import make_batch
-from genrst.encoder.device import choose_device
-from genrst.rnng.examples import Example, derive
-from genrst.rnng.model_config import AnyModelConfig
-from genrst.rnng.scoring.scorer import NetworkScorer
-from genrst.rnng.storage import Model, load_model
 from genrst.parser.folders import ParserConfig, is_model
 from genrst.parser.folders import Search as Kind
+from genrst.rnng.batch import make_batch
+from genrst.rnng.examples import Example, derive
 from genrst.rnng.finder import TreeSearch, WeightedModel
+from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.results import SearchResult
 from genrst.rnng.search.word import WordOptions, search_words
 from genrst.training.prepared import Prepared

@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from genrst.rnng.model_config import ChartConfig, ModelConfig
+
 from fuzz.mutate import NUMBERS, as_json, change_data, change_file, change_safetensors
 from genrst.errors import GenrstError
-from genrst.rnng.model_config import ChartConfig, ModelConfig
 
 if TYPE_CHECKING:
     from genrst.training.trainer import Trainer
@@ -43,8 +44,9 @@ def _write_generative(folder: Path) -> None:
     from genrst.segmenter.network import SegmenterConfig
     from genrst.segmenter.segment import Segmenter, save_segmenter
     from genrst.segmenter.segment import make_network as make_segmenter_network
-    from tests.parser.samples import WORDS, make_model
     from tests.segmenter.samples import make_document, make_segmenter
+
+    from tests.parser.samples import WORDS, make_model
 
     symbols = make_model().symbols
     save_model(Model(make_network(TINY, symbols), symbols), folder)
@@ -56,8 +58,9 @@ def _write_generative(folder: Path) -> None:
 
 
 def _write_pretrained(folder: Path) -> None:
-    from genrst.encoder.pretrained import PretrainedEncoder
     from genrst.rnng.storage import Model, make_network, save_model
+
+    from genrst.encoder.pretrained import PretrainedEncoder
     from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
     from tests.parser.samples import make_model
 
@@ -70,6 +73,7 @@ def _write_pretrained(folder: Path) -> None:
 
 def _write_chart(folder: Path) -> None:
     from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+
     from genrst.encoder.pretrained import PretrainedEncoder
     from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
     from tests.parser.samples import make_model
@@ -168,8 +172,8 @@ def _put(path: Path, new: str) -> None:
 def trainer() -> "Trainer":
     """One that has trained for an epoch."""
     import torch
-
     from genrst.rnng.storage import make_network
+
     from genrst.training.run_config import TrainingConfig
     from genrst.training.trainer import Trainer
     from tests.training.samples import prepare_samples
@@ -241,8 +245,7 @@ def make_constraints(chance: random.Random) -> bytes:
 def check_constraints(content: bytes) -> None:
     """The trees that are as demanded are those of brute force."""
     from genrst.rnng.transitions.legal import LegalActions
-    from genrst.trees.constraints import constraint_from_dict
-    from genrst.trees.constraints import resolve_constraints
+    from genrst.trees.constraints import constraint_from_dict, resolve_constraints
     from tests.chart.enumeration import all_trees, fits, spans_of
 
     case = json.loads(content)

@@ -5,13 +5,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from genrst.rnng.model_config import ModelConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.config import CONFIGS as SHIPPED
 from genrst.config import find_config, from_mapping, to_toml
 from genrst.errors import ConfigError
-from genrst.rnng.model_config import ModelConfig
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig, load_config
 
 

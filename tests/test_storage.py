@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from genrst.rnng.storage import Model, load_model, save_model
+from genrst.segmenter.network import SegmenterConfig
+from genrst.segmenter.segment import load_segmenter, save_segmenter
+from genrst.training.dev import evaluate_greedily, parseval_f1
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from genrst.errors import ConfigError
 from genrst.packing import SCALE
-from genrst.rnng.storage import Model, load_model, save_model
-from genrst.segmenter.network import SegmenterConfig
-from genrst.segmenter.segment import load_segmenter, save_segmenter
 from genrst.storage import WEIGHTS, count_parameters, weight_files
-from genrst.training.dev import evaluate_greedily, parseval_f1
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from tests.rnng.test_storage import one_line

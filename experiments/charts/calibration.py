@@ -16,12 +16,12 @@ from pathlib import Path
 from statistics import fmean
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
+from genrst.chart.finder import ChartSearch
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
+from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import progress
-from genrst.encoder.device import choose_device
-from genrst.chart.finder import ChartSearch
 from genrst.parser.parser import Parser, load
 from genrst.trees.binarise import binarise
 from genrst.trees.node import units

@@ -16,10 +16,10 @@ from experiments.charts.calibration import start_chart_parser
 from experiments.command import Rows, count, read_environment, run_command
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
-from genrst.io import progress
 from genrst.encoder.device import choose_device
-from genrst.rnng.examples import prepare_tree
+from genrst.io import progress
 from genrst.parser.parser import Parser, load
+from genrst.rnng.examples import prepare_tree
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Tree, Unit, units
 from genrst.trees.relations import detect_inventory

@@ -19,16 +19,16 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+from genrst.chart.noise import without_paragraphs, without_pieces
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
 from experiments.silver_trees.chart_steps import load_charts, score
 from genrst.config import find_config
-from genrst.errors import UsageError
 from genrst.encoder.device import choose_device
 from genrst.encoder.files import PieceTokenizer
+from genrst.errors import UsageError
 from genrst.rnng.examples import Example
 from genrst.storage import WEIGHTS
-from genrst.chart.noise import without_paragraphs, without_pieces
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, load_config

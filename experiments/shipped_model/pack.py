@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import get_args
 
 import torch
+from genrst.chart.storage import load_chart, save_chart
+from genrst.rnng.storage import Model, load_model, save_model
 
 from experiments.command import run_command, start_parser
-from genrst.chart.storage import load_chart, save_chart
 from genrst.errors import UsageError
 from genrst.io import write_atomically
-from genrst.rnng.storage import Model, load_model, save_model
-from genrst.rnng.symbols import Vocabulary
 from genrst.packing import Precision
 from genrst.parser.folders import is_chart, read_parser_config
+from genrst.rnng.symbols import Vocabulary
 from genrst.storage import PARSER
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from experiments.command import run_command, start_parser
 from genrst.rnng.examples import Example
-from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.rnng.transitions.actions import GENERATE
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 
 LABEL = GENERATE + 1
 """The first action that joins units; any would do, as no word comes after it."""

@@ -31,12 +31,11 @@ from experiments.command import Rows, count, read_environment, run_command, star
 from experiments.shuffling.flatten import flat_actions
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
+from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import progress
-from genrst.encoder.device import choose_device
+from genrst.parser.parser import Failure, Parser, load
 from genrst.rnng.likelihood import score_text, score_tree, single_model
-from genrst.parser.parser import Parser, load
-from genrst.parser.parser import Failure
 from genrst.rnng.transitions.oracle import tree_of
 
 Level = Literal["edus", "sentences", "paragraphs"]

@@ -15,20 +15,21 @@ from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
+from genrst.chart.storage import ChartModel, load_chart
+from genrst.training.dev import evaluate_parses
+
 from experiments.command import read_environment, scores_of
 from experiments.jobs import Schedule, start_workers
 from experiments.runs import SeedRun
 from experiments.silver_trees import join, soften
-from genrst.chart.storage import ChartModel, load_chart
+from genrst.chart.learning import segment_f1
 from genrst.chart.teaching import make_soft_starts
+from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import write_atomically
-from genrst.encoder.device import choose_device
 from genrst.parser.folders import EnsembleConfig, ParserConfig, WeightedName
 from genrst.rnng.finder import WeightedModel, load_models
 from genrst.storage import ENSEMBLE, write_config
-from genrst.chart.learning import segment_f1
-from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL
 

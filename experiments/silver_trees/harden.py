@@ -15,15 +15,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from genrst.training.dev import evaluate_parses
+
 from experiments.command import Rows, read_environment, run_command, scores_of, start_parser
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from experiments.silver_trees.soften import find_trees, load_teacher
 from experiments.silver_trees.teachers import translate_actions
-from genrst.errors import UsageError
 from genrst.encoder.device import choose_device
+from genrst.errors import UsageError
 from genrst.rnng.examples import Example
 from genrst.rnng.schedule import IntArray
-from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import load_prepared, save_prepared
 
 SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature", "shard")

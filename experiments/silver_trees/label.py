@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from genrst.training.dev import evaluate_parses
+
 from experiments.command import (
     Rows,
     count,
@@ -24,12 +26,11 @@ from experiments.command import (
     start_parser,
 )
 from experiments.silver_trees.teachers import load_teachers
-from genrst.errors import UsageError
 from genrst.encoder.device import choose_device
+from genrst.errors import UsageError
+from genrst.parser.folders import ParserConfig, find_model
 from genrst.rnng.examples import Example
 from genrst.rnng.symbols import Symbols
-from genrst.parser.folders import ParserConfig, find_model
-from genrst.training.dev import evaluate_parses
 from genrst.training.prepared import load_prepared, save_prepared
 
 LABELLING = "labelling"

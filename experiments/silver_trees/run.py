@@ -43,9 +43,9 @@ from experiments.silver_trees import chart_steps, label, soften
 from experiments.silver_trees.recipe import Recipe, make_recipe
 from experiments.silver_trees.teachers import load_teachers
 from genrst.cli.console import show, show_json
+from genrst.encoder.device import choose_device
 from genrst.errors import InputError, UsageError
 from genrst.io import write_atomically
-from genrst.encoder.device import choose_device
 from genrst.parser.folders import ParserConfig
 from genrst.training.prepared import load_prepared
 

@@ -16,25 +16,25 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from genrst.chart.storage import load_chart
+from genrst.training.dev import evaluate_parses
 
 from experiments.command import Rows, read_environment, run_command, scores_of, share, start_parser
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
+from genrst.chart.learning import actions_of_units, segment_f1, segment_starts
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import read_documents
-from genrst.chart.storage import load_chart
 from genrst.chart.teaching import make_soft_starts, make_soft_trees
+from genrst.encoder.device import choose_device, computes_bfloat16
 from genrst.errors import UsageError
 from genrst.io import progress
-from genrst.encoder.device import choose_device, computes_bfloat16
-from genrst.rnng.examples import Example
 from genrst.parser.folders import find_model
+from genrst.rnng.examples import Example
 from genrst.rnng.finder import MOST_EDUS
 from genrst.rnng.search.beam import in_groups
-from genrst.chart.learning import actions_of_units, segment_f1, segment_starts
-from genrst.training.dev import evaluate_parses
-from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.rnng.transitions.boundaries import Kind
 from genrst.rnng.transitions.features import Syntax
+from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.trees.constraints import Demands, make_demands
 
 SETTINGS = ("teacher", "segment_teacher", "resegment", "documents", "seed", "temperature", "shard")

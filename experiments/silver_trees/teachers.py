@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from genrst.rnng.storage import Model, load_model
 
 from experiments.runs import find_trees
-from genrst.errors import UsageError
 from genrst.encoder.files import PieceTokenizer
-from genrst.rnng.examples import Example
-from genrst.rnng.schedule import IntArray
-from genrst.rnng.storage import Model, load_model
-from genrst.rnng.symbols import NONE, SPECIALS, UNK, Vocabulary
+from genrst.errors import UsageError
 from genrst.parser.folders import ParserConfig, find_model, is_ensemble, read_parser_config
+from genrst.rnng.examples import Example
 from genrst.rnng.finder import WeightedModel, check_labels, load_models
-from genrst.training.prepared import Prepared
+from genrst.rnng.schedule import IntArray
+from genrst.rnng.symbols import NONE, SPECIALS, UNK, Vocabulary
 from genrst.rnng.transitions.actions import ActionSet
+from genrst.training.prepared import Prepared
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,24 +32,9 @@ class Symbols(Protocol):
         """The inverse of `as_dict`."""
 
 
-class EncoderSettings(Protocol):
-    """The settings of a model that concern its pretrained encoder."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def edu_size(self) -> int: ...
-    @property
-    def encoder(self) -> str | None: ...
-    @property
-    def encoder_window(self) -> int: ...
-    @property
-    def encoder_overlap(self) -> float: ...
-
-
 AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
 AnySymbols = TypeVar("AnySymbols", bound=Symbols)
-AnyConfig = TypeVar("AnyConfig", bound=EncoderSettings)
+AnyConfig = TypeVar("AnyConfig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +47,7 @@ class Model(Generic[AnyNetwork, AnySymbols]):
     """The tokenizer of the pretrained encoder, if there is one."""
 
 
-def wrap_encoder(settings: EncoderSettings, encoder: nn.Module, tokenizer: PieceTokenizer) -> PretrainedEncoder:
+def wrap_encoder(settings: Any, encoder: nn.Module, tokenizer: PieceTokenizer) -> PretrainedEncoder:  # noqa: ANN401
     """An encoder that makes vectors of EDUs, as the settings of a model say."""
     return PretrainedEncoder(
         encoder,
@@ -87,6 +72,7 @@ def load_model(
 
     A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
     """
+    config: Any
     config, symbols = read_network(folder, config_type, symbols_type.from_dict)
     tokenizer = None if config.encoder is None else read_tokenizer(folder / ENCODER / TOKENIZER)
 

@@ -185,14 +185,19 @@ def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_se
 
 
 class Numbered(Protocol):
-    """A document as numbers: the sentence and the paragraph of each EDU."""
+    """A document as numbers."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its name."""
+
     @property
-    def sentences(self) -> Sequence[int]: ...
+    def sentences(self) -> Sequence[int]:
+        """The number of each EDU's sentence."""
+
     @property
-    def paragraphs(self) -> Sequence[int]: ...
+    def paragraphs(self) -> Sequence[int]:
+        """The number of each EDU's paragraph."""
 
 
 def evaluate_trees(documents: Sequence[Numbered], gold: Sequence[Tree], predicted: Sequence[Tree]) -> Evaluation:

@@ -1,9 +1,10 @@
 """What a parser asks of a model: the protocol that charts and the paper's model implement."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from genrst.document import Document
+from genrst.trees.constraints import Label
 
 if TYPE_CHECKING:
     import torch
@@ -15,6 +16,12 @@ class TreeFinder(Protocol):
     """Reads texts, finds their EDUs and their trees. `genrst.chart.finder` and `genrst.rnng.finder` have one each."""
 
     device: "torch.device"
+    labels: Sequence[Label]
+    """The relation and the nuclearity of each label."""
+    fine: Mapping[str, str]
+    """Finer relations that it can tell apart, each with the relation of its labels."""
+    has_distributions: bool
+    """Whether it knows the distribution over all trees."""
 
     def prepare(self, documents: Sequence[Document]) -> list[Document]:
         """What is done to documents before their trees are found, such as annotation by spaCy; EDUs are kept."""

@@ -186,12 +186,11 @@ class Parser:
             yield from chain.from_iterable(map(self._parse_batch, batches))
             return
         is_forked = can_fork(self.finder.device.type)
-        make: Callable[[], Callable[[list[tuple[Item, str]]], list[Outcome]]] = lambda: self._parse_batch
-        if not is_forked:
-            if self.reload is None:
-                rule = "a parser must be loaded from a folder to be used by other processes"
-                raise UsageError(f"{rule}, was: made in memory")
-            make = partial(_batch_parser, self.reload)
+        if not is_forked and self.reload is None:
+            raise UsageError("a parser must be loaded from a folder to be used by other processes, was: made in memory")
+        # A forked process has this parser; another one makes its own.
+        reload = None if is_forked else self.reload
+        make = partial(_batch_parser, reload) if reload else lambda: self._parse_batch
         yield from chain.from_iterable(work_in_processes(batches, make, n_process, is_forked))
 
     def _parse_batch(self, batch: list[tuple[Item, str]]) -> list[Outcome]:

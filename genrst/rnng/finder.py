@@ -113,6 +113,7 @@ class RnngFinder:
         self._load_segmenter = load_segmenter
         self._segmenter: Segmenter | None = None
         self.labels = members[0].model.symbols.actions.pairs
+        self.fine, self.has_distributions = dict[str, str](), False
         self.device = members[0].model.network.embeddings.weight.device
         # A weighted sum of log-probabilities is not one, and words without a weight are not scored at all.
         self._is_single = len(members) == 1 and members[0].weight == 1

@@ -3,13 +3,12 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from genrst.chart.finder import Distribution
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.formats.json_format import document_to_dict
-from genrst.chart.finder import ChartSearch, Distribution
 from genrst.parser.folders import describe_model
-from genrst.parser.parser import Parser
-from genrst.parser.parser import Failure, Item, Text
+from genrst.parser.parser import Failure, Item, Parser, Text
 from genrst.serve.documents import JsonObject, check_size, collected_warnings
 from genrst.serve.requests import ParseRequest, SegmentRequest
 from genrst.text.raw import looks_english
@@ -98,7 +97,7 @@ class Models:
         parser = self.parsers[first.model]
         found: Iterable[Sequence[Document] | Distribution | Failure]
         if first.is_segmentation:
-            found = [[parser.annotate(item)] for item in items]
+            found = [[parser.segment(item)] for item in items]
         elif self._is_chart(first.model):
             found = parser.distributions(items)
         elif first.trees > 1:
@@ -113,18 +112,18 @@ class Models:
         return name or next(iter(self.parsers))
 
     def _is_chart(self, name: str) -> bool:
-        return isinstance(self.parsers[name].search, ChartSearch)
+        return self.parsers[name].finder.has_distributions
 
     def _describe(self, name: str, parser: Parser) -> JsonObject:
-        symbols = parser.search.models[0].model.symbols
-        labels = symbols.actions.labels
         return {
             "name": name,
             "is_chart": self._is_chart(name),
             "search": parser.config.search,
             "n_parameters": describe_model(parser.folder)["n_parameters"] if parser.folder else None,
-            "labels": [{"relation": label.relation, "nuclearity": label.nuclearity} for label in labels],
-            "fine": dict(symbols.fine),
+            "labels": [
+                {"relation": relation, "nuclearity": nuclearity} for relation, nuclearity in parser.finder.labels
+            ],
+            "fine": dict(parser.finder.fine),
         }
 
 

@@ -87,9 +87,7 @@ class Run:
         """An untrained network, with an encoder as `load` gives it."""
         config, pretrained = self.config.model, None
         if kind_of(config) != prepared.kind:
-            raise ConfigError(
-                f"features must be prepared for {_KINDS[kind_of(config)]}, but were for another model"
-            )
+            raise ConfigError(f"features must be prepared for {_KINDS[kind_of(config)]}, but were for another model")
         if (tokenizer := self._tokenizer(prepared)) is not None and config.encoder is not None:
             encoder = load(config.encoder, tokenizer)
             keep_layers(encoder, self.config.training.encoder_layers)

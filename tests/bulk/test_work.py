@@ -13,8 +13,7 @@ from genrst.bulk.work import BATCH_BYTES, BATCH_DOCUMENTS, TABLES, Settings, mak
 from genrst.document import require_tree
 from genrst.formats.json_format import tree_to_dict
 from genrst.outputs.tables import units_table
-from genrst.parser.parser import Parser
-from genrst.parser.parser import only
+from genrst.parser.parser import Parser, only
 from tests.parser.samples import TEXT
 
 

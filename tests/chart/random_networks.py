@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import torch
+from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.rnng.model_config import ChartConfig
 from torch import Tensor
 
-from genrst.chart.layout import edu_boundaries, make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import Posterior, read_documents
 from genrst.rnng.examples import Example
-from genrst.rnng.model_config import ChartConfig
-from genrst.trees.constraints import Constraint
-from genrst.trees.constraints import Label, resolve_constraints
+from genrst.trees.constraints import Constraint, Label, resolve_constraints
 from tests.encoder.tiny_encoders import make_pretrained, piece_example
 
 LABELS: list[Label] = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from genrst.chart.blocks import Borders, cut
 from hypothesis import given
 from hypothesis import strategies as st
-
-from genrst.chart.blocks import Borders, cut
 
 
 def check_blocks(charts: Sequence[Borders], n_edus: int) -> None:

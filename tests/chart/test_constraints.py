@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from genrst.chart.posterior import LabelledUnit
 from genrst.errors import UsageError
-from genrst.trees.constraints import Constraint, frozen
-from genrst.trees.constraints import label_mask, resolve_constraints
+from genrst.trees.constraints import Constraint, frozen, label_mask, resolve_constraints
 from genrst.trees.node import Leaf, Unit
 from tests.chart.enumeration import LabelledTree, fits, labelled_score, labelled_trees, log_sum, spans_of
 from tests.chart.random_networks import LABELS, make_posterior

@@ -10,8 +10,7 @@ from genrst.document import Document
 from genrst.errors import ConfigError, UsageError
 from genrst.parser.folders import describe_model
 from genrst.parser.loading import load
-from genrst.parser.parser import Parser
-from genrst.parser.parser import Failure
+from genrst.parser.parser import Failure, Parser
 from genrst.trees.binarise import is_binary
 from genrst.trees.constraints import Constraint, frozen
 from genrst.trees.node import Leaf, Unit, units

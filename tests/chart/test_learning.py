@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-
 from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.chart.storage import load_chart, make_chart_network
+from genrst.rnng.model_config import ChartConfig
+from genrst.training.dev import parseval_f1
+
 from genrst.chart.learning import (
     ChartLessons,
     actions_of_units,
@@ -18,11 +21,8 @@ from genrst.chart.learning import (
     units_of,
 )
 from genrst.chart.network import ChartNetwork
-from genrst.chart.storage import load_chart, make_chart_network
 from genrst.errors import ConfigError
 from genrst.rnng.examples import Example
-from genrst.rnng.model_config import ChartConfig
-from genrst.training.dev import parseval_f1
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.trainer import Trainer

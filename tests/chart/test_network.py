@@ -5,14 +5,14 @@ from itertools import combinations
 
 import pytest
 import torch
+from genrst.chart.layout import edu_boundaries, make_layout
+from genrst.rnng.model_config import ChartConfig
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from genrst.chart.layout import edu_boundaries, make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.errors import ConfigError
 from genrst.rnng.examples import Example
-from genrst.rnng.model_config import ChartConfig
 from genrst.rnng.transitions.boundaries import boundaries, n_boundaries, unit_layout
 from tests.chart.random_networks import make_charts, make_network
 from tests.encoder.tiny_encoders import piece_example

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from genrst.chart.noise import make_noise, without_kinds, without_paragraphs, without_pieces
 
 from genrst.chart.learning import segment_starts
-from genrst.chart.noise import make_noise, without_kinds, without_paragraphs, without_pieces
 from genrst.rnng.examples import Example
 from genrst.rnng.transitions.boundaries import Kind
 from genrst.training.run_config import TrainingConfig

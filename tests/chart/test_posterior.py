@@ -21,7 +21,9 @@ def test_documents_together_are_as_each_alone(monkeypatch):
     examples = [piece_example(n_edus, seed=n_edus) for n_edus in (9, 1, 2, 14, 5)]
     groups = [[edu // 3 for edu in range(example.n_edus)] for example in examples]
     constraints = [resolve_constraints(len(own), [], LABELS, [own]) for own in groups]
-    alone = [read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, constraints, strict=True)]
+    alone = [
+        read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, constraints, strict=True)
+    ]
     for most in (1, 300, 1 << 20):
         monkeypatch.setattr("genrst.chart.scoring.MOST_CELLS", most)
         monkeypatch.setattr("genrst.chart.posterior.MOST_LABELLED", most)
@@ -129,7 +131,9 @@ def test_a_tree_that_cannot_be_has_no_probability():
 
 def test_no_demands_is_the_default():
     network, example = make_network(), piece_example(4)
-    (one,), (other,) = (read_documents([(network, 1.0)], [[example]], constraints) for constraints in (None, [UNCONSTRAINED]))
+    (one,), (other,) = (
+        read_documents([(network, 1.0)], [[example]], constraints) for constraints in (None, [UNCONSTRAINED])
+    )
     assert one.minimum_risk() == other.minimum_risk()
 
 

@@ -44,7 +44,9 @@ def test_soft_trees_have_the_probabilities_of_all_likely_units():
 
 def test_whole_sentences_have_charts_of_their_own():
     network, example = make_network(), piece_example(7, seed=1)
-    (tree,) = make_soft_trees([(network, 1.0)], [[example]], [resolve_constraints(7, [], LABELS, [[0, 0, 0, 1, 1, 1, 1]])])
+    (tree,) = make_soft_trees(
+        [(network, 1.0)], [[example]], [resolve_constraints(7, [], LABELS, [[0, 0, 0, 1, 1, 1, 1]])]
+    )
     spans = {(start, stop): 0.0 for start, _, stop in tree.units.tolist()}
     for (start, _, stop), p in zip(tree.units.tolist(), tree.p.tolist(), strict=True):
         spans[start, stop] += p

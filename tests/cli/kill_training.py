@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 import torch
+from genrst.rnng.storage import load_model
 from safetensors import safe_open
 
 from genrst.cli.main import main
-from genrst.rnng.storage import load_model
 from genrst.storage import WEIGHTS
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, read_log
 from genrst.training.run_config import load_config

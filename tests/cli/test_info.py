@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from genrst.rnng.storage import load_model
+from genrst.segmenter.segment import load_segmenter
 
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.statistics import count
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
-from genrst.rnng.storage import load_model
-from genrst.segmenter.segment import load_segmenter
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import Outcome, call
 from tests.miniatures import write_amalgum, write_gum, write_rstdt

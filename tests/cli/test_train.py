@@ -13,12 +13,12 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from genrst.rnng.storage import load_model
+from genrst.training.dev import evaluate_bags, parseval_f1
 from safetensors.torch import load_file
 
 from genrst.formats.files import write
-from genrst.rnng.storage import load_model
 from genrst.text import pipeline
-from genrst.training.dev import evaluate_bags, parseval_f1
 from genrst.training.prepared import load_prepared
 from genrst.training.run import read_log
 from genrst.training.run_config import load_config

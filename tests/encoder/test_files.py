@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from genrst.config import CONFIGS
-from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.encoder.files import (
     CONFIG,
     REVISIONS,
@@ -26,7 +25,7 @@ from genrst.encoder.files import (
     make_encoder,
     read_tokenizer,
 )
-from genrst.errors import ConfigError, CorpusNotFoundError, GenrstError, MissingDependencyError
+from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.training.run_config import load_config
 from tests.encoder.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder
 

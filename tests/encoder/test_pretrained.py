@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from genrst.encoder.windows import pack_pieces, pack_windows
+from genrst.rnng.model_config import ModelConfig
 
-from genrst.rnng.batch import Batch, make_batch
 from genrst.encoder import pretrained as pretrained_encoder
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.encoder.windows import pack_pieces, pack_windows
+from genrst.rnng.batch import Batch, make_batch
 from genrst.rnng.examples import Example, derive
-from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
-from tests.rnng.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT
 from tests.encoder.tiny_encoders import KINDS, N_POSITIONS, make_pretrained, piece_example
+from tests.rnng.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT
 from tests.training.samples import SMALL
 
 GENERATIVE = replace(SMALL, encoder="tiny")

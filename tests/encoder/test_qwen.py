@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from genrst.chart.storage import ChartModel, load_chart, make_chart_network, save_chart
+from genrst.rnng.model_config import ChartConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.chart.storage import ChartModel, load_chart, make_chart_network, save_chart
 from genrst.chart.texts import find_pieces
 from genrst.encoder.files import CONFIG, PieceTokenizer, keep_layers, load_encoder, make_encoder
-from genrst.encoder.pretrained import LowRank, add_low_rank
 from genrst.errors import ConfigError
-from genrst.encoder.files import CONFIG, PieceTokenizer, keep_layers, load_encoder, make_encoder
-from genrst.rnng.model_config import ChartConfig
-from genrst.chart.texts import find_pieces
 from genrst.text.raw import unsegmented
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example, write_encoder
 from tests.training.samples import prepare_samples

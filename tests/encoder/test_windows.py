@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from genrst.encoder.windows import _PADDING_ORDER, PieceWindows, Window, WindowShape, cut, pack_windows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.encoder.windows import _PADDING_ORDER, PieceWindows, Window, WindowShape, cut, pack_windows
 from genrst.errors import ConfigError
 from genrst.rnng.examples import Example
 from tests.encoder.tiny_encoders import piece_example

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from genrst.rnng.model_config import AnyModelConfig
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from genrst.encoder.files import CONFIG, TOKENIZER, PieceTokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.rnng.examples import Example
-from genrst.rnng.model_config import AnyModelConfig
 from tests.rnng.random_examples import random_example
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

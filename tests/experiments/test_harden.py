@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 
 from experiments.silver_trees import harden, join
-from genrst.chart.storage import ChartModel, make_chart_network, save_chart
-from genrst.training.prepared import load_prepared, save_prepared
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.oracle import tree_of
+from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.parser.samples import SMALL_CHART
 from tests.training.samples import prepare_samples

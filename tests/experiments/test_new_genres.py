@@ -8,8 +8,8 @@ import pytest
 
 from experiments.new_genres import run
 from genrst.rnng.examples import Example
-from genrst.training.prepared import save_prepared
 from genrst.rnng.transitions.boundaries import Kind
+from genrst.training.prepared import save_prepared
 from tests.encoder.tiny_encoders import make_tokenizer
 from tests.training.samples import prepare_samples
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from genrst.training.dev import evaluate_parses, parseval_f1
 from safetensors.torch import load_file
 
 from experiments import jobs
@@ -21,7 +22,6 @@ from experiments.paper_tables.run import main
 from experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
 from genrst.rnng.symbols import Vocabulary
-from genrst.training.dev import evaluate_parses, parseval_f1
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT
 from genrst.trees.node import Leaf

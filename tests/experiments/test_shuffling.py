@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from genrst.rnng.storage import make_network
 
 import genrst
 from experiments.shuffling import flatten, run
 from genrst.document import Document, Span
+from genrst.parser.parser import Parser
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example, derive
-from genrst.rnng.network import Network
-from genrst.rnng.storage import make_network
 from genrst.rnng.likelihood import score_trees
-from genrst.parser.parser import Parser
+from genrst.rnng.network import Network
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import Run
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig

@@ -24,8 +24,8 @@ from genrst.rnng import finder as search
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import load_config
 from genrst.trees.relations import OPEN
-from tests.experiments.errors import ends_in_one_line
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
+from tests.experiments.errors import ends_in_one_line
 from tests.training.samples import make_document, prepare_samples
 
 torch.set_num_threads(1)

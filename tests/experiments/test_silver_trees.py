@@ -10,27 +10,27 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from genrst.rnng.storage import Model, load_model, make_network, save_model
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from experiments.silver_trees import join, label
 from experiments.silver_trees.label import choose
 from experiments.silver_trees.teachers import make_translation
-from genrst.errors import UsageError
 from genrst.encoder.files import PieceTokenizer
+from genrst.errors import UsageError
 from genrst.rnng.examples import Example, prepare
 from genrst.rnng.scoring.scorer import NetworkScorer
-from genrst.rnng.storage import Model, load_model, make_network, save_model
-from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.rnng.search.ensemble import Ensemble
+from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.rnng.transitions.actions import GENERATE, ActionSet, Reduce
+from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
-from genrst.rnng.transitions.actions import GENERATE, ActionSet, Reduce
-from genrst.rnng.transitions.features import Syntax
+from tests.encoder.tiny_encoders import LETTERS, make_tokenizer, write_encoder
 from tests.experiments.errors import ends_in_one_line
 from tests.rnng.random_examples import random_actions, random_example
-from tests.encoder.tiny_encoders import LETTERS, make_tokenizer, write_encoder
 from tests.test_storage import trained as trained
 from tests.training.samples import SMALL, make_document, prepare_samples
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 
 from experiments.silver_trees import join, soften
-from genrst.chart.storage import ChartModel, make_chart_network, save_chart
-from genrst.chart.teaching import make_soft_starts
 from genrst.chart.learning import find_losses, segment_starts
+from genrst.chart.teaching import make_soft_starts
 from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example
 from tests.parser.samples import SMALL_CHART

@@ -11,7 +11,7 @@ from spacy.tokens import Doc, DocBin
 
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
-from genrst.integrations.spacy import RstComponent, from_spacy, make
+from genrst.integrations.spacy import RstComponent, from_spacy
 from genrst.parser.loading import load
 from genrst.parser.parser import Failure
 from tests.parser.samples import PIPELINE, TEXT, check, write_ensemble, write_parser

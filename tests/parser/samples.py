@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+from genrst.rnng.model_config import ChartConfig
+from genrst.rnng.storage import Model, make_network, save_model
+from genrst.segmenter.segment import save_segmenter
+
 from genrst.document import Document
 from genrst.parser.parser import Parser
 from genrst.rnng.finder import TreeSearch
-from genrst.rnng.model_config import ChartConfig
-from genrst.rnng.storage import Model, make_network, save_model
 from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.segmenter.segment import save_segmenter
 from genrst.trees.binarise import is_binary
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.segmenter.samples import make_document, make_segmenter

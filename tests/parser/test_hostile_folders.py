@@ -11,18 +11,15 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from genrst.rnng.storage import load_model, save_model
+from genrst.segmenter.segment import load_segmenter
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from genrst import load
-from genrst.encoder.bert import Bert
 from genrst.encoder.files import make_encoder, read_encoder_config, read_tokenizer
 from genrst.errors import GenrstError
-from genrst.encoder.files import make_encoder, read_encoder_config, read_tokenizer
-from genrst.rnng.storage import load_model, save_model
 from genrst.parser.folders import describe_model
-from genrst.rnng.storage import load_model, save_model
-from genrst.segmenter.segment import load_segmenter
 from genrst.storage import WEIGHTS
 from tests.parser.samples import PIPELINE, write_ensemble, write_parser
 from tests.rnng.test_storage import make_encoded

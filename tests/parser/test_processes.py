@@ -8,9 +8,8 @@ from itertools import count
 import pytest
 
 from genrst.errors import GenrstError, UsageError
-from genrst.parser.parser import Parser
+from genrst.parser.parser import Failure, Parser
 from genrst.parser.processes import work_in_processes
-from genrst.parser.parser import Failure
 
 TEXTS = ["It rained, so we stayed in.", "", ["My own", "EDUs."], "Nobody was hurt.", "The ferry stopped, they say."]
 BATCHES = [[3, 1], [2, 5, 4], [9, 8], [7, 6], [1, 0]]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from genrst.rnng.storage import Model, load_model, make_network, save_model
 
 from genrst import Document, Parser, load
 from genrst.encoder.pretrained import PretrainedEncoder
@@ -16,7 +17,6 @@ from genrst.rnng.finder import WeightedModel, load_models
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
 from genrst.rnng.search.ensemble import Ensemble
-from genrst.rnng.storage import Model, load_model, make_network, save_model
 from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.rnng.transitions.oracle import tree_of

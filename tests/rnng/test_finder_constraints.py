@@ -4,14 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from genrst.rnng.storage import Model, make_network
 
 from genrst.document import Document, Span
 from genrst.errors import UsageError
 from genrst.parser.loading import load
-from genrst.parser.parser import Parser
-from genrst.parser.parser import Failure
+from genrst.parser.parser import Failure, Parser
 from genrst.rnng.finder import TreeSearch, WeightedModel
-from genrst.rnng.storage import Model, make_network
 from genrst.trees.constraints import Constraint, frozen
 from genrst.trees.node import Leaf, Tree, Unit, units
 from tests.parser.samples import load_like, step_search, write_chart, write_ensemble, write_parser

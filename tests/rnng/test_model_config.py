@@ -2,10 +2,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import pytest
+from genrst.rnng.model_config import ModelConfig
 
 from genrst.config import from_mapping
 from genrst.errors import ConfigError
-from genrst.rnng.model_config import ModelConfig
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
+from genrst.rnng.model_config import ModelConfig
 
 from genrst.errors import ConfigError
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example, derive
-from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from genrst.rnng.storage import Model, load_model, make_network, save_model
+from genrst.training.dev import gold_likelihood
 from safetensors.torch import load_file
 
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.rnng.examples import derive
-from genrst.rnng.storage import Model, load_model, make_network, save_model
 from genrst.storage import CONFIG, ENCODER, SYMBOLS, WEIGHTS
-from genrst.training.dev import gold_likelihood
 from tests.encoder.tiny_encoders import KINDS, make_pretrained, make_tokenizer
 from tests.training.samples import SMALL, prepare_samples
 

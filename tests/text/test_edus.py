@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from genrst.document import Document, Span, Token
-from genrst.text.raw import with_edus
-from genrst.text.raw import unsegmented
+from genrst.text.raw import unsegmented, with_edus
 
 
 def split(text: str, borders: str = r"[\s\S]") -> list[str]:

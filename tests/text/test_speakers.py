@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span
 from genrst.rnng.examples import edu_kinds
-from genrst.text.annotate import annotate
 from genrst.rnng.transitions.boundaries import Kind
+from genrst.text.annotate import annotate
 from genrst.text.layout import paragraphs
 from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import unsegmented

@@ -1,9 +1,10 @@
 """Three tiny documents with trees, prepared without spaCy."""
 
+from genrst.rnng.model_config import ModelConfig
+
 from genrst.document import Document, Span, Token
 from genrst.encoder.files import PieceTokenizer
 from genrst.rnng.examples import mask_entities, prepare
-from genrst.rnng.model_config import ModelConfig
 from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.prepared import Prepared

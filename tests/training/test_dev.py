@@ -3,15 +3,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-
-from genrst.evaluation.report import evaluate
-from genrst.rnng.examples import derive
-from genrst.rnng.scoring.scorer import NetworkScorer
-from genrst.rnng.search.beam import search_greedily
-from genrst.rnng.search.literal import search_bags_literally
 from genrst.rnng.storage import make_network
-from genrst.rnng.transitions.features import Syntax
-from genrst.rnng.transitions.oracle import tree_of
 from genrst.training.dev import (
     Likelihood,
     evaluate_bags,
@@ -20,6 +12,14 @@ from genrst.training.dev import (
     gold_likelihood,
     parseval_f1,
 )
+
+from genrst.evaluation.report import evaluate
+from genrst.rnng.examples import derive
+from genrst.rnng.scoring.scorer import NetworkScorer
+from genrst.rnng.search.beam import search_greedily
+from genrst.rnng.search.literal import search_bags_literally
+from genrst.rnng.transitions.features import Syntax
+from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.relations import OPEN
 from tests.rnng.reference import Reference
 from tests.training.samples import SMALL, make_document, prepare_samples

@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from genrst.rnng.storage import make_network
+from genrst.training.lessons import TransitionLessons, explore
 
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import derive
-from genrst.rnng.storage import make_network
 from genrst.rnng.transitions.oracle import tree_of
-from genrst.training.lessons import TransitionLessons, explore
 from tests.training.samples import SMALL, prepare_samples
 from tests.training.test_trainer import QUICK, make_trainer
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from genrst.rnng.storage import load_model
+from genrst.training.dev import evaluate_bags, parseval_f1
 from safetensors.torch import load_file
 
-from genrst.encoder.pretrained import LowRank, PretrainedEncoder
-from genrst.errors import ConfigError
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.rnng.storage import load_model
+from genrst.errors import ConfigError
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
-from genrst.training.dev import evaluate_bags, parseval_f1
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.trainer import Trainer

@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
+from genrst.rnng.storage import load_model
+from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -18,10 +20,8 @@ import genrst
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.parser.folders import read_parser_config
 from genrst.rnng.examples import derive
-from genrst.rnng.storage import load_model
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
-from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.prepared import Prepared
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, plot_curves, read_log

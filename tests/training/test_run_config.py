@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
+from genrst.rnng.model_config import ModelConfig
+from genrst.segmenter.segmenter_config import SegmenterRunConfig
 
 from genrst.config import CONFIGS, find_config, read_tables, resolve
 from genrst.errors import ConfigError
-from genrst.rnng.model_config import ModelConfig
-from genrst.segmenter.segmenter_config import SegmenterRunConfig
 from genrst.training.run_config import RunConfig, load_config
 
 SHIPPED = sorted(CONFIGS.glob("*.toml"))

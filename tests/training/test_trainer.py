@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 import torch
+from genrst.rnng.storage import make_network
+from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
+from genrst.training.lessons import Lesson, TransitionLessons
 
 from genrst.errors import ConfigError, TrainingError
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
-from genrst.rnng.storage import make_network
-from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
-from genrst.training.lessons import Lesson, TransitionLessons
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 from genrst.training.trainer import Record, Trainer

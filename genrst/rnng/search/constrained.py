@@ -1,8 +1,8 @@
 """A scorer that has no illegal action: where a tree could not become as demanded any more, the score is −∞.
 
-Stands between any scorer and any search, so neither knows of constraints; what is legal is a matter of
-`genrst.rnng.transitions.legal`. Log-probabilities of legal actions are as they were. Stacks have one more column, the number
-of a frame, and units the number of their first EDU. Frames are made on the way, which a GPU has to wait for.
+Stands between any scorer and any search, so neither knows of constraints; `genrst.rnng.transitions.legal` says what is
+legal. Log-probabilities of legal actions are as they were. Stacks have one more column, the number of a frame, and
+units the number of their first EDU. Frames are made on the way, which a GPU has to wait for.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ NO_LABEL, ANY_LABEL = range(2)
 
 
 class Constrained:
-    """A scorer of documents of whose trees something is demanded."""
+    """A scorer of documents under constraints."""
 
     def __init__(
         self, scorer: Scorer, constraints: Sequence[ResolvedConstraints], max_stack: int | None = None

@@ -16,8 +16,7 @@ from genrst.rnng.search.word import WordOptions, search_words
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.legal import LegalActions
 from genrst.rnng.transitions.oracle import tree_of
-from genrst.trees.constraints import Constraint, frozen
-from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
+from genrst.trees.constraints import UNCONSTRAINED, Constraint, ResolvedConstraints, frozen, resolve_constraints
 from genrst.trees.node import units
 from tests.chart.enumeration import fits
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
@@ -39,9 +38,13 @@ SEARCHES: dict[str, Search] = {
     "word": lambda scorer, k, constraints: search_words(scorer, WordOptions(k), constraints=constraints),
 }
 NARROW: dict[str, Search] = SEARCHES | {
-    "greedy": lambda scorer, _, constraints: search_beams(scorer, BeamOptions(1, "action", None, 0.0), constraints=constraints),
+    "greedy": lambda scorer, _, constraints: search_beams(
+        scorer, BeamOptions(1, "action", None, 0.0), constraints=constraints
+    ),
     "tight": lambda scorer, k, constraints: search_beams(scorer, BeamOptions(k, "bag", 2), constraints=constraints),
-    "tight action": lambda scorer, k, constraints: search_beams(scorer, BeamOptions(k, "action", 2), constraints=constraints),
+    "tight action": lambda scorer, k, constraints: search_beams(
+        scorer, BeamOptions(k, "action", 2), constraints=constraints
+    ),
 }
 every_search = pytest.mark.parametrize("search", NARROW.values(), ids=NARROW.keys())
 

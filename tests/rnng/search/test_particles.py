@@ -38,7 +38,9 @@ def with_words(seed: int) -> Table:
     return cache(table)
 
 
-def draw(scorer: Scorer, n: int, seed: int = 0, constraints: ResolvedConstraints | None = None, particles: int = 1) -> Samples:
+def draw(
+    scorer: Scorer, n: int, seed: int = 0, constraints: ResolvedConstraints | None = None, particles: int = 1
+) -> Samples:
     return sample_trees(scorer, n, torch.Generator().manual_seed(seed), constraints, particles)
 
 

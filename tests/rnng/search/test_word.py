@@ -9,11 +9,11 @@ from genrst.errors import GenrstError, UsageError
 from genrst.rnng.search import word
 from genrst.rnng.search.literal import enumerate_all, search_words_literally
 from genrst.rnng.search.word import WordOptions, search_words
-from tests.rnng.test_network import KINDS
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import Place, Scores, TableScorer, constant, fixed, wild
 from tests.rnng.search.test_searches import assert_same
+from tests.rnng.test_network import KINDS
 
 torch.set_num_threads(1)
 

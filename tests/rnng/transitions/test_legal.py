@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from genrst.errors import ConstraintError
 from genrst.rnng.transitions.legal import Frame, LegalActions
-from genrst.trees.constraints import Constraint
-from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
+from genrst.trees.constraints import UNCONSTRAINED, Constraint, ResolvedConstraints, resolve_constraints
 from tests.chart.enumeration import Tree, all_trees, fits
 
 GENERATE, REDUCE = range(2)
@@ -50,7 +49,9 @@ def replay(legal: LegalActions, actions: Derivation) -> tuple[list[Frame], int]:
     return frames, n_generated
 
 
-def check(n_edus: int, constraints: ResolvedConstraints, derivations: Sequence[Derivation], max_stack: int | None) -> None:
+def check(
+    n_edus: int, constraints: ResolvedConstraints, derivations: Sequence[Derivation], max_stack: int | None
+) -> None:
     """Every state on the way to one of the trees, and every action in it."""
     legal = LegalActions(n_edus, constraints, max_stack)
     prefixes = {actions[:length] for actions in within(derivations, max_stack) for length in range(2 * n_edus)}
@@ -80,7 +81,9 @@ def test_an_action_is_legal_iff_a_tree_follows_it(case, max_stack):
     n_edus, constraints, sentences = case
     left = [tree for tree in all_trees(0, n_edus) if fits(tree, constraints, sentences, n_edus)]
     try:
-        constraints = resolve_constraints(n_edus, constraints, [("joint", "NN")], [] if sentences is None else [sentences])
+        constraints = resolve_constraints(
+            n_edus, constraints, [("joint", "NN")], [] if sentences is None else [sentences]
+        )
         legal = LegalActions(n_edus, constraints, max_stack)
     except ConstraintError:
         assert not left
