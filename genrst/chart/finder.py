@@ -77,7 +77,9 @@ class ChartFinder:
         if len({model.symbols.pairs for model, _ in models}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
         self.models, self.settings = models, settings
-        self.labels, self.fine, self.has_distributions = settings.labels.pairs, dict(settings.labels.fine), True
+        self.labels: Sequence[Label] = settings.labels.pairs
+        self.fine: Mapping[str, str] = dict(settings.labels.fine)
+        self.has_distributions = True
         self.device = models[0][0].network.device
         if self.device.type == "mps":
             raise UsageError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")

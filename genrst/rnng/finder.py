@@ -6,7 +6,7 @@ found by another finder, that of a chart, and tokens, syntax and entities by spa
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol, TypeAlias, TypeVar
@@ -34,7 +34,7 @@ from genrst.rnng.transitions.legal import LegalActions
 from genrst.rnng.transitions.oracle import tree_of
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
-from genrst.trees.constraints import UNCONSTRAINED, KeepWhole, ResolvedConstraints
+from genrst.trees.constraints import UNCONSTRAINED, KeepWhole, Label, ResolvedConstraints
 
 MOST_EDUS = 2000
 """How many EDUs are searched at once, unless a document has more: memory grows with them."""
@@ -112,8 +112,9 @@ class RnngFinder:
         self.members, self.settings = members, settings
         self._load_segmenter = load_segmenter
         self._segmenter: Segmenter | None = None
-        self.labels = members[0].model.symbols.actions.pairs
-        self.fine, self.has_distributions = dict[str, str](), False
+        self.labels: Sequence[Label] = members[0].model.symbols.actions.pairs
+        self.fine: Mapping[str, str] = {}
+        self.has_distributions = False
         self.device = members[0].model.network.embeddings.weight.device
         # A weighted sum of log-probabilities is not one, and words without a weight are not scored at all.
         self._is_single = len(members) == 1 and members[0].weight == 1

@@ -1,8 +1,9 @@
 """The only door between search and a model.
 
 A scorer holds some documents and knows what units and stacks are to its model: rows of columns of its own (vectors,
-numbers, anything). It keeps none of those it makes: search does (`Forest` in `hypotheses`), and shows them again. Every call takes a row per hypothesis, so that a step of a search is a few large calls, whatever the number of
-hypotheses and documents, and none of them has to wait for a GPU.
+numbers, anything). It keeps none of those it makes: search does (`Forest` in `hypotheses`), and shows them again. Every
+call takes a row per hypothesis, so that a step of a search is a few large calls, whatever the number of hypotheses and
+documents, and none of them has to wait for a GPU.
 """
 
 from collections.abc import Sequence
