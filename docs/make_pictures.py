@@ -19,7 +19,7 @@ from docs.charts import (
 )
 from genrst.evaluation.plot import plot_systems
 from genrst.rendering.colours import Colours
-from genrst.rendering.difference_picture import render_difference_svg
+from genrst.rendering.difference import render_difference_svg
 from genrst.rendering.svg import render_svg
 
 ROOT = Path(__file__).parent.parent

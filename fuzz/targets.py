@@ -38,9 +38,9 @@ from genrst.corpora.conllu import read_conllu
 from genrst.document import Document
 from genrst.errors import CorpusWarning, GenrstError
 from genrst.evaluation.report import TREE_METRICS, evaluate
+from genrst.formats.edu_text import collapse_spaces, dense
 from genrst.formats.files import ReadOptions, format_documents, read_content
 from genrst.formats.json_format import document_from_dict, document_to_dict
-from genrst.formats.lines import dense, one_line
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
@@ -153,7 +153,8 @@ def check_texts(document: Document, again: Document, suffix: str) -> None:
     if dense("".join(again.edu_texts)) != dense(document.text or ""):
         raise BrokenRuleError(f"{suffix} changes a text without a warning")
     for before, now in zip(document.edu_texts, again.edu_texts, strict=True):
-        first, _, last = f" {one_line(now)} ".partition(f" {one_line(before)} ") if before.strip() else (now, "", "")
+        line, part = f" {collapse_spaces(now)} ", f" {collapse_spaces(before)} "
+        first, _, last = line.partition(part) if before.strip() else (now, "", "")
         if any(map(str.isalpha, first + last)):
             raise BrokenRuleError(f"{suffix} changes an EDU without a warning")
 

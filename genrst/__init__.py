@@ -44,10 +44,18 @@ if TYPE_CHECKING:
     from genrst.outputs.chunks import Chunk, chunks
     from genrst.outputs.profile import profile, profile_rows
     from genrst.outputs.summary import summary, summary_text
+<<<<<<< HEAD
     from genrst.outputs.tables import dependency_rows, units_table, write_rows
     from genrst.parser.loading import load
     from genrst.parser.parser import Failure, Parser, Text
     from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+=======
+    from genrst.outputs.tables import dependency_rows, unit_rows, write_rows
+    from genrst.parser.chart_search import Distribution
+    from genrst.parser.parser import Parser, load
+    from genrst.parser.stages import Failure, Text
+    from genrst.rendering.difference import render_difference_html, render_difference_svg
+>>>>>>> api
     from genrst.rendering.image import render_image
     from genrst.rendering.page import render_html
     from genrst.rendering.svg import render_svg
@@ -108,13 +116,14 @@ __all__ = [
     "render_text",
     "summary",
     "summary_text",
-    "units_table",
+    "unit_rows",
     "write",
     "write_documents",
     "write_rows",
 ]
 
 _LAZY = {
+<<<<<<< HEAD
     "Chunk": "genrst.outputs.chunks",
     "Distribution": "genrst.chart.finder",
     "Evaluation": "genrst.evaluation.report",
@@ -144,6 +153,28 @@ _LAZY = {
     "write": "genrst.formats.files",
     "write_documents": "genrst.formats.files",
     "write_rows": "genrst.outputs.tables",
+=======
+    name: f"genrst.{module}"
+    for module, names in {
+        "corpora.corpus": "load_corpus",
+        "evaluation.report": "Evaluation evaluate",
+        "formats.files": "read read_documents write write_documents",
+        "formats.json_format": "document_from_dict document_to_dict",
+        "outputs.chunks": "Chunk chunks",
+        "outputs.profile": "profile profile_rows",
+        "outputs.summary": "summary summary_text",
+        "outputs.tables": "dependency_rows unit_rows write_rows",
+        "parser.chart_search": "Distribution",
+        "parser.parser": "Parser load",
+        "parser.stages": "Failure Text",
+        "rendering.difference": "render_difference_html render_difference_svg",
+        "rendering.image": "render_image",
+        "rendering.page": "render_html",
+        "rendering.svg": "render_svg",
+        "rendering.terminal": "render_text",
+    }.items()
+    for name in names.split()
+>>>>>>> api
 }
 
 
@@ -167,13 +198,13 @@ def _as_text(shown: Document | Node) -> str:
 
 
 def _as_html(document: Document) -> str:
-    from genrst.rendering.notebook import document_html
+    from genrst.rendering.page import document_html
 
     return document_html(document)
 
 
 def _as_svg(tree: Tree) -> str:
-    from genrst.rendering.notebook import tree_svg
+    from genrst.rendering.svg import tree_svg
 
     return tree_svg(tree)
 

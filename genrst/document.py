@@ -15,6 +15,8 @@ from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConst
 from genrst.trees.node import Leaf, Tree, Unit
 
 Role: TypeAlias = Literal["nucleus", "satellite"]
+ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
+"""What the letters of a unit's nuclearity stand for."""
 
 EFFECTIVE_SIZE = "effective_sample_size"
 """What the metadata of samples call the number of samples of equal weight that the particles were worth."""
@@ -241,7 +243,7 @@ class Node:
         if not isinstance(self.tree, Unit):
             return ()
         pairs = zip(self.tree.nuclearity, self.tree.children, strict=True)
-        return tuple(Node(self.document, child, self, _ROLES[letter]) for letter, child in pairs)
+        return tuple(Node(self.document, child, self, ROLES[letter]) for letter, child in pairs)
 
     def __iter__(self) -> "Iterator[Node]":
         pending = [self]
@@ -259,9 +261,6 @@ class Node:
         while top.parent is not None:
             top = top.parent
         return _find_node, (self.document, top.tree, self.start, self.stop)
-
-
-_ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
 
 
 def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:

@@ -15,10 +15,16 @@ from genrst.bulk.inputs import Columns, Record, name_of, read_records
 from genrst.document import Document
 from genrst.formats import json_text
 from genrst.formats.json_format import tree_to_dict
+<<<<<<< HEAD
 from genrst.outputs.tables import units_table
 from genrst.parser.folders import read_kind
 from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Failure, Text
+=======
+from genrst.outputs.tables import unit_rows
+from genrst.parser.packages import Relations, Search, Whole
+from genrst.parser.stages import Failure, Text
+>>>>>>> api
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -186,5 +192,5 @@ def _document_row(record: Record, document: Document, seconds: float, with_text:
 def _node_rows(record: Record, document: Document) -> list[Row]:
     return [
         {name: record.document if name == "document" else cell for name, cell in row.items() if name != "text"}
-        for row in units_table(document)
+        for row in unit_rows(document)
     ]

@@ -145,18 +145,14 @@ def _as_data(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
     evaluation, *others = evaluations.values()
     result = _scores(evaluation, arguments)
     if arguments.confusion:
-        from genrst.evaluation.report import count_confusions
-
-        confusion = count_confusions(evaluation)
+        confusion = evaluation.confusion()
         result["confusion"] = {
             "gold": list(confusion.rows),
             "predicted": list(confusion.columns),
             "counts": confusion.matrix.tolist(),
         }
     if arguments.agreement:
-        from genrst.evaluation.agreement import agreements
-
-        result["agreement"] = {name: one.as_dict() for name, one in agreements(evaluation).items()}
+        result["agreement"] = {name: one.as_dict() for name, one in evaluation.agreement().items()}
     if others:
         result["against"] = _scores(others[0], arguments)
         result["significance"] = {
@@ -197,9 +193,7 @@ def _significance_as_dict(test: "Significance") -> dict[str, Any]:
 
 
 def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
-    from genrst.evaluation.agreement import agreements
     from genrst.evaluation.counts import percent
-    from genrst.evaluation.report import count_confusions
     from genrst.evaluation.tables import agreement_table, confusion_table, level_table, relation_table, summary_table
 
     evaluation = next(iter(evaluations.values()))
@@ -210,9 +204,9 @@ def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
     if arguments.relations:
         tables.append(relation_table(evaluation))
     if arguments.confusion:
-        tables.append(confusion_table(count_confusions(evaluation)))
+        tables.append(confusion_table(evaluation.confusion()))
     if arguments.agreement:
-        tables.append(agreement_table(agreements(evaluation)))
+        tables.append(agreement_table(evaluation.agreement()))
     if arguments.against:
         tables += _comparison_tables(evaluations, arguments)
     segmentation = percent(evaluation.segmentation().f1)
@@ -240,7 +234,6 @@ def _comparison_tables(evaluations: "dict[str, Evaluation]", arguments: argparse
 
 def _plot(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace, guard: Guard) -> None:
     from genrst.evaluation.plot import plot_confusion, plot_levels, plot_systems
-    from genrst.evaluation.report import count_confusions
 
     evaluation, metrics = next(iter(evaluations.values())), _metrics(arguments)
     if arguments.plot and (arguments.against or evaluation.levels() is None or "parseval" not in metrics):
@@ -248,7 +241,7 @@ def _plot(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace, g
     elif arguments.plot:
         plot_levels(evaluation, arguments.plot)
     if arguments.plot_confusion:
-        plot_confusion(count_confusions(evaluation), arguments.plot_confusion)
+        plot_confusion(evaluation.confusion(), arguments.plot_confusion)
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         guard.note(Path(path))
         tell(f"wrote {path}")

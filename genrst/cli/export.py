@@ -29,7 +29,7 @@ from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
 from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import join_edus, summary_rows
-from genrst.outputs.tables import Row, RowFormat, dependency_rows, units_table, write_rows
+from genrst.outputs.tables import Row, RowFormat, dependency_rows, unit_rows, write_rows
 from genrst.trees.relations import load_inventory
 
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
@@ -131,7 +131,7 @@ def _row_maker(arguments: argparse.Namespace) -> Callable[[Document], Sequence[R
         return lambda document: chunk_rows(document, tokens, min_tokens=arguments.min_tokens)
     if arguments.what == "dependencies":
         return lambda document: dependency_rows(document, arguments.scheme or "li")
-    return units_table if arguments.what == "units" else None
+    return unit_rows if arguments.what == "units" else None
 
 
 def _with_tree(sources: Sequence[Source[Document]], failures: Failures) -> Iterator[Document]:

@@ -36,7 +36,7 @@ from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.files import read_documents
 from genrst.rendering.colours import Colours
-from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+from genrst.rendering.difference import render_difference_html, render_difference_svg
 from genrst.rendering.image import check_matplotlib, render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg

@@ -1,11 +1,12 @@
 """AMALGUM: its relations as GUM's coarse classes, and its compact form, `<genre>.jsonl.gz`. Its trees are silver."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from genrst.corpora.conllu import Word, assemble
-from genrst.document import Document, join_runs
+from genrst.document import Document
 from genrst.errors import CorpusFormatError
 from genrst.formats import json_text
 from genrst.io import unpack_lines
@@ -45,16 +46,9 @@ def _document(content: bytes, path: Path, line: int) -> Document:
             for start, kind in zip(record["paragraphs"], record["paragraph_types"], strict=True)
         }
         annotated = assemble(list(map(_sentence, record["tokens"])), kinds, {})
-        return Document(
-            str(record["id"]),
-            annotated.text,
-            join_runs(annotated.tokens, _edu_starts(record["edus"], len(annotated.tokens))),
-            _tree(record["tree"]),
-            tokens=annotated.tokens,
-            sentences=annotated.sentences,
-            paragraphs=annotated.paragraphs,
-            metadata={key: str(record[key]) for key in ("genre", "licence", "part")},
-        )
+        document = annotated.as_document(str(record["id"]), _edu_starts(record["edus"], len(annotated.tokens)))
+        metadata = {key: str(record[key]) for key in ("genre", "licence", "part")}
+        return replace(document, tree=_tree(record["tree"]), metadata=metadata)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise CorpusFormatError(f"a record must have the documented form, was: {error!r}", path, line) from error
 

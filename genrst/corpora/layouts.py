@@ -30,7 +30,7 @@ _ITEM = re.compile(r"^(##\s+(?P<heading>\S+)|\s*[*-]\s+(?P<item>\S+))\s*$", re.M
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CorpusLayout:
     """An entry of the table. Patterns are those of `Path.glob`, from the folder of the corpus on."""
 
     name: str
@@ -62,28 +62,28 @@ def _in_splits(*patterns: str) -> dict[str, Sequence[str]]:
 
 
 LAYOUTS = (
-    Layout(
+    CorpusLayout(
         "gum",
         marks=["rst/rstweb", "dep"],
         trees={_LISTED: ["rst/rstweb/*.rs4", "rst/rstweb/*.rs3"]},
         syntax=("rst/rstweb", "dep"),
         lists={"9.1": "gum-9.1.tsv"},
     ),
-    Layout(
+    CorpusLayout(
         "gum",
         marks=["rs4", "conllu"],
         trees={_LISTED: ["rs4/*.rs4"]},
         syntax=("rs4", "conllu"),
         lists={"9.1": "gum-9.1.tsv"},
     ),
-    Layout(
+    CorpusLayout(
         "rstdt",
         marks=["TRAINING", "TEST"],
         trees={"train": ["TRAINING/*.dis"], "test": ["TEST/*.dis"]},
         places=[f"{below}RSTtrees-WSJ-main-1.0" for below in ("", "data/", "rst_discourse_treebank/data/")] + [""],
         drawn=["dev"],
     ),
-    Layout(
+    CorpusLayout(
         "amalgum",
         marks=["*/*/rst/AMALGUM_*.rs3"],
         trees={"train": ["amalgum*/*/rst/*.rs3"]},
@@ -91,17 +91,17 @@ LAYOUTS = (
         left_out="amalgum-left-out.tsv",
         classes=CLASSES,
     ),
-    Layout("amalgum", ["*.jsonl.gz"], {"train": ["*.jsonl.gz"]}, classes=CLASSES, read=read_genre),
-    Layout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"]),
-    Layout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"]),
-    Layout(
+    CorpusLayout("amalgum", ["*.jsonl.gz"], {"train": ["*.jsonl.gz"]}, classes=CLASSES, read=read_genre),
+    CorpusLayout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"]),
+    CorpusLayout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"]),
+    CorpusLayout(
         "gcdt",
         marks=["rs3/train/gcdt_*.rs3", "conllu/train"],
         trees=_in_splits("rs3/{}/*.rs3"),
         syntax=("rs3", "conllu"),
         places=["data", ""],
     ),
-    Layout(
+    CorpusLayout(
         "rrt",
         marks=["news1", "news2", "blogs"],
         trees={"train": ["**/*.rs3"]},
@@ -109,8 +109,8 @@ LAYOUTS = (
         drawn=["test", "dev"],
         joins_roots=True,
     ),
-    Layout("prstc", ["Corpus/etemad*.rs3"], {"train": ["Corpus/*.rs3"]}, drawn=["test", "dev"]),
-    Layout(
+    CorpusLayout("prstc", ["Corpus/etemad*.rs3"], {"train": ["Corpus/*.rs3"]}, drawn=["test", "dev"]),
+    CorpusLayout(
         "disrpt",
         marks=["*.*.*_*.tok"],
         trees=_in_splits(*(f"*.{kind}.*_{{}}.{form}" for form in ("conllu", "tok") for kind in _WITH_EDUS)),
@@ -121,10 +121,10 @@ LAYOUTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class FoundCorpus:
     """A corpus that has been found in a folder."""
 
-    layout: Layout
+    layout: CorpusLayout
     folder: Path
 
     def files(self, split: str | None, version: str = VERSION) -> list[Path]:
@@ -217,12 +217,12 @@ def _read_list(path: Path) -> dict[str, tuple[str, str]]:
     return listed
 
 
-def find_corpus(path: Path, name: str | None = None) -> Opened | None:
+def find_corpus(path: Path, name: str | None = None) -> FoundCorpus | None:
     """The corpus that has been laid out in a folder, if it is one of the table, or the one with this name."""
     for layout in LAYOUTS:
         for place in layout.places if name in (None, layout.name) else ():
             if all(any(path.glob(f"{place}/{mark}" if place else mark)) for mark in layout.marks):
-                return Opened(layout, path / place)
+                return FoundCorpus(layout, path / place)
     if name is None:
         return None
     marks = " or ".join(" and ".join(layout.marks) for layout in LAYOUTS if layout.name == name)

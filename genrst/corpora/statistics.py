@@ -81,9 +81,4 @@ def count(documents: Iterable[Document]) -> Statistics:
 def _summary(values: Sequence[float]) -> dict[str, float] | None:
     if not values:
         return None
-    return {
-        "min": min(values),
-        "median": round(median(values), 4),
-        "mean": round(mean(values), 4),
-        "max": max(values),
-    }
+    return {"min": min(values), "median": round(median(values), 4), "mean": round(mean(values), 4), "max": max(values)}

@@ -96,3 +96,37 @@ def percent(fraction: float) -> str:
     '45.7'
     """
     return f"{100 * fraction:.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two annotators agree beyond chance on units that both have: what is a unit is the matter of F1.
+
+    `observed` is the share of these units in which both sides have one label.
+    """
+
+    n_shared: int
+    observed: float
+    kappa: float | None
+    """1 for full agreement, 0 for that of chance; None where chance alone would agree always."""
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Plain data for JSON."""
+        return {"shared": self.n_shared, "observed": self.observed, "kappa": self.kappa}
+
+
+def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Agreement:
+    """The agreement of pairs of labels, by Cohen (1960).
+
+    >>> cohen_kappa([("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15).kappa
+    0.4
+    """
+    n = len(pairs)
+    if not n:
+        return Agreement(0, 0.0, None)
+    n_same = sum(left == right for left, right in pairs)
+    lefts, rights = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+    # In whole numbers, so that full agreement is exactly 1.
+    by_chance = sum(count * rights[label] for label, count in lefts.items())
+    rest = n * n - by_chance
+    return Agreement(n, n_same / n, (n * n_same - by_chance) / rest if rest else None)

@@ -237,7 +237,7 @@ LEVELS = ("sentence", "paragraph", "document")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TextLevels:
     """Where the sentences and paragraphs of the gold document start."""
 
     sentences: Sequence[int]
@@ -250,12 +250,12 @@ class Layout:
         return "paragraph" if self.paragraphs and _is_inside_one(self.paragraphs, constituent) else "document"
 
 
-def read_layout(gold: Document, measure: Measure) -> Layout | None:
-    """The layout of a gold document; None if its sentences are unknown."""
+def find_text_levels(gold: Document, measure: Measure) -> TextLevels | None:
+    """Where the sentences and paragraphs of a gold document start; None if its sentences are unknown."""
     if not gold.sentences:
         return None
     sentences, paragraphs = (sorted(measure(span)[0] for span in spans) for spans in (gold.sentences, gold.paragraphs))
-    return Layout(sentences, paragraphs)
+    return TextLevels(sentences, paragraphs)
 
 
 def _is_inside_one(starts: Sequence[int], constituent: Constituent) -> bool:

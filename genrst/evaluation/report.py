@@ -6,7 +6,7 @@ what counts as a match (`parseval`) and how scores are shown (`tables`, `plot`).
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,19 +18,20 @@ import numpy.typing as npt
 from genrst.characters import one_line
 from genrst.document import Document, Span, require_tree, unplaced_edus
 from genrst.errors import GenrstError, UsageError
-from genrst.evaluation.counts import Counts, Scores, count_matches, macro, micro
+from genrst.evaluation.counts import Agreement, Counts, Scores, cohen_kappa, count_matches, macro, micro
 from genrst.evaluation.parseval import (
     ASPECTS,
     LEVELS,
     Comparison,
+    Constituent,
     ConstituentLister,
     Granularity,
     LabelSet,
-    Layout,
     Position,
+    TextLevels,
     choose_labels,
+    find_text_levels,
     parseval_constituents,
-    read_layout,
     rst_parseval_constituents,
     shared_measures,
 )
@@ -47,13 +48,13 @@ _N_SHOWN = 5  # ids in an error message
 
 @dataclass(frozen=True)
 class DocumentResult:
-    """The comparisons of one document; `layout` is None where its sentences are unknown."""
+    """The comparisons of one document; `text_levels` is None where its sentences are unknown."""
 
     id: str
     parseval: Comparison
     rst_parseval: Comparison
     segmentation: Counts
-    layout: Layout | None
+    text_levels: TextLevels | None
 
     @cached_property
     def relations(self) -> dict[str, dict[str, Counts]]:
@@ -63,10 +64,32 @@ class DocumentResult:
 
     @cached_property
     def levels(self) -> dict[str, dict[str, Counts]] | None:
-        """The Parseval counts of each level of the text, by the gold layout."""
-        if self.layout is None:
+        """The Parseval counts of each level of the gold text."""
+        if self.text_levels is None:
             return None
-        return {level: part.counts for level, part in self.parseval.split(self.layout.level).items()}
+        return {level: part.counts for level, part in self.parseval.split(self.text_levels.level).items()}
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often a gold relation (row) was predicted as another (column) where the spans are the same.
+
+    The last column counts gold constituents whose span was missed, the last row predicted ones whose span is spurious.
+    So a row adds up to the gold constituents of a relation, a column to the predicted ones.
+    """
+
+    relations: tuple[str, ...]
+    matrix: npt.NDArray[np.int64]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return (*self.relations, "spurious")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return (*self.relations, "missed")
 
 
 @dataclass(frozen=True)
@@ -117,6 +140,27 @@ class Evaluation:
             return None
         nothing = dict.fromkeys(ASPECTS, Counts())
         return {level: totals.get(level, nothing) for level in LEVELS}
+
+    def confusion(self) -> Confusion:
+        """The confusion matrix of the Parseval constituents of all documents; relations are in alphabetical order."""
+        cells = Counter((gold and gold.relation, predicted and predicted.relation) for gold, predicted in self._pairs())
+        relations = tuple(sorted({name for cell in cells for name in cell if name is not None}))
+        places: dict[str | None, int] = {name: place for place, name in enumerate((*relations, None))}
+        matrix = np.zeros((len(places), len(places)), dtype=np.int64)
+        for (gold, predicted), number in cells.items():
+            matrix[places[gold], places[predicted]] = number
+        return Confusion(relations, matrix)
+
+    def agreement(self) -> dict[str, Agreement]:
+        """How far gold and predicted units agree beyond chance on nuclearity and on relation, over all documents."""
+        shared = [(gold, predicted) for gold, predicted in self._pairs() if gold is not None and predicted is not None]
+        return {
+            "nuclearity": cohen_kappa([(gold.nuclearity, predicted.nuclearity) for gold, predicted in shared]),
+            "relation": cohen_kappa([(gold.relation, predicted.relation) for gold, predicted in shared]),
+        }
+
+    def _pairs(self) -> Iterator[tuple[Constituent | None, Constituent | None]]:
+        return (pair for document in self.documents for pair in document.parseval.pairs())
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form: plain dictionaries and numbers, scores as fractions."""
@@ -180,7 +224,7 @@ def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_se
         parseval=compare(parseval_constituents),
         rst_parseval=compare(rst_parseval_constituents),
         segmentation=_count_starts(*edus),
-        layout=read_layout(gold, gold_measure),
+        text_levels=find_text_levels(gold, gold_measure),
     )
 
 
@@ -267,40 +311,3 @@ def _documents(given: object, side: str) -> list[Document]:
 def _some(ids: Collection[str]) -> str:
     shown = ", ".join(list(ids)[:_N_SHOWN])
     return shown if len(ids) <= _N_SHOWN else f"{shown} and {len(ids) - _N_SHOWN} more"
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """How often a gold relation (row) was predicted as another (column) where the spans are the same.
-
-    The last column counts gold constituents whose span was missed, the last row predicted ones whose span is spurious.
-    So a row adds up to the gold constituents of a relation, a column to the predicted ones.
-    """
-
-    relations: tuple[str, ...]
-    matrix: npt.NDArray[np.int64]
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """The names of the rows."""
-        return (*self.relations, "spurious")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return (*self.relations, "missed")
-
-
-def count_confusions(evaluation: Evaluation) -> Confusion:
-    """The confusion matrix of the Parseval constituents of all documents; relations stand in alphabetical order."""
-    cells = Counter(
-        (gold and gold.relation, predicted and predicted.relation)
-        for document in evaluation.documents
-        for gold, predicted in document.parseval.pairs()
-    )
-    relations = tuple(sorted({name for cell in cells for name in cell if name is not None}))
-    places: dict[str | None, int] = {name: place for place, name in enumerate((*relations, None))}
-    matrix = np.zeros((len(places), len(places)), dtype=np.int64)
-    for (gold, predicted), number in cells.items():
-        matrix[places[gold], places[predicted]] = number
-    return Confusion(relations, matrix)

@@ -5,7 +5,7 @@ draws documents with replacement and also gives a confidence interval. Approxima
 2000) swaps the two systems' results at random, document by document, and is exact where all swaps can be tried.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -130,7 +130,9 @@ def approximate_randomisation(
         """Which documents are swapped. Shape: (rounds, documents)."""
         return random.integers(2, size=(n_rounds, n_documents), dtype=np.int8).astype(np.float64)
 
-    swaps = iter([_all_swaps(n_documents)]) if is_exact else _blocks(draw, rounds, n_documents)
+    swaps: Iterable[_Array] = _blocks(draw, rounds, n_documents)
+    if is_exact:
+        swaps = [(np.arange(2**n_documents)[:, None] >> np.arange(n_documents) & 1).astype(np.float64)]
     threshold = abs(_difference(first_values, second_values)) - _TOLERANCE
     change = second_values - first_values
     n_extreme = 0
@@ -165,11 +167,6 @@ def _blocks(draw: Callable[[int, int], _Array], rounds: int, n_documents: int) -
     n_block = max(_MAX_CELLS // n_documents, 1)
     for done in range(0, rounds, n_block):
         yield draw(min(n_block, rounds - done), n_documents)
-
-
-def _all_swaps(n_documents: int) -> _Array:
-    numbers = np.arange(2**n_documents)[:, None]
-    return (numbers >> np.arange(n_documents) & 1).astype(np.float64)
 
 
 def _counts_by_id(evaluation: Evaluation, metric: Metric, aspect: str) -> dict[str, Counts]:

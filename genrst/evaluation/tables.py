@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from genrst.characters import inert
-from genrst.evaluation.agreement import Agreement
-from genrst.evaluation.counts import Counts, Scores, percent
+from genrst.evaluation.counts import Agreement, Counts, Scores, percent
 from genrst.evaluation.parseval import ASPECTS
 from genrst.evaluation.report import TREE_METRICS, Confusion, Evaluation, TreeMetric
 

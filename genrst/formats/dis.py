@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
-from genrst.formats.lines import edu_lines, one_line
+from genrst.formats.edu_text import collapse_spaces, edu_lines
 from genrst.io import decode
 from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit, units
 
@@ -74,7 +74,7 @@ def _unwrap(text: str) -> _Edu:
     pieces = pieces[: len(pieces) - len(after)]
     before = list(takewhile(is_tag, pieces))
     inside = pieces[len(before) :]
-    kept = one_line("".join(" " if piece == _PARAGRAPH_END else piece for piece in inside))
+    kept = collapse_spaces("".join(" " if piece == _PARAGRAPH_END else piece for piece in inside))
     return _Edu(kept, *(_PARAGRAPH_END in part for part in (after, before, inside)))
 
 
@@ -275,7 +275,7 @@ def _texts(document: Document) -> list[str]:
 
 def _check_names(tree: Tree, document_id: str) -> None:
     for name in {relation for unit in units(tree) for relation in unit.relations}:
-        if not name or name != one_line(name) or _NOT_IN_NAMES.search(name):
+        if not name or name != collapse_spaces(name) or _NOT_IN_NAMES.search(name):
             rule = "a relation must have a name without brackets, _! or needless white space to be written as .dis"
             raise UsageError(f"{document_id}: {rule}, was: {shorten(name)}")
     for unit in units(tree):

@@ -13,8 +13,7 @@ from reprlib import repr as shorten
 
 from genrst.document import Document, Span, join_runs
 from genrst.errors import CorpusFormatError, CorpusWarning, GenrstError, UsageError
-from genrst.formats.align import align_edus
-from genrst.formats.lines import edu_lines, one_line
+from genrst.formats.edu_text import align_edus, collapse_spaces, edu_lines
 from genrst.io import decode, read_bytes
 
 _MARK = "\ufeff"
@@ -27,7 +26,7 @@ def read_edus(content: bytes, path: Path) -> Document:
     paragraph_starts: set[int] = set()
     # Not splitlines(): it would also split at separators that EDUs of other formats may contain.
     for line in decode(content, path).split("\n"):
-        if edu := one_line(line):
+        if edu := collapse_spaces(line):
             edus.append(edu)
         else:
             paragraph_starts.add(len(edus))
@@ -74,7 +73,7 @@ def attach_text(document: Document, path: Path) -> Document:
         edus = align_edus(document.edu_texts, text, may_go_on=True)
     except GenrstError as error:
         raise CorpusFormatError(str(error), path) from error
-    if rest := one_line(text[edus[-1].end :]):
+    if rest := collapse_spaces(text[edus[-1].end :]):
         warnings.warn(CorpusWarning(f"{path}: text after the last EDU is left out: {shorten(rest)}"), stacklevel=2)
         text = text[: edus[-1].end]
     sentences, paragraphs = _lines(text)

@@ -18,7 +18,7 @@ MULTINUC_GROUP = "multinuc"
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Node:
+class Rs3Node:
     """A segment or group. `kind` is `segment`, `span` or `multinuc`; `relation` is the relation to the parent."""
 
     id: str
@@ -27,18 +27,18 @@ class Node:
     parent: str | None
     relation: str
     edu: int = -1
-    children: "list[Node]" = field(default_factory=list)
+    children: "list[Rs3Node]" = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"node {self.id}"
 
 
-def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> tuple[list[Node], list[str]]:
+def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> tuple[list[Rs3Node], list[str]]:
     """The segments in the order of the file, and their texts."""
     body = next((number for number, element in enumerate(elements) if element.name == "body"), None)
     if body is None:
         raise CorpusFormatError("a file must have a <body>, was: none", path)
-    nodes: list[Node] = []
+    nodes: list[Rs3Node] = []
     texts: list[str] = []
     for element, text in _distinct(_segment_elements(elements, body, path), path, repairs):
         nodes.append(_node(element, SEGMENT, edu=len(nodes)))
@@ -50,7 +50,7 @@ def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> 
     return nodes, texts
 
 
-def read_groups(elements: Sequence[Element], path: Path, repairs: Repairs) -> list[Node]:
+def read_groups(elements: Sequence[Element], path: Path, repairs: Repairs) -> list[Rs3Node]:
     """The groups in the order of the file."""
     groups = []
     for element, _ in _distinct([element for element in elements if element.name == GROUP], path, repairs):
@@ -86,15 +86,15 @@ def _distinct(elements: Sequence[Element], path: Path, repairs: Repairs) -> list
     return list(kept.values())
 
 
-def _node(element: Element, kind: str, edu: int = -1) -> Node:
+def _node(element: Element, kind: str, edu: int = -1) -> Rs3Node:
     attributes = element.attributes
     parent = attributes.get("parent") or None
-    return Node(attributes["id"], kind, element.line, parent, attributes.get("relname", ""), edu)
+    return Rs3Node(attributes["id"], kind, element.line, parent, attributes.get("relname", ""), edu)
 
 
-def link(nodes: Sequence[Node], path: Path, repairs: Repairs) -> list[Node]:
+def link(nodes: Sequence[Rs3Node], path: Path, repairs: Repairs) -> list[Rs3Node]:
     """Fill in the children and drop the groups that hold nothing; returns the rest, parents before children."""
-    by_id: dict[str, Node] = {}
+    by_id: dict[str, Rs3Node] = {}
     for node in nodes:
         if by_id.setdefault(node.id, node) is not node:
             first = by_id[node.id].line
@@ -116,7 +116,7 @@ def link(nodes: Sequence[Node], path: Path, repairs: Repairs) -> list[Node]:
     return _from_the_top(by_id, path)
 
 
-def _drop_empty_groups(by_id: dict[str, Node], repairs: Repairs) -> None:
+def _drop_empty_groups(by_id: dict[str, Rs3Node], repairs: Repairs) -> None:
     pending = [node for node in by_id.values() if node.kind != SEGMENT and not node.children]
     left = {node.id: len(node.children) for node in by_id.values()}
     dropped: set[str] = set()
@@ -135,9 +135,9 @@ def _drop_empty_groups(by_id: dict[str, Node], repairs: Repairs) -> None:
             node.children = [child for child in node.children if child.id not in dropped]
 
 
-def _from_the_top(by_id: dict[str, Node], path: Path) -> list[Node]:
+def _from_the_top(by_id: dict[str, Rs3Node], path: Path) -> list[Rs3Node]:
     pending = [node for node in reversed(by_id.values()) if node.parent is None]
-    reached: list[Node] = []
+    reached: list[Rs3Node] = []
     while pending:
         node = pending.pop()
         reached.append(node)
@@ -148,8 +148,8 @@ def _from_the_top(by_id: dict[str, Node], path: Path) -> list[Node]:
     return reached
 
 
-def _refuse_cycle(node: Node, by_id: dict[str, Node], path: Path) -> NoReturn:
-    chain: dict[str, Node] = {}
+def _refuse_cycle(node: Rs3Node, by_id: dict[str, Rs3Node], path: Path) -> NoReturn:
+    chain: dict[str, Rs3Node] = {}
     while node.id not in chain and node.parent is not None:
         chain[node.id] = node
         node = by_id[node.parent]

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusFormatError
 from genrst.formats.rs3_kept import Attributes, Kept, describe, foreign_elements, unknown
-from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SEGMENT, Node, link, read_groups, read_segments
+from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SEGMENT, Rs3Node, link, read_groups, read_segments
 from genrst.formats.rs3_writer import Numbering, signal_types
 from genrst.formats.rs3_xml import Element, Repairs, parse_xml
 from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit
@@ -96,7 +96,7 @@ def _names(
     return segments, [(*place, *named) for place, named in groups.items()]
 
 
-def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Node]) -> set[str]:
+def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Rs3Node]) -> set[str]:
     """The relations whose nodes are nuclei of a multinuclear group.
 
     These are all that the header declares multinuclear, even if for satellites as well, and of those that it does not
@@ -117,7 +117,7 @@ def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Node]) 
 class _Part(NamedTuple):
     """A child of a unit that is being built."""
 
-    node: Node
+    node: Rs3Node
     tree: Tree
     letter: str
     relation: str
@@ -135,7 +135,7 @@ class _TreeBuilder:
         self._path = path
         self._repairs = repairs
 
-    def build(self, nodes: Sequence[Node], roots: Roots) -> Tree:
+    def build(self, nodes: Sequence[Rs3Node], roots: Roots) -> Tree:
         """The tree over the nodes, which come parents first."""
         tops = [node for node in nodes if node.parent is None]
         if len(tops) > 1 and roots == "error":
@@ -149,7 +149,7 @@ class _TreeBuilder:
             return trees[tops[0].id]
         return self._unit([_Part(node, trees[node.id], "N", VIRTUAL_ROOT) for node in tops])
 
-    def _tree(self, node: Node, trees: dict[str, Tree]) -> Tree:
+    def _tree(self, node: Rs3Node, trees: dict[str, Tree]) -> Tree:
         """The core of a node and, around it, the satellites that point to the node."""
         nuclei = self._nuclei(node)
         chosen = {child.id for child in nuclei}
@@ -168,7 +168,7 @@ class _TreeBuilder:
         self.ranges[node.id] = named.start, named.stop
         return tree
 
-    def _nuclei(self, node: Node) -> list[Node]:
+    def _nuclei(self, node: Rs3Node) -> list[Rs3Node]:
         """The children that are nuclei, after repairs."""
         spans = [child for child in node.children if child.relation == SPAN]
         if node.kind == SEGMENT:
@@ -187,7 +187,7 @@ class _TreeBuilder:
             self._repairs.note(str(node), f"a span group with several nuclei, read as {JOINT}")
         return spans or named
 
-    def _multinuc_nuclei(self, node: Node, nuclei: list[Node]) -> list[Node]:
+    def _multinuc_nuclei(self, node: Rs3Node, nuclei: list[Rs3Node]) -> list[Rs3Node]:
         if not nuclei:
             self._repairs.note(str(node), "a multinuclear group with satellites only, read as nuclei")
             nuclei = node.children
@@ -196,7 +196,7 @@ class _TreeBuilder:
         return nuclei
 
     def _multinuclear_core(
-        self, nuclei: list[Node], satellites: list[_Part], trees: dict[str, Tree]
+        self, nuclei: list[Rs3Node], satellites: list[_Part], trees: dict[str, Tree]
     ) -> tuple[Tree, list[_Part]]:
         """The unit of the nuclei with the satellites between them, and the satellites around it."""
         shared = next((child.relation for child in nuclei if child.relation != SPAN), JOINT)

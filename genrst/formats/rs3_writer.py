@@ -15,7 +15,7 @@ from reprlib import repr as shorten
 
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning, UsageError
-from genrst.formats.lines import edu_lines
+from genrst.formats.edu_text import edu_lines
 from genrst.formats.rs3_kept import Attributes, Kept, describe, node_names
 from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SPAN_GROUP
 from genrst.formats.rs3_xml import FORBIDDEN
@@ -51,7 +51,8 @@ def write_rs4(document: Document) -> str:
     known = {name for name, _ in numbering.declared}
     beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
     types = signal_types(signals, numbering.kept.signal_types)
-    header = _relations(numbering, numbering.declared | beside) + _signal_types(types)
+    sigtypes = _section("sigtypes", (_element("sig", {"type": kind, "subtypes": names}) for kind, names in types))
+    header = _relations(numbering, numbering.declared | beside) + sigtypes
     body = _nodes(document, numbering, ".rs4") + _secondary_edges(edges, numbering) + _signals(signals, numbering)
     return _file(document, header, body, ".rs4")
 
@@ -127,20 +128,11 @@ def signal_types(signals: Sequence[Signal], kept: Sequence[tuple[str, str]]) -> 
     return list(subtypes.items())
 
 
-def _signal_types(types: Sequence[tuple[str, str]]) -> list[str]:
-    return _section("sigtypes", (_element("sig", {"type": kind, "subtypes": names}) for kind, names in types))
-
-
 def _secondary_edges(edges: Sequence[SecondaryEdge], numbering: "Numbering") -> list[str]:
     elements = []
     for edge in edges:
         source, target = (numbering.name(numbering.ids[unit]) for unit in (edge.source, edge.target))
-        attributes = {
-            "id": f"{source}-{target}",
-            "source": source,
-            "target": target,
-            "relname": edge.relation,
-        }
+        attributes = {"id": f"{source}-{target}", "source": source, "target": target, "relname": edge.relation}
         elements.append(numbering.layer("secedge", attributes))
     return _section("secedges", elements)
 
@@ -152,12 +144,7 @@ def _signals(signals: Sequence[Signal], numbering: "Numbering") -> list[str]:
         if signal.target is not None:
             source += f"-{numbering.name(numbering.ids[signal.target])}"
         tokens = ",".join(map(str, signal.tokens))
-        attributes = {
-            "source": source,
-            "type": signal.type,
-            "subtype": signal.subtype,
-            "tokens": tokens,
-        }
+        attributes = {"source": source, "type": signal.type, "subtype": signal.subtype, "tokens": tokens}
         elements.append(numbering.layer("signal", attributes | ({"status": signal.status} if signal.status else {})))
     return _section("signals", elements)
 

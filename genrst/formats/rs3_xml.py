@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from genrst.errors import CorpusFormatError, CorpusWarning
-from genrst.formats.lines import one_line
+from genrst.formats.edu_text import collapse_spaces
 from genrst.io import decode
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,7 +41,7 @@ class Element:
     @property
     def text(self) -> str:
         """The text with every run of white space, line breaks included, as one space and none at the edges."""
-        return one_line("".join(self.pieces))
+        return collapse_spaces("".join(self.pieces))
 
 
 class Repairs:

@@ -11,7 +11,7 @@ is the number of units that its head heads below the one where it attaches; with
 
 from genrst.document import Document
 from genrst.errors import UsageError
-from genrst.formats.lines import one_line
+from genrst.formats.edu_text import collapse_spaces
 from genrst.trees.dependency import dependencies_li
 from genrst.trees.node import Tree, Unit, fold
 
@@ -52,4 +52,4 @@ def _attachments(tree: Tree) -> tuple[list[int], list[str]]:
 
 
 def _cell(text: str) -> str:
-    return one_line(text) or _EMPTY
+    return collapse_spaces(text) or _EMPTY

@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import Any, BinaryIO, Literal, TypeAlias, TypedDict, TypeVar
 
 from genrst.document import Document, require_tree
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.trees.dependency import dependencies_hirao, dependencies_li
 from genrst.trees.measures import importance
-from genrst.trees.node import Leaf, Tree, Unit, fold
+from genrst.trees.node import Tree, Unit, fold
 
 
 class UnitRow(TypedDict):
@@ -45,46 +45,33 @@ class UnitRow(TypedDict):
     text: str | None
 
 
-class _Place(NamedTuple):
-    """Where a node stands in the tree."""
-
-    parent: int | None = None
-    depth: int = 0
-    role: str = "root"
-    relation: str | None = None
-
-
-def units_table(document: Document) -> list[UnitRow]:
+def unit_rows(document: Document) -> list[UnitRow]:
     """A row per unit and EDU, from the root down and from left to right."""
-    tree = require_tree(document)
-    scores = _scores(tree)
+    scores = _scores(require_tree(document))
     rows: list[UnitRow] = []
-    pending: list[tuple[Tree, _Place]] = [(tree, _Place())]
-    while pending:
-        node, place = pending.pop()
-        if isinstance(node, Unit):
-            places = [
-                _Place(len(rows), place.depth + 1, role, relation)
-                for role, relation in zip(node.nuclearity, node.relations, strict=True)
-            ]
-            pending.extend(reversed(list(zip(node.children, places, strict=True))))
-        start, end = document.offsets(node.start, node.stop)
+    # Of the children of units that have a row: the row of the parent, N or S, and the relation.
+    places: dict[tuple[int, int], tuple[int, str, str]] = {}
+    for node in document.root:
+        if isinstance(node.tree, Unit):
+            for child, letter, label in zip(node.children, node.tree.nuclearity, node.tree.relations, strict=True):
+                places[child.start, child.stop] = len(rows), letter, label
+        parent, role, relation = places.get((node.start, node.stop), (None, "root", None))
         rows.append(
             UnitRow(
                 document=document.id,
                 id=len(rows),
-                parent=place.parent,
-                depth=place.depth,
-                role=place.role,
-                relation=place.relation,
-                is_edu=isinstance(node, Leaf),
+                parent=parent,
+                depth=0 if parent is None else rows[parent]["depth"] + 1,
+                role=role,
+                relation=relation,
+                is_edu=node.is_edu,
                 first_edu=node.start,
                 last_edu=node.stop - 1,
-                start=start,
-                end=end,
+                start=node.start_char,
+                end=node.end_char,
                 importance=scores[node.start, node.stop],
-                probability=node.probability if isinstance(node, Unit) else None,
-                text=document.slice(node.start, node.stop),
+                probability=node.probability,
+                text=node.text,
             )
         )
     return rows

@@ -46,25 +46,19 @@ def probabilities(document: Document) -> dict[Range, float]:
 
 def certainties(document: Document) -> dict[Range, str]:
     """The class of each unit."""
-    return {unit: _class_of(probability) for unit, probability in probabilities(document).items()}
-
-
-def _class_of(probability: float) -> str:
-    return next((name for name, one in CLASSES.items() if probability >= one.least), "doubtful")
+    return {
+        unit: next(name for name, one in CLASSES.items() if probability >= one.least)
+        for unit, probability in probabilities(document).items()
+    }
 
 
 def certainty_scheme(names: Mapping[Range, str]) -> Scheme:
     """The colours of the classes, with a legend that counts the units of each."""
     counts = Counter(names.values())
     dashes = {name: one.dashes for name, one in CLASSES.items() if one.dashes is not None}
-    keys = [(name, f"{name}, {_bounds(name)}: {counts[name]}") for name in CLASSES if counts[name]]
+    bounds = {name: f"p ≥ {one.least}" for name, one in CLASSES.items()} | {"doubtful": f"p < {CLASSES['open'].least}"}
+    keys = [(name, f"{name}, {bounds[name]}: {counts[name]}") for name in CLASSES if counts[name]]
     return Scheme(CLASS_COLOURS, dashes, keys)
-
-
-def _bounds(name: str) -> str:
-    if name == "doubtful":
-        return f"p < {CLASSES['open'].least}"
-    return f"p ≥ {CLASSES[name].least}"
 
 
 def least_certain(document: Document, n: int) -> list[Unit]:

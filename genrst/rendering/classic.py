@@ -246,19 +246,15 @@ def _draw_arcs(canvas: Canvas, unit: Range, arcs: Sequence[_Arc], bottom: float)
         tops.append(tops[-1] - height)
     for arc in arcs:
         top = tops[arc.lane]
-        canvas.curve(arc.satellite, "satellite", *_path(arc, top, bottom), relation=arc.relation, unit=unit)
+        points = _path(arc, top, bottom)
+        canvas.line(arc.satellite, "satellite", *points, is_curved=True, relation=arc.relation, unit=unit)
         tip, back = (arc.end, bottom - 1.0), bottom - 1.0 - _ARROW_LENGTH
         corners = (arc.end - _ARROW_WIDTH, back), (arc.end + _ARROW_WIDTH, back)
         canvas.line(arc.satellite, "arrow", tip, *corners, relation=arc.relation, unit=unit)
-        label_top = top - _LABEL_GAP - len(arc.label) * line_height("relation")
-        at = _label_centre(arc), label_top
+        # The middle of the arc, or a place near the satellite where the middle is out of sight.
+        centre = arc.start + max(-_LABEL_DISTANCE, min((arc.end - arc.start) / 2, _LABEL_DISTANCE))
+        at = centre, top - _LABEL_GAP - len(arc.label) * line_height("relation")
         canvas.text(arc.satellite, "relation", at, arc.label, "centre", arc.relation, unit)
-
-
-def _label_centre(arc: _Arc) -> float:
-    """The middle of an arc, or a place near the satellite where the middle is out of sight."""
-    half = (arc.end - arc.start) / 2
-    return arc.start + max(-_LABEL_DISTANCE, min(half, _LABEL_DISTANCE))
 
 
 def _path(arc: _Arc, top: float, bottom: float) -> list[Point]:

@@ -168,7 +168,8 @@ def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: s
     bend = (x, row + (turn - row) * (1 - CIRCLE)), (x + corner * (1 - CIRCLE), row), (x + corner, row)
     kind: ShapeKind = "nucleus" if letter == "N" else "satellite"
     points = (x, y), (x, y), (x, turn), (x, turn), *bend, bend[-1], (end, row), (end, row)
-    canvas.curve(key, kind, *points, relation="" if relation == SPAN else relation, unit=range_of(unit))
+    shown = "" if relation == SPAN else relation
+    canvas.line(key, kind, *points, is_curved=True, relation=shown, unit=range_of(unit))
     if plan.step >= _MARK_STEP:
         mark = (x + plan.step / 2 + 1.0, row - line_height("mark") - 0.5)
         canvas.text(key, "mark", mark, [letter], "centre", unit=range_of(unit))
@@ -178,7 +179,7 @@ def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: s
 
 def _draw_dot(canvas: Canvas, node: Range, x: float, y: float, relation: str) -> None:
     side = _DOT * CIRCLE
-    canvas.curve(
+    canvas.line(
         node,
         "dot",
         (x - _DOT, y),
@@ -186,6 +187,7 @@ def _draw_dot(canvas: Canvas, node: Range, x: float, y: float, relation: str) ->
         *((x + side, y - _DOT), (x + _DOT, y - side), (x + _DOT, y)),
         *((x + _DOT, y + side), (x + side, y + _DOT), (x, y + _DOT)),
         *((x - side, y + _DOT), (x - _DOT, y + side), (x - _DOT, y)),
+        is_curved=True,
         relation=relation,
         unit=node,
     )

@@ -1,16 +1,22 @@
-"""How two trees over the same text differ: gold and predicted, two parsers, two annotators.
+"""How two trees over the same text differ (gold and predicted, two parsers, two annotators), and pictures of that.
 
 Trees are binarised and their units compared as Parseval does it (`genrst.evaluation.parseval`): by their stretch of
-text, by the nuclearity and by the relation between their children. Not here: pictures (`difference_picture`).
+text, by the nuclearity and by the relation between their children. The pictures are an SVG file with the text between
+the trees, and a page with linked highlighting. Trees are drawn in the compact style and coloured by what differs: a
+unit's dot, the lines to its children and their labels have one colour, that of plain ink where both trees agree.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
+from xml.sax.saxutils import escape
 
+from genrst.characters import printable
 from genrst.document import Document, require_tree
+from genrst.evaluation.counts import percent
 from genrst.evaluation.parseval import (
+    ASPECTS,
     Comparison,
     Constituent,
     Granularity,
@@ -19,7 +25,13 @@ from genrst.evaluation.parseval import (
     parseval_constituents,
     shared_measures,
 )
-from genrst.rendering.labels import Range
+from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED, Scheme, layout_legend
+from genrst.rendering.folding import FoldingPicture, folding_layout
+from genrst.rendering.geometry import MARGIN, Picture, wrap_relation
+from genrst.rendering.labels import Range, titles
+from genrst.rendering.measure import is_right_to_left
+from genrst.rendering.page import Page, fill_page, html_legend, html_text, tree_data
+from genrst.rendering.svg import draw_svg, layout, svg_file, svg_groups
 from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree
 
@@ -96,3 +108,193 @@ def compare(first: Document, second: Document, labels: Granularity = "coarse") -
         parseval_constituents(first_tree, first_edus, label), parseval_constituents(second_tree, second_edus, label)
     )
     return Difference((first_tree, second_tree), (first_edus, second_edus), comparison)
+
+
+Names: TypeAlias = tuple[str, str]
+
+STATUS_COLOURS = {"nuclearity": BROWN, "relation": BLUE, "both": PURPLE, "missing": RED, "extra": GREEN}
+"""The colour of each status, as a number in `Theme.relations`; a match has none."""
+
+_DASHES = {"missing": (6, 3), "extra": (2, 3)}
+
+_TEXT_WIDTH, _PAGE_TEXT_WIDTH = 320.0, 300.0
+_HEADER = 20.0
+_LEAST_WIDTH = 480.0
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparedTree:
+    """One of the two trees, ready to be drawn: a document with the binary tree, and a status per unit.
+
+    `edus` are positions in the text that both trees share; `odd_edus` start where the other document has no EDU. What
+    only this tree has is of the status `alone`.
+    """
+
+    document: Document
+    edus: Sequence[Position]
+    statuses: dict[Range, Status]
+    odd_edus: set[int]
+    alone: Status
+    tooltips: dict[Range, str]
+
+    def colour(self, picture: Picture) -> Picture:
+        """The picture in the colours of the statuses; the numbers of odd EDUs stand out, too."""
+        painted = picture.recoloured(self.statuses)
+        odd = [box.kind == "number" and box.node[0] in self.odd_edus for box in painted.boxes]
+        boxes = (
+            replace(box, relation=self.alone) if is_odd else box for box, is_odd in zip(painted.boxes, odd, strict=True)
+        )
+        return replace(painted, boxes=tuple(boxes))
+
+
+def _compared_trees(
+    documents: tuple[Document, Document], difference: Difference, names: Names
+) -> tuple[_ComparedTree, _ComparedTree]:
+    """The two trees of a difference; where the EDUs are the same, the second has the text of the first."""
+    statuses, boundaries = difference.statuses(), difference.boundaries()
+
+    def make(side: int) -> _ComparedTree:
+        document = documents[0 if difference.has_same_edus else side]
+        drawn = replace(document, tree=difference.trees[side])
+        tooltips = titles(drawn)
+        for pair in difference.pairs:
+            own = pair[side]
+            if own is not None:
+                tooltips[own.edus] += f"\n{printable(_explain(pair, names, side))}"
+        for edu in boundaries[side]:
+            tooltips[edu, edu + 1] += f"\nonly {printable(names[side])} has an EDU that starts here"
+        alone: Status = "extra" if side else "missing"
+        return _ComparedTree(drawn, difference.edus[side], statuses[side], boundaries[side], alone, tooltips)
+
+    return make(0), make(1)
+
+
+def _explain(pair: Pair, names: Names, side: int) -> str:
+    """How a constituent of one side differs from that of the other."""
+    own, other = pair[side], pair[1 - side]
+    if own is None or other is None:
+        return f"only in {names[side]}"
+    if pair.status == "match":
+        return "same in both"
+    return f"here {own.nuclearity} {own.relation}, in {names[1 - side]} {other.nuclearity} {other.relation}"
+
+
+def _scores(difference: Difference) -> str:
+    """The Parseval F1 of the two trees, in percent."""
+    counts = difference.comparison.counts
+    return "Parseval F1: " + " · ".join(f"{aspect} {percent(counts[aspect].f1)}" for aspect in ASPECTS)
+
+
+def _scheme(difference: Difference, names: Names) -> Scheme:
+    """The colours of the statuses, with a legend that counts those that occur."""
+    meanings: dict[Status, str] = {
+        "match": "same in both",
+        "nuclearity": "other nuclearity",
+        "relation": "other relation",
+        "both": "other nuclearity and relation",
+        "missing": f"only in {names[0]}",
+        "extra": f"only in {names[1]}",
+    }
+    found = [pair.status for pair in difference.pairs]
+    keys = [(status, f"{meaning}: {found.count(status)}") for status, meaning in meanings.items() if status in found]
+    return Scheme(STATUS_COLOURS, _DASHES, keys)
+
+
+def render_difference_svg(
+    first: Document, second: Document, labels: Granularity = "coarse", names: Names = ("first", "second")
+) -> str:
+    """Draw two analyses of one text as SVG; both trees are binarised.
+
+    Where their EDUs are the same the text stands once, between the trees; otherwise each tree has its own.
+    """
+    difference = compare(first, second, labels)
+    one, other = _compared_trees((first, second), difference, names)
+    parts = [
+        _Part(names[0], one, one.colour(layout(one.document, "compact", _TEXT_WIDTH))),
+        _facing(_Part(names[1], other, other.colour(layout(other.document, "compact", _TEXT_WIDTH))), difference),
+    ]
+    if is_right_to_left(first.text or ""):
+        parts.reverse()
+    width = max(sum(part.width for part in parts), _LEAST_WIDTH)
+    top = _HEADER + max(part.picture.height for part in parts)
+    scheme = _scheme(difference, names)
+    legend = layout_legend(scheme.keys, width, top, _scores(difference))
+    body = [
+        *_draw(parts[0], 0.0, width, scheme),
+        *_draw(parts[1], width - parts[1].width, width, scheme),
+        *svg_groups(legend, {}, scheme),
+    ]
+    return svg_file((max(width, legend.width), legend.height), first.id, body, scheme)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tree of the picture; only what is between `left` and `right` of its own picture is shown."""
+
+    name: str
+    tree: _ComparedTree
+    picture: Picture
+    left: float = 0.0
+    right: float | None = None
+
+    @property
+    def width(self) -> float:
+        """What the part takes of the whole."""
+        return (self.picture.width if self.right is None else self.right) - self.left
+
+
+def _facing(part: _Part, difference: Difference) -> _Part:
+    """The part with its root on the other side, and without its text if the first tree has the same."""
+    picture = part.picture.mirrored()
+    if not difference.has_same_edus:
+        return replace(part, picture=picture)
+    boxes = tuple(box for box in picture.boxes if box.kind != "text")
+    places = [x for shape in picture.shapes for x, _ in shape.points]
+    places += [edge for box in boxes for edge in (box.x, box.x + box.width)]
+    left, right = min(places) - MARGIN, max(places) + MARGIN
+    return replace(part, picture=replace(picture, boxes=boxes), left=left, right=right)
+
+
+def _draw(part: _Part, left: float, width: float, scheme: Scheme) -> Iterator[str]:
+    name = "".join(wrap_relation(part.name, width / 2 - 2 * MARGIN, limit=1))
+    is_first = left == 0.0
+    place = f'x="{MARGIN if is_first else width - MARGIN:.1f}" text-anchor="{"start" if is_first else "end"}"'
+    yield f'<text class="relation" {place} y="{MARGIN + 4.0:.1f}" xml:space="preserve">{escape(name)}</text>'
+    yield f'<g transform="translate({left - part.left:.1f} {_HEADER:.1f})">'
+    yield from svg_groups(part.picture, part.tree.tooltips, scheme)
+    yield "</g>"
+
+
+def render_difference_html(
+    first: Document, second: Document, labels: Granularity = "coarse", names: Names = ("first", "second")
+) -> str:
+    """Draw two analyses of one text as a self-contained HTML file; both trees are binarised."""
+    return fill_page(difference_page(first, second, labels, names))
+
+
+def difference_page(first: Document, second: Document, labels: Granularity, names: Names) -> Page:
+    """A page of two analyses, side by side."""
+    difference = compare(first, second, labels)
+    trees = _compared_trees((first, second), difference, names)
+    foldings = [folding_layout(tree.document, "compact", _PAGE_TEXT_WIDTH) for tree in trees]
+    scheme = _scheme(difference, names)
+    figures = [
+        f"<figure><figcaption>{html_text(name)}</figcaption>\n"
+        f"{draw_svg(tree.colour(folding.picture), name, {}, scheme)}</figure>"
+        for tree, folding, name in zip(trees, foldings, names, strict=True)
+    ]
+    return Page(
+        title=first.id,
+        kind="difference",
+        facts=f"<span>{_scores(difference)}</span>{html_legend(scheme)}",
+        trees="\n".join(figures),
+        data=list(map(_data, trees, foldings)),
+    )
+
+
+def _data(tree: _ComparedTree, folding: FoldingPicture) -> dict[str, Any]:
+    """The records of a tree, with the place of each node in the text that both trees share."""
+    data = tree_data(tree.document, folding, tree.tooltips)
+    for record in data["nodes"]:
+        record["span"] = tree.edus[record["start"]][0], tree.edus[record["stop"] - 1][1]
+    return data

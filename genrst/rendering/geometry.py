@@ -154,15 +154,17 @@ class Canvas:
         box = TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed, unit, is_strong)
         self.boxes.append(box)
 
-    def line(self, node: Range, kind: ShapeKind, *points: Point, relation: str = "", unit: Range | None = None) -> None:
-        """Place a straight or broken line, or a filled area with these corners."""
-        self.shapes.append(Shape(node, kind, points, relation=relation, unit=unit))
-
-    def curve(
-        self, node: Range, kind: ShapeKind, *points: Point, relation: str = "", unit: Range | None = None
+    def line(
+        self,
+        node: Range,
+        kind: ShapeKind,
+        *points: Point,
+        is_curved: bool = False,
+        relation: str = "",
+        unit: Range | None = None,
     ) -> None:
-        """Place a curve: a point, then (control, control, point) as often as needed."""
-        self.shapes.append(Shape(node, kind, points, is_curved=True, relation=relation, unit=unit))
+        """Place a line, or a filled area, through these points (see `Shape`)."""
+        self.shapes.append(Shape(node, kind, points, is_curved, relation, unit))
 
     def finish(self) -> Picture:
         """The picture, as large as what is on it and a margin."""

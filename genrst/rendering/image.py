@@ -108,10 +108,13 @@ def _scale(picture: Picture, format: ImageFormat) -> float:
 
 
 def _draw(figure: "Figure", picture: Picture, scheme: Scheme, scale: float) -> None:
+    from matplotlib.font_manager import fontManager
+
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, picture.width), ylim=(picture.height, 0.0))
     axes.set_axis_off()
     _draw_shapes(axes, picture.shapes, scheme, scale)
-    fonts = _installed_fonts()
+    installed = {font.name for font in fontManager.ttflist}
+    fonts = [font for font in FONTS if font in installed]
     for box in picture.boxes:
         _draw_text(axes, box, _colour(box, scheme), scale, fonts)
 
@@ -162,10 +165,3 @@ def _colour(part: Shape | TextBox, scheme: Scheme) -> str:
     if part.relation in scheme.numbers:
         return LIGHT.relations[scheme.numbers[part.relation]]
     return LIGHT.faint if part.kind in ("number", "mark", "leader", "rule") else LIGHT.ink
-
-
-def _installed_fonts() -> list[str]:
-    from matplotlib.font_manager import fontManager
-
-    installed = {font.name for font in fontManager.ttflist}
-    return [font for font in FONTS if font in installed]

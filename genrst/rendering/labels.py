@@ -8,13 +8,11 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from genrst.characters import printable
-from genrst.document import Document, Span
+from genrst.document import ROLES, Document, Span
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, preorder, units
 
 Range: TypeAlias = tuple[int, int]
 """The identity of a node: its EDUs, from start to stop (exclusive), counted from 0."""
-
-_ROLES = {"N": "nucleus", "S": "satellite"}
 
 
 def range_of(node: Tree) -> Range:
@@ -95,7 +93,7 @@ def tree_titles(trees: Sequence[Tree], edus: Sequence[Span], texts: Sequence[str
             facts = [f"EDUs {range_label(node)}", f"{node.relation} {node.nuclearity}", roles[range_of(node)]]
             facts += [] if node.probability is None else [f"p = {node.probability:.3f}"]
             for child, letter, relation in zip(node.children, node.nuclearity, node.relations, strict=True):
-                roles[range_of(child)] = _ROLES[letter] if relation == SPAN else f"{_ROLES[letter]}: {relation}"
+                roles[range_of(child)] = ROLES[letter] if relation == SPAN else f"{ROLES[letter]}: {relation}"
         else:
             facts = [f"EDU {range_label(node)}", roles[range_of(node)]]
         title = printable(" · ".join(filter(None, facts)))

@@ -54,14 +54,10 @@ _MARKS_BY_USE = frozenset("\u0e33\u0eb3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\
 _HYPHENS = frozenset("-‐–—/")
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def text_width(text: str, size: float) -> float:
     """The width of one line of text in a sans-serif font of this size."""
-    return _em_width(text) * size
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _em_width(text: str) -> float:
-    return sum(map(advance, text))
+    return _total(text, advance) * size
 
 
 @lru_cache(maxsize=65536)

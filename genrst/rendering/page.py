@@ -2,7 +2,7 @@
 
 It is one file with its styles, its script and its data, which loads nothing and sends nothing: a content security
 policy forbids everything that is not in the page, and every script but ours. The parts are the plain files in
-`templates/`. Pages that compare two trees (`difference_picture`) are made of the same parts.
+`templates/`. Pages that compare two trees (`difference`) are made of the same parts.
 """
 
 import json
@@ -31,6 +31,7 @@ _SCRIPTS = ("folding.js", "page.js")
 _ACCENT = BLUE  # the number of the colour that highlights
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u2028\u2029"}
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_LEAST_HEIGHT, _MOST_HEIGHT, _ROW_HEIGHT = 260, 640, 45  # of a frame in a notebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,16 @@ def render_html(document: Document, style: Style = "compact", colours: Colours =
     other: Style = "compact" if style == "classic" else "classic"
     has_other = style == "classic" or len(document.edus) <= _MOST_CLASSIC
     return fill_page(tree_page(document, (style, other) if has_other else (style,), colours))
+
+
+def document_html(document: Document) -> str:
+    """The page of a document for a notebook, in a frame of its own, so that neither disturbs the other."""
+    height = max(_LEAST_HEIGHT, min(160 + _ROW_HEIGHT * len(document.edus), _MOST_HEIGHT))
+    page = escape(render_html(document))
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{page}" title="{html_text(document.id)}"'
+        f' style="width:100%;height:{height}px;border:1px solid #8884;border-radius:6px"></iframe>'
+    )
 
 
 def tree_page(document: Document, styles: Sequence[Style], colours: Colours = "relation") -> Page:

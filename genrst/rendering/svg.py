@@ -5,12 +5,13 @@ browsers and XML parsers refuse files that are as deep as some trees.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 from genrst.characters import printable
-from genrst.document import Document
+from genrst.document import Document, Span
 from genrst.errors import UsageError
 from genrst.rendering.certainty import certainties, certainty_scheme
 from genrst.rendering.classic import classic_width, layout_classic
@@ -26,14 +27,27 @@ from genrst.rendering.colours import (
     with_legend,
 )
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
-from genrst.rendering.geometry import FONT_SIZES, Picture, Point, Shape, TextBox
-from genrst.rendering.labels import Range, edu_texts, headings, paragraph_starts, roots, titles
+from genrst.rendering.geometry import FONT_SIZES, MARGIN, Picture, Point, Shape, TextBox
+from genrst.rendering.labels import (
+    Range,
+    edu_texts,
+    headings,
+    paragraph_starts,
+    range_label,
+    roots,
+    titles,
+    tree_titles,
+    unknown_texts,
+)
 from genrst.rendering.measure import is_right_to_left
+from genrst.trees.node import Tree
 
 Style: TypeAlias = Literal["classic", "compact"]
 
 PAGE_WIDTH = 1800.0
 """What fits a page or a screen: twelve EDUs in the classic style."""
+
+_TREE_COLUMN_WIDTH, _MOST_TREE_COLUMNS = 96.0, 20  # of a tree without a text, in the classic style
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
@@ -47,9 +61,30 @@ def render_svg(document: Document, style: Style | None = None, colours: Colours 
     return draw_svg(with_legend(picture, scheme), document.id, titles(document), scheme)
 
 
-def fitting_style(document: Document) -> Style:
-    """Classic if that is no wider than a page."""
-    return "classic" if classic_width(len(document.edus)) <= PAGE_WIDTH else "compact"
+def tree_svg(tree: Tree) -> str:
+    """Draw a tree without a text for a notebook: its EDUs are numbers. Small trees are drawn in the classic style.
+
+    It may be part of a larger one, so it need not start with the first EDU.
+    """
+    texts = unknown_texts(tree.stop)
+    is_small = tree.stop - tree.start <= _MOST_TREE_COLUMNS
+    picture = layout_classic([tree], texts, _TREE_COLUMN_WIDTH) if is_small else layout_compact([tree], texts)
+    tooltips = tree_titles([tree], [Span(edu, edu + 1) for edu in range(tree.stop)], None)
+    return draw_svg(_cropped(picture, tree), f"EDUs {range_label(tree)}", tooltips, relation_scheme(picture.relations))
+
+
+def _cropped(picture: Picture, tree: Tree) -> Picture:
+    """The picture without the room for the EDUs before the tree, if it is part of a larger one."""
+    boxes = [box for box in picture.boxes if box.node[0] >= tree.start]
+    shapes = [shape for shape in picture.shapes if shape.node[0] >= tree.start]
+    left = min([box.x for box in boxes] + [x for shape in shapes for x, _ in shape.points]) - MARGIN
+    top = min([box.y for box in boxes] + [y for shape in shapes for _, y in shape.points]) - MARGIN
+    return Picture(
+        picture.width - left,
+        picture.height - top,
+        tuple(replace(box, x=box.x - left, y=box.y - top) for box in boxes),
+        tuple(replace(shape, points=tuple((x - left, y - top) for x, y in shape.points)) for shape in shapes),
+    )
 
 
 def layout(document: Document, style: Style | None = None, text_width: float = TEXT_WIDTH) -> Picture:
@@ -57,7 +92,7 @@ def layout(document: Document, style: Style | None = None, text_width: float = T
 
     The compact style wraps EDUs to the given width. A text from right to left has a mirrored picture.
     """
-    style = style or fitting_style(document)
+    style = style or ("classic" if classic_width(len(document.edus)) <= PAGE_WIDTH else "compact")
     if style not in get_args(Style):
         raise UsageError(f"a style must be one of {', '.join(get_args(Style))}, was: {style!r}")
     trees, texts = roots(document), edu_texts(document)
@@ -90,7 +125,7 @@ def svg_file(size: Point, title: str, body: Iterable[str], scheme: Scheme) -> st
             f'<svg xmlns="http://www.w3.org/2000/svg" class="genrst" width="{width}" height="{height}"'
             f' viewBox="0 0 {width} {height}" role="img" aria-label={quoteattr(printable(title))}>',
             f"<title>{escape(printable(title))}</title>",
-            f"<style>{_css()}{_dashes(scheme)}</style>",
+            f"<style>{_css(scheme)}</style>",
             f'<rect class="paper" width="{width}" height="{height}"/>',
             *body,
             "</svg>\n",
@@ -140,8 +175,9 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _css() -> str:
+def _css(scheme: Scheme) -> str:
     """The style sheet. It uses no variables, since programs other than browsers do not know them."""
+    dashes = {scheme.numbers[name]: pattern for name, pattern in scheme.dashes.items()}
     sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items())
     return (
         f".genrst text{{font-family:{FONTS};fill:currentColor;unicode-bidi:embed}}{sizes}"
@@ -151,12 +187,8 @@ def _css() -> str:
         ".genrst .rule{stroke-width:1;stroke-opacity:.35}"
         ".genrst .arrow,.genrst .dot{fill:currentColor;stroke:none}"
         f"{_theme(LIGHT)}@media (prefers-color-scheme:dark){{{_theme(DARK)}}}"
+        + "".join(f".genrst .r{number}{{stroke-dasharray:{on} {off}}}" for number, (on, off) in dashes.items())
     )
-
-
-def _dashes(scheme: Scheme) -> str:
-    patterns = {scheme.numbers[name]: pattern for name, pattern in scheme.dashes.items()}
-    return "".join(f".genrst .r{number}{{stroke-dasharray:{on} {off}}}" for number, (on, off) in patterns.items())
 
 
 def _theme(theme: Theme) -> str:

@@ -12,8 +12,14 @@ from genrst.bulk.inputs import Choice, Columns, Record, make_units, scan
 from genrst.bulk.work import BATCH_BYTES, BATCH_DOCUMENTS, TABLES, Settings, make_batches, work
 from genrst.document import require_tree
 from genrst.formats.json_format import tree_to_dict
+<<<<<<< HEAD
 from genrst.outputs.tables import units_table
 from genrst.parser.parser import Parser, only
+=======
+from genrst.outputs.tables import unit_rows
+from genrst.parser.parser import Parser
+from genrst.parser.stages import only
+>>>>>>> api
 from tests.parser.samples import TEXT
 
 
@@ -52,7 +58,7 @@ def test_rows_say_what_the_parser_says(parser: Parser, tmp_path: Path):
         assert (row["n_edus"], row["log_probability"]) == (len(document.edus), document.log_probability)
         assert json.loads(row["tree"]) == tree_to_dict(require_tree(document))
         nodes = [node for node in rows.nodes if node["document"] == row["document"]]
-        assert [node["relation"] for node in nodes] == [unit["relation"] for unit in units_table(document)]
+        assert [node["relation"] for node in nodes] == [unit["relation"] for unit in unit_rows(document)]
 
 
 def test_texts_may_be_left_out(parser: Parser, tmp_path: Path):

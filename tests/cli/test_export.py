@@ -15,7 +15,7 @@ from genrst.formats.json_format import write_json
 from genrst.outputs.chunks import chunk_rows
 from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import summary_rows
-from genrst.outputs.tables import Row, dependency_rows, units_table
+from genrst.outputs.tables import Row, dependency_rows, unit_rows
 from genrst.trees.node import Leaf, Unit
 from genrst.trees.relations import load_inventory
 from tests.cli.program import call, give_input, shell
@@ -30,7 +30,7 @@ EXPECTED: dict[str, list[Row]] = {
     "summary --size 62.5%": [*summary_rows(ferry(), share=0.625)],
     "chunks": [*chunk_rows(ferry())],
     "chunks --tokens 14": [*chunk_rows(ferry(), 14)],
-    "units": [*units_table(ferry())],
+    "units": [*unit_rows(ferry())],
     "dependencies": [*dependency_rows(ferry(), "li")],
     "dependencies --scheme hirao": [*dependency_rows(ferry(), "hirao")],
     "profile": [*profile_rows([ferry()])],

@@ -8,7 +8,7 @@ import pytest
 from genrst.cli.main import main
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
-from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
+from genrst.rendering.difference import render_difference_html, render_difference_svg
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, render_svg
 from genrst.rendering.terminal import render_text

@@ -9,7 +9,7 @@ import pytest
 
 from genrst.corpora.conllu import read_conllu
 from genrst.corpora.corpus import load_corpus
-from genrst.corpora.layouts import LAYOUTS, SPLITS, Layout, Opened, find_corpus
+from genrst.corpora.layouts import LAYOUTS, SPLITS, CorpusLayout, FoundCorpus, find_corpus
 from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, InputError, UsageError
 from genrst.formats.dis import read_dis, write_dis
@@ -239,9 +239,11 @@ def test_splits_are_disjoint_and_complete(rstdt: Path):
 def draw(names: list[str]) -> tuple[list[str], list[str]]:
     """Training and development documents of an RST-DT that has these in TRAINING."""
     layout = next(layout for layout in LAYOUTS if layout.name == "rstdt")
-    opened = Opened(layout, Path("anywhere"))
+    opened = FoundCorpus(layout, Path("anywhere"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Opened, "_find", lambda self, patterns: [Path(name) for name in names if "TRAIN" in patterns[0]])
+        patch.setattr(
+            FoundCorpus, "_find", lambda self, patterns: [Path(name) for name in names if "TRAIN" in patterns[0]]
+        )
         return [path.name for path in opened.files("train")], [path.name for path in opened.files("dev")]
 
 
@@ -397,7 +399,7 @@ def test_corpora_of_connectives_have_no_edus(tmp_path: Path):
 
 def test_a_corpus_is_an_entry_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = write_prstc(tmp_path / "corpus")
-    layout = Layout("mine", ["Corpus"], {"train": ["Corpus/e*.rs3"], "blind": ["Corpus/m*.rs3"]})
+    layout = CorpusLayout("mine", ["Corpus"], {"train": ["Corpus/e*.rs3"], "blind": ["Corpus/m*.rs3"]})
     monkeypatch.setattr("genrst.corpora.layouts.LAYOUTS", [layout])
     opened = find_corpus(folder)
     assert opened is not None

@@ -13,7 +13,7 @@ from fuzz.targets import TARGETS
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, unplaced_edus
 from genrst.errors import CorpusWarning, GenrstError
-from genrst.evaluation.report import TREE_METRICS, Evaluation, count_confusions, evaluate, score_segmentation
+from genrst.evaluation.report import TREE_METRICS, Evaluation, evaluate, score_segmentation
 from genrst.formats.files import FORMATS, format_documents, read_content, read_documents
 from tests.miniatures import write_amalgum, write_gum, write_rstdt
 from tests.seed import SEED
@@ -38,7 +38,7 @@ def check_evaluation(result: Evaluation) -> None:
         assert all(scores.f1 == pytest.approx(1) for scores in result.macro(metric).values())
     tables = [result.relations(), result.levels() or {}]
     assert all(counts.f1 == 1 for table in tables for cells in table.values() for counts in cells.values())
-    matrix = count_confusions(result).matrix
+    matrix = result.confusion().matrix
     assert matrix.sum() == matrix.trace()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.plot import plot_confusion, plot_levels, plot_systems
-from genrst.evaluation.report import count_confusions, evaluate
+from genrst.evaluation.report import evaluate
 from tests.conftest import REPOSITORY
 from tests.evaluation.test_tables import GOLD, RESULT
 
@@ -21,7 +21,7 @@ def test_images_are_written_in_the_format_of_their_suffix(suffix: str, tmp_path:
     paths = [tmp_path / f"{name}{suffix}" for name in ("systems", "levels", "confusion")]
     plot_systems({"ours": RESULT, "theirs": RESULT}, paths[0])
     plot_levels(RESULT, str(paths[1]))
-    plot_confusion(count_confusions(RESULT), paths[2])
+    plot_confusion(RESULT.confusion(), paths[2])
     for path in paths:
         assert path.read_bytes().startswith(MAGIC[suffix])
 
@@ -31,7 +31,7 @@ def test_names_are_no_formulas(tmp_path: Path):
     pytest.importorskip("matplotlib")
     name = "$\\frac{$ $x^{$\x1b"
     plot_systems({name: RESULT, "theirs": RESULT}, tmp_path / "systems.svg")
-    confusion = count_confusions(RESULT)
+    confusion = RESULT.confusion()
     plot_confusion(replace(confusion, relations=(name, *confusion.relations[1:])), tmp_path / "confusion.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["confusion.svg", "systems.svg"]
 

@@ -11,7 +11,6 @@ from genrst.evaluation.counts import Counts, micro
 from genrst.evaluation.report import (
     TREE_METRICS,
     TreeMetric,
-    count_confusions,
     evaluate,
     pair_by_id,
     score_segmentation,
@@ -314,7 +313,7 @@ def test_nothing_cannot_be_scored():
 @given(word_pairs())
 def test_rows_are_gold_columns_are_predicted_and_the_diagonal_is_right(pair: WordPair):
     result = evaluate([pair.gold], [pair.predicted])
-    confusion, relations = count_confusions(result), result.relations()
+    confusion, relations = result.confusion(), result.relations()
     assert set(confusion.relations) == set(relations)
     for place, relation in enumerate(confusion.relations):
         counts = relations[relation]["R"]
@@ -330,7 +329,7 @@ def test_by_hand():
     predicted_tree = Unit("joint", "NN", (Unit("cause", "NS", (Leaf(0), Leaf(1))), Leaf(2)))
     gold = Document.from_edus("x", ["a", "b", "c"], gold_tree)
     predicted = Document.from_edus("x", ["a", "b", "c"], predicted_tree)
-    confusion = count_confusions(evaluate([gold], [predicted]))
+    confusion = evaluate([gold], [predicted]).confusion()
     assert confusion.rows == ("cause", "contrast", "joint", "spurious")
     assert confusion.columns == ("cause", "contrast", "joint", "missed")
     assert confusion.matrix.tolist() == [[0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]]

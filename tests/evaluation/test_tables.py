@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from genrst.document import Document
-from genrst.evaluation.report import count_confusions, evaluate
+from genrst.evaluation.report import evaluate
 from genrst.evaluation.tables import (
     Table,
     confusion_table,
@@ -71,7 +71,7 @@ def test_levels():
 
 
 def test_confusion():
-    assert confusion_table(count_confusions(RESULT)).as_text() == (
+    assert confusion_table(RESULT.confusion()).as_text() == (
         "gold        1  2  3  missed\n"
         "1 cause     ·  ·  ·       1\n"
         "2 contrast  ·  1  ·       ·\n"

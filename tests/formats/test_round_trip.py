@@ -9,8 +9,8 @@ from hypothesis import given
 
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
+from genrst.formats.edu_text import collapse_spaces
 from genrst.formats.files import FORMATS, format_documents, read_content
-from genrst.formats.lines import one_line
 from genrst.trees.node import Leaf, Unit
 from tests.formats.test_dis import CLEAN_DOCUMENTS
 from tests.strategies import hostile_documents
@@ -25,7 +25,7 @@ def expected(document: Document, suffix: str) -> Document:
     tree = None if suffix == ".edus" else document.tree
     numbers = document.paragraph_of_edus() if suffix in (".dis", ".edus") else [0]
     starts = {edu for edu in range(1, len(numbers)) if numbers[edu] != numbers[edu - 1]}
-    kept = Document.from_edus("random", list(map(one_line, document.edu_texts)), tree, starts)
+    kept = Document.from_edus("random", list(map(collapse_spaces, document.edu_texts)), tree, starts)
     if suffix == ".rs4":
         kept = replace(kept, secondary_edges=document.secondary_edges, signals=document.signals)
     return kept

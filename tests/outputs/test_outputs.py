@@ -12,11 +12,11 @@ from genrst.errors import GenrstError
 from genrst.outputs.chunks import chunk_rows, chunks
 from genrst.outputs.profile import profile
 from genrst.outputs.summary import summary, summary_rows, summary_text
-from genrst.outputs.tables import Row, dependency_rows, units_table
+from genrst.outputs.tables import Row, dependency_rows, unit_rows
 from tests.outputs.samples import segmented
 
-OUTPUTS = (summary, summary_text, summary_rows, chunks, chunk_rows, units_table, dependency_rows, profile)
-ROWS: tuple[Callable[[Document], Sequence[Row]], ...] = (summary_rows, chunk_rows, units_table, dependency_rows)
+OUTPUTS = (summary, summary_text, summary_rows, chunks, chunk_rows, unit_rows, dependency_rows, profile)
+ROWS: tuple[Callable[[Document], Sequence[Row]], ...] = (summary_rows, chunk_rows, unit_rows, dependency_rows)
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output.__name__)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from genrst.document import Document
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.outputs.profile import profile_rows
-from genrst.outputs.tables import SCHEMES, Row, RowFormat, Scheme, UnitRow, dependency_rows, units_table, write_rows
+from genrst.outputs.tables import SCHEMES, Row, RowFormat, Scheme, UnitRow, dependency_rows, unit_rows, write_rows
 from genrst.trees.dependency import ROOT
 from genrst.trees.measures import importance
 from genrst.trees.node import Leaf, Tree, Unit, preorder
@@ -33,14 +33,14 @@ def rebuild(rows: list[UnitRow], number: int = 0) -> Tree:
 
 @given(wild_documents())
 def test_the_table_holds_the_whole_tree(document: Document):
-    assert rebuild(units_table(document)) == document.tree
+    assert rebuild(unit_rows(document)) == document.tree
 
 
 @given(wild_documents())
 def test_rows_slice_the_text(document: Document):
     assert document.tree is not None
     assert document.text is not None
-    rows = units_table(document)
+    rows = unit_rows(document)
     assert [row["id"] for row in rows] == list(range(len(rows)))
     assert [(row["first_edu"], row["last_edu"] + 1) for row in rows] == [
         (node.start, node.stop) for node in preorder(document.tree)
@@ -54,7 +54,7 @@ def test_rows_slice_the_text(document: Document):
 @given(wild_documents())
 def test_depth_and_importance(document: Document):
     assert document.tree is not None
-    rows = units_table(document)
+    rows = unit_rows(document)
     scores = importance(document.tree)
     for row in rows:
         assert row["importance"] == max(scores[row["first_edu"] : row["last_edu"] + 1])
@@ -65,7 +65,7 @@ def test_depth_and_importance(document: Document):
 
 
 def test_an_example():
-    rows = units_table(ferry())
+    rows = unit_rows(ferry())
     assert rows[4] == {
         "document": "ferry",
         "id": 4,
@@ -92,19 +92,19 @@ def test_an_example():
 
 
 def test_one_edu():
-    [row] = units_table(one_edu())
+    [row] = unit_rows(one_edu())
     assert (row["role"], row["is_edu"], row["importance"], row["text"]) == ("root", True, 1, "All is well.")
 
 
 def test_without_text():
-    with_text, without = units_table(ferry()), units_table(textless(ferry()))
+    with_text, without = unit_rows(ferry()), unit_rows(textless(ferry()))
     assert without == [{**row, "text": None} for row in with_text]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DEEP)
 def test_deep_trees(kind: str):
-    rows = units_table(chain(2000, *DEEP[kind]))
+    rows = unit_rows(chain(2000, *DEEP[kind]))
     assert len(rows) == 3999
     assert max(row["depth"] for row in rows) == 1999
 
@@ -216,7 +216,7 @@ def test_half_a_surrogate_pair():
 
 @given(wild_documents())
 def test_json_holds_the_table_of_any_document(document):
-    rows = units_table(document)
+    rows = unit_rows(document)
     assert read_json(written([*rows], "json")) == rows
 
 
@@ -226,7 +226,7 @@ def test_csv_is_as_in_rfc_4180():
 
 
 def test_parquet_keeps_types():
-    rows = units_table(ferry())
+    rows = unit_rows(ferry())
     assert read_parquet(written([*rows], "parquet")) == rows
 
 
@@ -234,7 +234,7 @@ def test_parquet_keeps_types():
 def test_parquet_files_of_all_documents_fit_together(document):
     """Columns have the same types, also where all cells are empty."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    for make in (units_table, lambda document: profile_rows([document, ferry()])):
+    for make in (unit_rows, lambda document: profile_rows([document, ferry()])):
         schemas = [
             parquet.read_schema(io.BytesIO(written([*make(each)], "parquet"))).remove_metadata()
             for each in (document, ferry())

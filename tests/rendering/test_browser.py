@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from genrst.document import Document
-from genrst.rendering.difference_picture import render_difference_html
-from genrst.rendering.notebook import document_html
-from genrst.rendering.page import render_html
+from genrst.rendering.difference import render_difference_html
+from genrst.rendering.page import document_html, render_html
 from genrst.rendering.svg import Style
 from genrst.trees.node import Leaf, Tree, Unit, units
 from tests.rendering.browser import Visit, open_browser

@@ -13,8 +13,13 @@ from genrst.errors import GenrstError, UsageError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.report import evaluate
 from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED
-from genrst.rendering.difference import Difference, compare
-from genrst.rendering.difference_picture import STATUS_COLOURS, render_difference_html, render_difference_svg
+from genrst.rendering.difference import (
+    STATUS_COLOURS,
+    Difference,
+    compare,
+    render_difference_html,
+    render_difference_svg,
+)
 from genrst.trees.node import SPAN, Leaf, Unit
 from tests.evaluation.samples import WordPair, word_pairs
 from tests.rendering.page_parser import parse_page
