@@ -44,18 +44,10 @@ if TYPE_CHECKING:
     from genrst.outputs.chunks import Chunk, chunks
     from genrst.outputs.profile import profile, profile_rows
     from genrst.outputs.summary import summary, summary_text
-<<<<<<< HEAD
-    from genrst.outputs.tables import dependency_rows, units_table, write_rows
+    from genrst.outputs.tables import dependency_rows, unit_rows, write_rows
     from genrst.parser.loading import load
     from genrst.parser.parser import Failure, Parser, Text
-    from genrst.rendering.difference_picture import render_difference_html, render_difference_svg
-=======
-    from genrst.outputs.tables import dependency_rows, unit_rows, write_rows
-    from genrst.parser.chart_search import Distribution
-    from genrst.parser.parser import Parser, load
-    from genrst.parser.stages import Failure, Text
     from genrst.rendering.difference import render_difference_html, render_difference_svg
->>>>>>> api
     from genrst.rendering.image import render_image
     from genrst.rendering.page import render_html
     from genrst.rendering.svg import render_svg
@@ -123,39 +115,9 @@ __all__ = [
 ]
 
 _LAZY = {
-<<<<<<< HEAD
-    "Chunk": "genrst.outputs.chunks",
-    "Distribution": "genrst.chart.finder",
-    "Evaluation": "genrst.evaluation.report",
-    "Failure": "genrst.parser.parser",
-    "Parser": "genrst.parser.parser",
-    "Text": "genrst.parser.parser",
-    "chunks": "genrst.outputs.chunks",
-    "dependency_rows": "genrst.outputs.tables",
-    "document_from_dict": "genrst.formats.json_format",
-    "document_to_dict": "genrst.formats.json_format",
-    "evaluate": "genrst.evaluation.report",
-    "load": "genrst.parser.loading",
-    "load_corpus": "genrst.corpora.corpus",
-    "profile": "genrst.outputs.profile",
-    "profile_rows": "genrst.outputs.profile",
-    "read": "genrst.formats.files",
-    "read_documents": "genrst.formats.files",
-    "render_difference_html": "genrst.rendering.difference_picture",
-    "render_difference_svg": "genrst.rendering.difference_picture",
-    "render_html": "genrst.rendering.page",
-    "render_image": "genrst.rendering.image",
-    "render_svg": "genrst.rendering.svg",
-    "render_text": "genrst.rendering.terminal",
-    "summary": "genrst.outputs.summary",
-    "summary_text": "genrst.outputs.summary",
-    "units_table": "genrst.outputs.tables",
-    "write": "genrst.formats.files",
-    "write_documents": "genrst.formats.files",
-    "write_rows": "genrst.outputs.tables",
-=======
     name: f"genrst.{module}"
     for module, names in {
+        "chart.finder": "Distribution",
         "corpora.corpus": "load_corpus",
         "evaluation.report": "Evaluation evaluate",
         "formats.files": "read read_documents write write_documents",
@@ -164,9 +126,8 @@ _LAZY = {
         "outputs.profile": "profile profile_rows",
         "outputs.summary": "summary summary_text",
         "outputs.tables": "dependency_rows unit_rows write_rows",
-        "parser.chart_search": "Distribution",
-        "parser.parser": "Parser load",
-        "parser.stages": "Failure Text",
+        "parser.loading": "load",
+        "parser.parser": "Failure Parser Text",
         "rendering.difference": "render_difference_html render_difference_svg",
         "rendering.image": "render_image",
         "rendering.page": "render_html",
@@ -174,7 +135,6 @@ _LAZY = {
         "rendering.terminal": "render_text",
     }.items()
     for name in names.split()
->>>>>>> api
 }
 
 

@@ -15,16 +15,10 @@ from genrst.bulk.inputs import Columns, Record, name_of, read_records
 from genrst.document import Document
 from genrst.formats import json_text
 from genrst.formats.json_format import tree_to_dict
-<<<<<<< HEAD
-from genrst.outputs.tables import units_table
+from genrst.outputs.tables import unit_rows
 from genrst.parser.folders import read_kind
 from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Failure, Text
-=======
-from genrst.outputs.tables import unit_rows
-from genrst.parser.packages import Relations, Search, Whole
-from genrst.parser.stages import Failure, Text
->>>>>>> api
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -12,14 +12,8 @@ from genrst.bulk.inputs import Choice, Columns, Record, make_units, scan
 from genrst.bulk.work import BATCH_BYTES, BATCH_DOCUMENTS, TABLES, Settings, make_batches, work
 from genrst.document import require_tree
 from genrst.formats.json_format import tree_to_dict
-<<<<<<< HEAD
-from genrst.outputs.tables import units_table
-from genrst.parser.parser import Parser, only
-=======
 from genrst.outputs.tables import unit_rows
-from genrst.parser.parser import Parser
-from genrst.parser.stages import only
->>>>>>> api
+from genrst.parser.parser import Parser, unwrap
 from tests.parser.samples import TEXT
 
 
@@ -51,7 +45,7 @@ def test_rows_say_what_the_parser_says(parser: Parser, tmp_path: Path):
         (4, "e", "input"),
         (2, "c", "parse"),
     ]
-    expected = [only(outcome) for outcome in parser.pipe([texts["a"], texts["b"]], batch_size=2)]
+    expected = [unwrap(outcome) for outcome in parser.pipe([texts["a"], texts["b"]], batch_size=2)]
     for row, document in zip(rows.documents, expected, strict=True):
         assert row["text"] == document.text
         assert row["sha256"] == hashlib.sha256(row["text"].encode()).hexdigest()
