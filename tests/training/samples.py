@@ -1,16 +1,15 @@
 """Three tiny documents with trees, prepared without spaCy."""
 
-from genrst.rnng.model_config import ModelConfig
-
 from genrst.document import Document, Span, Token
-from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.pieces import PieceTokenizer
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.prepared import Prepared
 from genrst.trees.node import Leaf, Tree, Unit
 
-SMALL = ModelConfig(
+SMALL = RnngConfig(
     word_size=16, edu_size=16, edu_layers=1, unit_size=24, relation_size=8, stack_size=24, decoder_size=16,
     lookahead_size=16, boundary_size=4, deprel_size=4,
 )  # fmt: skip
@@ -71,5 +70,5 @@ def prepare_samples(tokenizer: PieceTokenizer | None = None) -> Prepared:
     symbols = make_symbols(words, ["dep"], ActionSet.from_trees(trees), min_count=1)
     pairs = zip(documents, trees, strict=True)
     examples = [prepare(document, symbols, tree, tokenizer=tokenizer) for document, tree in pairs]
-    notes: dict[str, object] = {"relations": {}}
-    return Prepared(symbols, examples, examples, None, notes, tokenizer=tokenizer.json if tokenizer else None)
+    tokenizer_json = tokenizer.json if tokenizer else None
+    return Prepared("rnng", symbols, examples, examples, None, {"relations": {}}, tokenizer=tokenizer_json)
