@@ -17,7 +17,7 @@ from genrst.formats.files import ReadOptions, format_documents, read_content, wa
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.json_text import dumps
 from genrst.outputs.summary import importance_ranking
-from genrst.rendering.difference_picture import difference_page, render_difference_html, render_difference_svg
+from genrst.rendering.difference import difference_page, render_difference_html, render_difference_svg
 from genrst.rendering.image import render_image
 from genrst.rendering.page import Page, render_html, tree_page
 from genrst.rendering.svg import render_svg
