@@ -1,19 +1,22 @@
-"""Pretrained encoders of random weights, as small as can be, in folders as Hugging Face has them."""
+"""Tiny pretrained encoders with random weights, in folders as Hugging Face has them, and documents for them."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import transformers
-from genrst.rnng.model_config import AnyModelConfig
+from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from genrst.encoder.files import CONFIG, TOKENIZER, PieceTokenizer
+from genrst.chart.config import ChartConfig
+from genrst.chart.examples import ChartExample
+from genrst.encoder.files import CONFIG, TOKENIZER
+from genrst.encoder.model import wrap_encoder
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.rnng.examples import Example
+from genrst.rnng.config import RnngConfig
 from tests.rnng.random_examples import random_example
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -85,14 +88,31 @@ def write_encoder(folder: Path, kind: str = "bert", seed: int = 0) -> Path:
     return folder
 
 
-def make_pretrained(config: AnyModelConfig, kind: str = "bert", seed: int = 0) -> PretrainedEncoder:
-    """What a network has in place of its EDU encoder."""
-    return PretrainedEncoder(config, make_hugging_face(kind, seed), make_tokenizer(kind))
+def make_pretrained(config: ChartConfig | RnngConfig, kind: str = "bert", seed: int = 0) -> PretrainedEncoder:
+    """The pretrained encoder of a network."""
+    return wrap_encoder(config, make_hugging_face(kind, seed), make_tokenizer(kind))
 
 
-def piece_example(n_edus: int, seed: int = 0, longest: int = 6) -> Example:
-    """A random document whose EDUs have random pieces."""
+def random_pieces(n_edus: int, seed: int = 0, longest: int = 6) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The word pieces of a random document, and how many each EDU has."""
     rng = random.Random(seed)
     lengths = np.array([rng.randint(1, longest) for _ in range(n_edus)])
-    pieces = np.array([rng.randrange(4, 57) for _ in range(lengths.sum())])
-    return replace(random_example(n_edus, seed), pieces=pieces, piece_lengths=lengths)
+    return np.array([rng.randrange(4, 57) for _ in range(lengths.sum())]), lengths
+
+
+def piece_example(n_edus: int, seed: int = 0, longest: int = 6, n_labels: int = 3) -> ChartExample:
+    """A random document with a random tree."""
+    other = random_example(n_edus, seed)
+    places = other.syntax.sentences, other.syntax.paragraphs, other.syntax.kinds
+    units = []
+    stack: list[tuple[int, int]] = []
+    for action in other.actions:
+        if action == 0:
+            first = stack[-1][1] if stack else 0
+            stack.append((first, first + 1))
+            continue
+        (split, stop), (start, _) = stack.pop(), stack.pop()
+        units.append((start, split, stop, action % n_labels))
+        stack.append((start, stop))
+    found = np.array(units, dtype=np.int64).reshape(-1, 4)
+    return ChartExample(other.id, *random_pieces(n_edus, seed, longest), *places, found)
