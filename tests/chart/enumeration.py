@@ -1,7 +1,7 @@
-"""All binary trees of a small document, one after the other, and what a distribution over them is by definition.
+"""All binary trees of a small document, and distributions over them by definition.
 
-Nothing here is fast or shares code with `genrst.chart`: it is what the chart must agree with. Also which trees are as
-constraints demand, by the words of the documentation.
+The reference that charts are tested against: slow, and without any code of `genrst.chart`. `fits` says which trees
+satisfy constraints, as the documentation has it.
 """
 
 import math
@@ -54,7 +54,7 @@ def runs(groups: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def fits(tree: Tree, constraints: Sequence[Constraint], groups: Sequence[int] | None, n_edus: int) -> bool:
-    """Whether the structure of a tree is as demanded, by the words of the documentation."""
+    """Whether the structure of a tree satisfies constraints, as the documentation has it."""
     spans = spans_of(tree, n_edus)
     if any((one.span in spans) != one.is_unit for one in constraints):
         return False

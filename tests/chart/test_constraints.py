@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.chart.posterior import LabelledUnit
+from genrst.chart.examples import LabelledUnit
 from genrst.errors import UsageError
 from genrst.trees.constraints import Constraint, frozen, label_mask, resolve_constraints
 from genrst.trees.node import Leaf, Unit
@@ -28,7 +28,7 @@ def labels_fit(pair: LabelledTree, constraints: Sequence[Constraint]) -> bool:
 
 
 def check_against_enumeration(n_edus: int, constraints: Sequence[Constraint], groups: Sequence[int] | None) -> None:
-    """Sums, probabilities of spans, the best trees and the tree of minimum risk, or an error where no tree fits."""
+    """Sums, probabilities of spans, the best trees and the minimum Bayes risk tree, or an error where no tree fits."""
     kept: list[LabelledTree] = [
         pair
         for pair in labelled_trees(n_edus, len(LABELS))
@@ -50,7 +50,7 @@ def check_against_enumeration(n_edus: int, constraints: Sequence[Constraint], gr
     for tree in found:
         assert posterior.log_probability(tree.units) == pytest.approx(tree.logp, abs=1e-3)
     pairs = set(kept)
-    for units in (*(tree.units for tree in found), posterior.minimum_risk(), *posterior.sample(5, seed=1)):
+    for units in (*(tree.units for tree in found), posterior.mbr(), *posterior.sample(5, seed=1)):
         assert (tuple(unit[:3] for unit in units), tuple(unit.label for unit in units)) in pairs
     if posterior.n_edus > 1:
         assert posterior.entropy == pytest.approx(
@@ -171,11 +171,15 @@ def test_sentences_must_be_in_order():
 def test_paragraphs_are_stronger_than_sentences():
     """A sentence that goes on in the next paragraph is cut there; constraints are stronger still."""
     paragraphs, sentences = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2]
-    assert resolve_constraints(5, [], LABELS, [paragraphs, sentences]).whole == ((0, 2), (0, 3), (3, 5), (4, 5))
-    assert resolve_constraints(5, [Constraint(1, 4)], LABELS, [paragraphs, sentences]).whole == ((1, 4), (2, 4), (4, 5))
+    assert resolve_constraints(5, [], LABELS, [paragraphs, sentences]).forced == ((0, 2), (0, 3), (3, 5), (4, 5))
+    assert resolve_constraints(5, [Constraint(1, 4)], LABELS, [paragraphs, sentences]).forced == (
+        (1, 4),
+        (2, 4),
+        (4, 5),
+    )
 
 
-def test_demands_that_no_label_fits_are_an_error():
+def test_constraints_that_no_label_fits_are_an_error():
     assert label_mask(Constraint(0, 2, relation="cause"), LABELS) == (True, True, False)
     assert label_mask(Constraint(0, 2, nuclearity="SN"), LABELS) == (False, True, False)
     for constraint, line in (

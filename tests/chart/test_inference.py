@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from genrst.chart.inference import (
-    Unit,
+    Split,
     entropy,
     inside,
     marginals,
-    minimum_risk_tree,
+    mbr_tree,
     sample,
     split_logp,
 )
@@ -108,27 +108,27 @@ def test_the_inside_table_has_every_span():
 @every_size
 @every_dtype
 @pytest.mark.parametrize("seed", range(3))
-def test_trees_of_minimum_risk_have_the_most_gain_of_all(n_edus, dtype, seed):
+def test_mbr_trees_have_the_most_gain_of_all(n_edus, dtype, seed):
     gains = torch.rand(1, n_edus + 1, n_edus + 1, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-    (safe,) = minimum_risk_tree(gains, [n_edus])
+    (safe,) = mbr_tree(gains, [n_edus])
     most = max(total_gain(tree, gains[0]) for tree in all_trees(0, n_edus))
     assert tuple(safe) in all_trees(0, n_edus)
     assert total_gain(safe, gains[0]) == pytest.approx(most, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_minimum_risk_heeds_what_may_be_a_unit(seed):
+def test_mbr_trees_have_only_possible_units(seed):
     generator = torch.Generator().manual_seed(seed)
     gains = torch.rand(1, 7, 7, generator=generator)
     may_be_unit = torch.rand(1, 7, 7, generator=generator) < 0.6
     trees = [tree for tree in all_trees(0, 6) if all(may_be_unit[0, i, j] for i, _, j in tree)]
     if trees:
-        (safe,) = minimum_risk_tree(gains, [6], may_be_unit)
+        (safe,) = mbr_tree(gains, [6], may_be_unit)
         assert tuple(safe) in trees
         assert total_gain(safe, gains[0]) == pytest.approx(max(total_gain(tree, gains[0]) for tree in trees))
     else:
         with pytest.raises(UsageError, match="no tree is left"):
-            minimum_risk_tree(gains, [6], may_be_unit)
+            mbr_tree(gains, [6], may_be_unit)
 
 
 @every_size
@@ -215,7 +215,7 @@ def test_entropy_with_labels_is_that_of_labelled_trees(n_edus):
     assert float(entropy(scores, unit_p, log_z, label_logp[None])) == pytest.approx(expected, abs=1e-9)
 
 
-def chi_square(drawn: list[list[Unit]], trees: dict[Tree, float]) -> float:
+def chi_square(drawn: list[list[Split]], trees: dict[Tree, float]) -> float:
     counts = Counter(tuple(tree) for tree in drawn)
     assert counts.keys() <= trees.keys()
     return sum((counts[tree] - len(drawn) * p) ** 2 / (len(drawn) * p) for tree, p in trees.items())
@@ -250,7 +250,7 @@ def test_documents_together_are_as_alone(dtype, is_expanded):
         scores = torch.stack([scores, scores], -1)[..., 1]
     unit_p, log_z = marginals(scores, sizes)
     table, _ = inside(scores, sizes)
-    safe = minimum_risk_tree(unit_p.sum(1), sizes)
+    safe = mbr_tree(unit_p.sum(1), sizes)
     uncertainty = entropy(scores, unit_p, log_z)
     for document, size in enumerate(sizes):
         alone = scores[document : document + 1, : size + 1, : size + 1, : size + 1]
@@ -261,7 +261,7 @@ def test_documents_together_are_as_alone(dtype, is_expanded):
         torch.testing.assert_close(log_z[document], one_z[0])
         torch.testing.assert_close(table[inner[:3]], inside(alone, [size])[0])
         assert bool((table[document, :, size + 1 :] == -math.inf).all())
-        assert safe[document] == minimum_risk_tree(one_p.sum(1), [size])[0]
+        assert safe[document] == mbr_tree(one_p.sum(1), [size])[0]
         torch.testing.assert_close(uncertainty[document], entropy(alone, one_p, one_z)[0])
 
 
@@ -282,7 +282,7 @@ def test_what_is_no_unit_does_not_matter(rubbish):
     for document, size in enumerate(sizes):
         ends = torch.arange(size + 1)
         spans[document, : size + 1, : size + 1][ends[:, None] < ends - 1] = 0.0
-    assert [len(tree) for tree in minimum_risk_tree(spans, sizes)] == [4, 1, 0, 5]
+    assert [len(tree) for tree in mbr_tree(spans, sizes)] == [4, 1, 0, 5]
 
 
 def naive_log_partition(scores: Tensor, size: int) -> Tensor:
@@ -345,7 +345,7 @@ def test_a_document_without_any_tree():
     may_be_unit = torch.ones(2, 6, 6, dtype=torch.bool)
     may_be_unit[1, 0, 5] = False
     for use in (
-        lambda: minimum_risk_tree(torch.zeros(2, 6, 6), [3, 5], may_be_unit),
+        lambda: mbr_tree(torch.zeros(2, 6, 6), [3, 5], may_be_unit),
         lambda: sample(scores, [3, 5], 2),
     ):
         with pytest.raises(UsageError, match=r"no tree is left for \[1\]"):
@@ -357,7 +357,7 @@ def test_one_edu_has_one_empty_tree():
     unit_p, log_z = marginals(scores, [1, 1])
     assert not unit_p.any()
     assert log_z.tolist() == entropy(scores, unit_p, log_z).tolist() == [0, 0]
-    assert minimum_risk_tree(scores[0], [1, 1]) == [[], []]
+    assert mbr_tree(scores[0], [1, 1]) == [[], []]
     assert sample(scores, [1, 1], 3) == [[[]] * 3] * 2
     assert k_best(scores[0], 1, 4) == [(0.0, [], [])]
 
@@ -388,7 +388,7 @@ def test_nothing_recurses_over_deep_trees():
     n_edus = 1100
     gains = torch.zeros(1, n_edus + 1, n_edus + 1)
     gains[0, 0] = 1
-    (deep,) = minimum_risk_tree(gains, [n_edus])
+    (deep,) = mbr_tree(gains, [n_edus])
     assert deep == [(0, stop - 1, stop) for stop in range(n_edus, 1, -1)]
 
 

@@ -1,46 +1,57 @@
+"""Documents that are made harder in training."""
+
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from genrst.chart.noise import make_noise, without_kinds, without_paragraphs, without_pieces
 
-from genrst.chart.learning import segment_starts
-from genrst.rnng.examples import Example
-from genrst.rnng.transitions.boundaries import Kind
-from genrst.training.run_config import TrainingConfig
+from genrst.chart.examples import ChartExample, Labels
+from genrst.chart.learning import (
+    ChartTask,
+    NoiseRates,
+    segment_starts,
+    without_kinds,
+    without_paragraphs,
+    without_pieces,
+)
+from genrst.encoder.pieces import PieceTokenizer
+from genrst.errors import ConfigError
+from genrst.text.layout import Kind
+from tests.chart.random_networks import LABELS
 from tests.encoder.tiny_encoders import make_tokenizer, piece_example
 
 TOKENIZER = make_tokenizer()
-MASK = 77
 
 
-def laid_out() -> Example:
+def laid_out() -> ChartExample:
     """A heading, a paragraph of two sentences, a turn in it, an item."""
     example = piece_example(6)
     kinds = [Kind.HEADING, Kind.PARAGRAPH, Kind.NOTHING, Kind.SENTENCE, Kind.TURN, Kind.ITEM]
-    numbers = {"sentences": [0, 1, 1, 2, 3, 4], "paragraphs": [0, 1, 1, 1, 1, 2], "kinds": list(map(int, kinds))}
-    return replace(example, syntax=replace(example.syntax, **numbers))
+    sentences, paragraphs = [0, 1, 1, 2, 3, 4], [0, 1, 1, 1, 1, 2]
+    return replace(example, sentences=sentences, paragraphs=paragraphs, kinds=list(map(int, kinds)))
+
+
+def add_noise(
+    rates: NoiseRates, example: ChartExample, seed: int, tokenizer: PieceTokenizer = TOKENIZER
+) -> ChartExample:
+    task = ChartTask([example], [], Labels(tuple(LABELS)), tokenizer, noise=rates)
+    return task._add_noise(example, seed)
 
 
 def test_without_kinds_there_are_paragraphs_and_sentences():
     kinds = [Kind.PARAGRAPH, Kind.PARAGRAPH, Kind.NOTHING, Kind.SENTENCE, Kind.SENTENCE, Kind.PARAGRAPH]
-    found = without_kinds(laid_out()).syntax
+    found = without_kinds(laid_out())
     assert found.kinds == list(map(int, kinds))
     assert found.paragraphs == [0, 1, 1, 1, 1, 2]
 
 
 def test_without_paragraphs_there_are_sentences():
     kinds = [Kind.PARAGRAPH, Kind.SENTENCE, Kind.NOTHING, Kind.SENTENCE, Kind.SENTENCE, Kind.SENTENCE]
-    found = without_paragraphs(laid_out()).syntax
+    found = without_paragraphs(laid_out())
     assert found.kinds == list(map(int, kinds))
     assert set(found.paragraphs) == {0}
     assert found.sentences == [0, 1, 1, 2, 3, 4]
-
-
-def test_features_from_before_there_were_kinds():
-    example = laid_out()
-    example = replace(example, syntax=replace(example.syntax, kinds=[]))
-    assert without_paragraphs(example).syntax.kinds == without_kinds(example).syntax.kinds == []
 
 
 def test_an_edu_that_would_lose_all_its_pieces_keeps_one():
@@ -61,27 +72,34 @@ def test_what_a_lost_piece_would_have_started_the_next_one_does():
     assert firsts.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["layout_noise", "punctuation_noise"])
-def test_a_share_of_documents_has_noise(name: str):
-    add = make_noise(TrainingConfig(**{name: 0.3}), MASK, TOKENIZER.punctuation)  # type: ignore[arg-type]
+@pytest.mark.parametrize("rates", [NoiseRates(layout=0.3), NoiseRates(punctuation=0.3)])
+def test_a_share_of_documents_has_noise(rates: NoiseRates):
     example = laid_out()
     marks = np.full_like(example.pieces, TOKENIZER.punctuation[0])
     example = replace(example, pieces=np.where(np.arange(len(marks)) % 3, example.pieces, marks))
     n_changed = 0
     for seed in range(200):
-        found = add(example, np.random.default_rng(seed))
-        n_changed += len(found.pieces) != len(example.pieces) or found.syntax != example.syntax
+        found = add_noise(rates, example, seed)
+        n_changed += len(found.pieces) != len(example.pieces) or found.kinds != example.kinds
     assert 40 < n_changed < 80
 
 
 def test_masks_hide_their_share_of_pieces():
-    add = make_noise(TrainingConfig(piece_noise=0.5), MASK, ())
-    example = piece_example(200)
-    found = add(example, np.random.default_rng(1)).pieces
-    assert 0.4 < (found == MASK).mean() < 0.6
-    assert ((found == MASK) | (found == example.pieces)).all()
-    assert (add(example, np.random.default_rng(1)).pieces == found).all()
-    assert (add(example, np.random.default_rng(2)).pieces != found).any()
+    data = json.loads(TOKENIZER.json)
+    data["model"]["vocab"]["[MASK]"] = mask = 77
+    rates, example = NoiseRates(pieces=0.5), piece_example(200)
+    found, again, other = (
+        add_noise(rates, example, seed, PieceTokenizer(json.dumps(data))).pieces for seed in (1, 1, 2)
+    )
+    assert 0.4 < (found == mask).mean() < 0.6
+    assert ((found == mask) | (found == example.pieces)).all()
+    assert (again == found).all()
+    assert (other != found).any()
+
+
+def test_masks_need_a_tokenizer_that_has_them():
+    with pytest.raises(ConfigError, match="must have a piece for masks, was: without"):
+        add_noise(NoiseRates(pieces=0.1), piece_example(3), 1)
 
 
 def test_punctuation_has_no_letters():

@@ -6,12 +6,12 @@ from copy import deepcopy
 import pytest
 import torch
 
+from genrst.chart.examples import LabelledUnit
 from genrst.chart.inference import marginals
-from genrst.chart.posterior import LabelledUnit, read_documents
 from genrst.errors import UsageError
 from genrst.trees.constraints import UNCONSTRAINED, resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
-from tests.chart.random_networks import LABELS, make_charts, make_network, make_posterior
+from tests.chart.random_networks import LABELS, infer_examples, make_charts, make_network, make_posterior
 from tests.encoder.tiny_encoders import piece_example
 
 
@@ -21,14 +21,12 @@ def test_documents_together_are_as_each_alone(monkeypatch):
     examples = [piece_example(n_edus, seed=n_edus) for n_edus in (9, 1, 2, 14, 5)]
     groups = [[edu // 3 for edu in range(example.n_edus)] for example in examples]
     constraints = [resolve_constraints(len(own), [], LABELS, [own]) for own in groups]
-    alone = [
-        read_documents([(network, 1.0)], [[one]], [own])[0] for one, own in zip(examples, constraints, strict=True)
-    ]
+    alone = [infer_examples([(network, 1.0)], [one], [own])[0] for one, own in zip(examples, constraints, strict=True)]
     for most in (1, 300, 1 << 20):
         monkeypatch.setattr("genrst.chart.scoring.MOST_CELLS", most)
         monkeypatch.setattr("genrst.chart.posterior.MOST_LABELLED", most)
-        for one, other in zip(read_documents([(network, 1.0)], [examples], constraints), alone, strict=True):
-            assert one.minimum_risk() == other.minimum_risk()
+        for one, other in zip(infer_examples([(network, 1.0)], examples, constraints), alone, strict=True):
+            assert one.mbr() == other.mbr()
             assert one.log_z == pytest.approx(other.log_z, abs=1e-4)
             assert one.entropy == pytest.approx(other.entropy, abs=1e-4)
             assert one.span_probability(0, 2 - (one.n_edus == 1)) == pytest.approx(
@@ -42,7 +40,7 @@ def test_long_texts_give_memory_back(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.chart.posterior.LONG", 10)
     network = make_network()
     for sizes, expected in (((10,), 0), ((6, 6), 0), ((11,), 1)):
-        read_documents([(network, 1.0)], [[piece_example(n_edus) for n_edus in sizes]])
+        infer_examples([(network, 1.0)], [piece_example(n_edus) for n_edus in sizes])
         assert len(calls) == expected
 
 
@@ -51,7 +49,7 @@ def test_charts_of_sentences_say_what_the_whole_chart_says():
     n_edus, network = 40, make_network()
     example = piece_example(n_edus, seed=3)
     groups = [edu // 4 for edu in range(n_edus)]
-    (posterior,) = read_documents([(network, 1.0)], [[example]], [resolve_constraints(n_edus, [], LABELS, [groups])])
+    (posterior,) = infer_examples([(network, 1.0)], [example], [resolve_constraints(n_edus, [], LABELS, [groups])])
     assert len(posterior.charts) == 11
     scores, _ = make_charts(network, [example])
     starts = {edu for edu in range(n_edus + 1) if edu % 4 == 0}
@@ -92,8 +90,8 @@ def test_a_temperature_flattens():
 
 def test_networks_are_averaged():
     networks, example = [make_network(seed=1), make_network(seed=2)], piece_example(6, seed=1)
-    alone = [read_documents([(network, 1.0)], [[example]])[0] for network in networks]
-    (both,) = read_documents([(networks[0], 3.0), (networks[1], 1.0)], [[example], [example]])
+    alone = [infer_examples([(network, 1.0)], [example])[0] for network in networks]
+    (both,) = infer_examples([(networks[0], 3.0), (networks[1], 1.0)], [example])
     for start in range(6):
         for stop in range(start + 1, 7):
             mean = 0.75 * alone[0].span_probability(start, stop) + 0.25 * alone[1].span_probability(start, stop)
@@ -117,7 +115,7 @@ def test_labels_of_a_span_given_that_it_is_a_unit():
 
 def test_one_edu():
     posterior, _, _ = make_posterior(1)
-    assert posterior.minimum_risk() == []
+    assert posterior.mbr() == []
     assert [tree.units for tree in posterior.k_best(3)] == [[]]
     assert posterior.sample(2, seed=0) == [[], []]
     assert posterior.log_probability([]) == 0
@@ -129,20 +127,20 @@ def test_a_tree_that_cannot_be_has_no_probability():
     assert posterior.log_probability([LabelledUnit(0, 1, 4, 0), LabelledUnit(1, 3, 4, 0)]) == -torch.inf
 
 
-def test_no_demands_is_the_default():
+def test_no_constraints_is_the_default():
     network, example = make_network(), piece_example(4)
     (one,), (other,) = (
-        read_documents([(network, 1.0)], [[example]], constraints) for constraints in (None, [UNCONSTRAINED])
+        infer_examples([(network, 1.0)], [example], constraints) for constraints in (None, [UNCONSTRAINED])
     )
-    assert one.minimum_risk() == other.minimum_risk()
+    assert one.mbr() == other.mbr()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_says_the_same():
     network, examples = make_network(), [piece_example(n_edus, seed=n_edus) for n_edus in (30, 2, 17)]
-    expected = read_documents([(network, 1.0)], [examples])
-    found = read_documents([(deepcopy(network).to("cuda"), 1.0)], [examples])
+    expected = infer_examples([(network, 1.0)], examples)
+    found = infer_examples([(deepcopy(network).to("cuda"), 1.0)], examples)
     for one, other in zip(found, expected, strict=True):
-        assert one.minimum_risk() == other.minimum_risk()
+        assert one.mbr() == other.mbr()
         assert one.log_z == pytest.approx(other.log_z, abs=1e-4 * one.n_edus)
         assert one.k_best(2)[1].logp == pytest.approx(other.k_best(2)[1].logp, abs=1e-3)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from genrst.chart.examples import SoftTree
 from genrst.chart.learning import find_losses
 from genrst.chart.teaching import LEAST, make_soft_starts, make_soft_trees
-from genrst.rnng.examples import SoftTree
 from genrst.trees.constraints import resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
 from tests.chart.random_networks import LABELS, make_charts, make_network
@@ -58,11 +58,12 @@ def test_whole_sentences_have_charts_of_their_own():
 def test_soft_segments_are_the_mean_of_the_probabilities():
     networks, examples = [make_network(seed=1), make_network(seed=2)], [piece_example(5, seed=1), piece_example(3)]
     for number, network in enumerate(networks, start=1):
-        assert network.segments is not None
         network.segments.output.weight.mul_(number / 100)
         network.segments.output.bias.mul_(0)
     for example, found in zip(examples, make_soft_starts(networks, examples), strict=True):
-        each = [torch.sigmoid(one.segments(one.read(one.make_batch([example]).read))) for one in networks]  # type: ignore[misc]
+        each = [
+            torch.sigmoid(one.segments(one.edu_encoder.read(one.make_batch([example]).windows))) for one in networks
+        ]
         assert not np.allclose(each[0], each[1], atol=1e-3)
         np.testing.assert_allclose(found, ((each[0] + each[1]) / 2).numpy(), atol=1e-5)
 

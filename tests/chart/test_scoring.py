@@ -1,11 +1,13 @@
-"""The charts of a document: together they are one tree of blocks, and none is too large."""
+"""How a document is cut into charts: together they are one tree of blocks, and none is too large."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from genrst.chart.blocks import Borders, cut
 from hypothesis import given
 from hypothesis import strategies as st
+
+from genrst.chart.examples import Borders
+from genrst.chart.scoring import cut
 
 
 def check_blocks(charts: Sequence[Borders], n_edus: int) -> None:
