@@ -1,18 +1,28 @@
 """Three tiny documents with trees, prepared without spaCy."""
 
+from dataclasses import replace
+
+import torch
+
+from genrst.chart.examples import Labels, fine_of, join_pieces, make_example, units_of
 from genrst.document import Document, Span, Token
 from genrst.encoder.pieces import PieceTokenizer
 from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import mask_entities, prepare
+from genrst.rnng.finder import make_network
 from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.prepared import Prepared
+from genrst.training.run_config import TrainingConfig
+from genrst.training.tasks import make_task
+from genrst.training.trainer import Trainer
 from genrst.trees.node import Leaf, Tree, Unit
 
 SMALL = RnngConfig(
     word_size=16, edu_size=16, edu_layers=1, unit_size=24, relation_size=8, stack_size=24, decoder_size=16,
     lookahead_size=16, boundary_size=4, deprel_size=4,
 )  # fmt: skip
+QUICK = TrainingConfig(batch_documents=2, learning_rate=1e-2, max_epochs=60, patience=60)
 
 
 def unit(relation: str, nuclearity: str, *children: Tree) -> Unit:
@@ -64,6 +74,7 @@ def make_document(number: int) -> Document:
 
 
 def prepare_samples(tokenizer: PieceTokenizer | None = None) -> Prepared:
+    """The documents as the paper's model reads them."""
     documents = [make_document(number) for number in range(3)]
     words = [word for document in documents for edu in mask_entities(document).edus for word in edu]
     trees = [document.tree for document in documents if document.tree is not None]
@@ -72,3 +83,30 @@ def prepare_samples(tokenizer: PieceTokenizer | None = None) -> Prepared:
     examples = [prepare(document, symbols, tree, tokenizer=tokenizer) for document, tree in pairs]
     tokenizer_json = tokenizer.json if tokenizer else None
     return Prepared("rnng", symbols, examples, examples, None, {"relations": {}}, tokenizer=tokenizer_json)
+
+
+def prepare_chart_samples(tokenizer: PieceTokenizer) -> Prepared:
+    """The documents as a chart reads them."""
+    documents = [make_document(number) for number in range(3)]
+    trees = [document.tree for document in documents if document.tree is not None]
+    pairs = sorted({(label.relation, label.nuclearity) for label in ActionSet.from_trees(trees).labels})
+    labels = Labels(tuple(pairs))
+    examples = [
+        replace(
+            make_example(document, *join_pieces(tokenizer(document.edu_texts))),
+            units=units_of(tree, labels, document.id),
+            fine=fine_of(tree, labels),
+        )
+        for document, tree in zip(documents, trees, strict=True)
+    ]
+    return Prepared("chart", labels, examples, examples, None, {"relations": {}}, tokenizer=tokenizer.json)
+
+
+def make_trainer(
+    kind: str = "generative", config: TrainingConfig = QUICK, seed: int = 1, prepared: Prepared | None = None
+) -> Trainer:
+    """A trainer of the paper's model, by default with all documents as training and dev documents."""
+    prepared = prepared or prepare_samples()
+    torch.manual_seed(seed)
+    network = make_network(replace(SMALL, kind=kind), prepared.symbols)  # type: ignore[arg-type]
+    return Trainer(network, make_task(prepared, network, config, seed), config, seed)
