@@ -85,7 +85,8 @@ def make_chart(seed: int = 4, fine: Sequence[tuple[str, str]] = ()) -> ChartMode
         torch.nn.init.uniform_(parameter, -0.7, 0.7)
     with torch.no_grad():
         # With this seed some words start EDUs, and fewer start sentences.
-        network.segments.output.bias += torch.tensor([0.8, -0.84])
+        network.segments.output.bias.add_(torch.tensor([0.8, -0.84]))
+        network.labels.bias.zero_()
     return Model(network, labels, make_tokenizer())
 
 
