@@ -158,8 +158,12 @@ def _soft_tree(columns: Mapping[str, NDArray[Any]]) -> SoftTree | None:
     if "soft.p" not in columns:
         return None
     p = columns["soft.p"].astype(np.float32)
-    units, labels = (columns[f"soft.{name}"].astype(np.int64).reshape(len(p), -1) for name in ("units", "labels"))
-    return SoftTree(units, p, labels, columns["soft.label_p"].astype(np.float32).reshape(len(p), -1))
+    # A document of one EDU has no units; NumPy could not tell how many labels each has.
+    n_labels = len(columns["soft.labels"]) // max(len(p), 1)
+    units = columns["soft.units"].astype(np.int64).reshape(-1, 3)
+    labels = columns["soft.labels"].astype(np.int64).reshape(-1, n_labels or 1)
+    label_p = columns["soft.label_p"].astype(np.float32).reshape(-1, n_labels or 1)
+    return SoftTree(units, p, labels, label_p)
 
 
 def make_example(document: Document, pieces: IntArray, lengths: IntArray) -> ChartExample:

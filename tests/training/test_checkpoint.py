@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from genrst.errors import ConfigError, CorpusWarning
 from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 from genrst.training.run_config import TrainingConfig
-from tests.training.test_trainer import QUICK, make_trainer
+from tests.training.samples import QUICK, make_trainer
 
 VARIED = replace(QUICK, averaging=0.9, exploration=0.6)
 

@@ -18,7 +18,7 @@ import multiprocessing, os, socket, sys, torch
 from dataclasses import replace
 from safetensors.torch import save_file
 from genrst.training.distributed import join_processes, leave_processes
-from tests.training.test_trainer import QUICK, make_trainer
+from tests.training.samples import QUICK, make_trainer
 
 def train(output, **environment):
     os.environ.update(environment)

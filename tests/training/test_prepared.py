@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from genrst.chart.examples import ChartExample, SoftTree
 from genrst.errors import CorpusFormatError
-from genrst.rnng.examples import Example, SoftTree
-from genrst.training.prepared import Prepared, content_key, load_prepared, save_prepared
+from genrst.rnng.examples import Example
+from genrst.training.prepared import content_key, load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_tokenizer
-from tests.training.samples import make_document, prepare_samples
+from tests.training.samples import make_document, prepare_chart_samples, prepare_samples
 
 
 def as_lists(example: Example) -> tuple[object, ...]:
@@ -22,7 +23,7 @@ def as_lists(example: Example) -> tuple[object, ...]:
 def test_round_trip(tmp_path: Path):
     prepared = prepare_samples()
     vectors = np.linspace(-1, 1, 5 * len(prepared.symbols.words), dtype=np.float32).reshape(-1, 5)
-    prepared = Prepared(prepared.symbols, prepared.train, prepared.dev[:1], vectors, {"inventory": "gum"})
+    prepared = replace(prepared, dev=prepared.dev[:1], vectors=vectors, notes={"inventory": "gum"})
     save_prepared(prepared, tmp_path / "new" / "features.npz")
     loaded = load_prepared(tmp_path / "new" / "features.npz")
     assert loaded.symbols == prepared.symbols
@@ -67,13 +68,13 @@ def test_damaged_files(tmp_path: Path):
     with pytest.raises(CorpusFormatError, match="must hold prepared features, was: no NumPy archive"):
         load_prepared(path)
     np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
-    with pytest.raises(CorpusFormatError, match=r"for a parser in format 1, was: for a parser in format 0$"):
+    with pytest.raises(CorpusFormatError, match=r"must be prepared in format 2, was: in format 0$"):
         load_prepared(path)
 
 
 def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path: Path):
     path = tmp_path / "bomb.npz"
-    header = np.frombuffer(b'{"format": 1}', dtype=np.uint8)
+    header = np.frombuffer(b'{"format": 2}', dtype=np.uint8)
     np.savez_compressed(path, header=header, vectors=np.zeros((20_000_000,), np.uint8))
     with pytest.raises(
         CorpusFormatError, match=r"bomb\.npz: the file must unpack to at most 16777216 bytes, was: 20000"
@@ -102,8 +103,22 @@ def test_silver_documents_are_kept_apart(tmp_path: Path):
     assert load_prepared(tmp_path / "gold.npz").silver == []
 
 
+def chart_lists(example: ChartExample) -> tuple[object, ...]:
+    arrays = (example.pieces, example.piece_lengths, example.units, example.fine)
+    return example.id, *(array.tolist() for array in arrays), example.sentences, example.paragraphs, example.kinds
+
+
+def test_charts(tmp_path: Path):
+    prepared = prepare_chart_samples(make_tokenizer())
+    save_prepared(prepared, tmp_path / "features.npz")
+    loaded = load_prepared(tmp_path / "features.npz")
+    assert (loaded.kind, loaded.symbols, loaded.tokenizer) == ("chart", prepared.symbols, make_tokenizer().json)
+    for mine, theirs in ((prepared.train, loaded.train), (prepared.dev, loaded.dev)):
+        assert [chart_lists(example) for example in mine] == [chart_lists(example) for example in theirs]
+
+
 def test_soft_trees_and_segments(tmp_path: Path):
-    prepared = prepare_samples(make_tokenizer())
+    prepared = prepare_chart_samples(make_tokenizer())
     soft = [
         SoftTree(
             np.array([[0, 1, 2]] * size).reshape(-1, 3),
@@ -126,4 +141,7 @@ def test_soft_trees_and_segments(tmp_path: Path):
         assert example.starts is not None
         np.testing.assert_allclose(example.starts, own, atol=1e-3)
         for name in ("units", "p", "labels", "label_p"):
-            np.testing.assert_allclose(getattr(example.soft, name), getattr(tree, name), atol=1e-3)
+            found, expected = getattr(example.soft, name), getattr(tree, name)
+            assert len(found) == len(expected) == len(tree.p)
+            np.testing.assert_allclose(found.ravel(), expected.ravel(), atol=1e-3)
+            assert not found.size or found.shape == expected.shape

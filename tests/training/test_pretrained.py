@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from genrst.rnng.storage import load_model
-from genrst.training.dev import evaluate_bags, parseval_f1
 from safetensors.torch import load_file
 
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError
+from genrst.rnng.finder import load_rnng
+from genrst.rnng.learning import evaluate_bags
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
 from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig
+from genrst.training.tasks import make_task
 from genrst.training.trainer import Trainer
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import SMALL, prepare_samples
@@ -30,6 +31,12 @@ def make_run(folder: Path, encoder: Path, kind: str = "generative", **training: 
     model = replace(SMALL, kind=kind, encoder=str(encoder), document_size=8, dropout=0.1)  # type: ignore[arg-type]
     config = RunConfig(model=model, training=TrainingConfig(**settings))  # type: ignore[arg-type]
     return Run(config, 1, folder, torch.device("cpu"))
+
+
+def untrained(run: Run) -> Trainer:
+    """The trainer that a run begins with."""
+    network, training = run._network(PREPARED), run.config.training
+    return Trainer(network, make_task(PREPARED, network, training, run.seed), training, run.seed)
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +78,13 @@ def test_the_model_of_a_run_needs_its_encoder_no_more(tmp_path: Path):
     run = make_run(tmp_path / "run", folder)
     best = [record for record in run.records(PREPARED) if record.is_best][-1]
     folder.rename(tmp_path / "elsewhere")
-    model = load_model(run.folder / MODEL)
-    assert parseval_f1(evaluate_bags(model.network, model.symbols, PREPARED.dev, 4)) == best.dev_scores
+    model = load_rnng(run.folder / MODEL)
+    assert evaluate_bags(model.network, model.symbols, PREPARED.dev, 4).percentages() == best.dev_scores
 
 
 def test_the_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: Path):
     run = make_run(tmp_path, encoder, warmup_steps=4)
-    trainer = Trainer(run._network(PREPARED), PREPARED, run.config.training, 1)
+    trainer = untrained(run)
     pretrained = trainer.network.edu_encoder
     assert isinstance(pretrained, PretrainedEncoder)
     assert all(module.training for module in pretrained.modules()), "with its dropout"
@@ -92,7 +99,7 @@ def test_the_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: Path):
 def test_an_encoder_that_is_frozen(tmp_path: Path, encoder: Path):
     run = make_run(tmp_path, encoder, encoder_learning_rate=0.0, max_epochs=1)
     list(run.records(PREPARED))
-    trainer = Trainer(run._network(PREPARED), PREPARED, run.config.training, 1)
+    trainer = untrained(run)
     before = {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
     load_checkpoint(trainer, run.folder / CHECKPOINT)
     for name, tensor in trainer.network.state_dict().items():
@@ -111,4 +118,4 @@ def test_a_model_without_an_encoder_takes_features_with_pieces(tmp_path: Path):
     run = make_run(tmp_path, tmp_path, max_epochs=1)
     run = replace(run, config=replace(run.config, model=SMALL))
     list(run.records(PREPARED))
-    assert load_model(run.folder / MODEL).tokenizer is None
+    assert load_rnng(run.folder / MODEL).tokenizer is None

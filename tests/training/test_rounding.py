@@ -1,6 +1,7 @@
 """Training with weights as they will be stored."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 
 from genrst.packing import pack, unpack
 from genrst.training.trainer import rounded
+from tests.training.test_run import PREPARED, make_run
 
 
 def test_weights_are_rounded_inside_and_exact_after():
@@ -24,11 +26,9 @@ def test_weights_are_rounded_inside_and_exact_after():
 
 @pytest.mark.slow
 def test_the_last_epochs_see_rounded_weights(tmp_path: Path):
-    from tests.training.test_chart_lessons import PREPARED, make_run
-
-    settings = {"max_epochs": 3, "rounding": "int8", "evaluate_from": 3}
-    exact = [record.train_loss for record in make_run(tmp_path / "exact", **settings).records(PREPARED)]  # type: ignore[arg-type]
-    last = make_run(tmp_path / "last", **settings, rounded_epochs=1)  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"max_epochs": 3, "rounding": "int8", "evaluate_from": 3}
+    exact = [record.train_loss for record in make_run(tmp_path / "exact", **settings).records(PREPARED)]
+    last = make_run(tmp_path / "last", **settings, rounded_epochs=1)
     losses = [record.train_loss for record in last.records(PREPARED)]
     assert losses[:2] == exact[:2]
     assert losses[2] != exact[2]

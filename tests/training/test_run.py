@@ -11,8 +11,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from genrst.rnng.storage import load_model
-from genrst.training.dev import evaluate_bags, gold_likelihood, parseval_f1
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -20,6 +18,9 @@ import genrst
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.parser.folders import read_parser_config
 from genrst.rnng.examples import derive
+from genrst.rnng.finder import load_rnng
+from genrst.rnng.learning import evaluate_bags, gold_likelihood
+from genrst.rnng.network import Network
 from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
 from genrst.training.distributed import ALONE, Processes
@@ -27,8 +28,7 @@ from genrst.training.prepared import Prepared
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, plot_curves, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig, load_config
 from genrst.training.trainer import Record
-from tests.training.samples import SMALL, prepare_samples
-from tests.training.test_trainer import make_trainer
+from tests.training.samples import SMALL, make_trainer, prepare_samples
 
 torch.set_num_threads(1)
 PREPARED = prepare_samples()
@@ -94,9 +94,9 @@ def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
     records = list(run.records(PREPARED))
     best = [record for record in records if record.is_best][-1]
     assert best.dev_scores["F"] == max(record.dev_scores["F"] for record in records)
-    model = load_model(run.folder / MODEL)
+    model = load_rnng(run.folder / MODEL)
     assert model.symbols == PREPARED.symbols
-    assert parseval_f1(evaluate_bags(model.network, model.symbols, PREPARED.dev, 4)) == best.dev_scores
+    assert evaluate_bags(model.network, model.symbols, PREPARED.dev, 4).percentages() == best.dev_scores
     gold = [derive(example, PREPARED.symbols.nucleus_is_right) for example in PREPARED.dev]
     likelihood = gold_likelihood(model.network, PREPARED.dev, gold, 2)
     assert (likelihood.action_nll + likelihood.word_nll) / 11 == best.dev_loss, "losses are per EDU"
@@ -148,9 +148,9 @@ def with_vectors(vectors: np.ndarray) -> Prepared:
 
 
 def word_vectors(run: Run, prepared: Prepared) -> Tensor:
-    embeddings = run._network(prepared).embeddings
-    assert embeddings is not None
-    return embeddings.weight.detach()
+    network = run._network(prepared)
+    assert isinstance(network, Network)
+    return network.embeddings.weight.detach()
 
 
 def test_words_start_from_their_vectors_and_others_at_the_same_scale(tmp_path: Path):

@@ -1,12 +1,11 @@
 from pathlib import Path
 
 import pytest
-from genrst.rnng.model_config import ModelConfig
-from genrst.segmenter.segmenter_config import SegmenterRunConfig
 
-from genrst.config import CONFIGS, find_config, read_tables, resolve
+from genrst.config import CONFIGS, find_config
 from genrst.errors import ConfigError
-from genrst.training.run_config import RunConfig, load_config
+from genrst.rnng.config import RnngConfig
+from genrst.training.run_config import load_config
 
 SHIPPED = sorted(CONFIGS.glob("*.toml"))
 
@@ -19,14 +18,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_files_are_shipped():
-    assert {path.name for path in SHIPPED} >= {"paper.toml", "paper-discriminative.toml", "segmenter.toml"}
+    assert {path.name for path in SHIPPED} >= {"paper.toml", "paper-discriminative.toml", "mpnet-chart.toml"}
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_every_shipped_file_loads(path: Path):
-    tables = read_tables(path, ["training.seeds=[1, 2, 3]"])
-    is_parser = "segmenter" not in tables
-    config = resolve(RunConfig, tables, path) if is_parser else resolve(SegmenterRunConfig, tables, path)
+    config = load_config(path, ["training.seeds=[1, 2, 3]"])
     assert config.training.seeds == (1, 2, 3)
     assert config.data.path
 
@@ -35,7 +32,7 @@ def test_every_shipped_file_loads(path: Path):
 def test_the_paper_s_sizes(name: str):
     config = load_config(find_config(name))
     model, training = config.model, config.training
-    assert isinstance(model, ModelConfig)
+    assert isinstance(model, RnngConfig)
     assert (model.word_size, model.relation_size, model.boundary_size, model.deprel_size) == (300, 100, 10, 50)
     assert (model.edu_size, model.unit_size, model.stack_size, model.edu_layers) == (512, 512, 512, 2)
     assert (training.learning_rate, training.blank_noise) == (1e-3, 0.25)

@@ -4,33 +4,25 @@ from typing import Any
 
 import pytest
 import torch
-from genrst.rnng.storage import make_network
-from genrst.training.dev import evaluate_bags, evaluate_greedily, parseval_f1
-from genrst.training.lessons import Lesson, TransitionLessons
 
 from genrst.errors import ConfigError, TrainingError
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example
+from genrst.rnng.finder import make_network
+from genrst.rnng.learning import RnngTask, evaluate_bags, evaluate_greedily
 from genrst.rnng.network import Network
+from genrst.task import Lesson
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
+from genrst.training.tasks import make_task
 from genrst.training.trainer import Record, Trainer
-from tests.training.samples import SMALL, prepare_samples
-
-QUICK = TrainingConfig(batch_documents=2, learning_rate=1e-2, max_epochs=60, patience=60)
+from tests.training.samples import QUICK, SMALL, make_trainer, prepare_samples
 
 
-def first_lessons(trainer: Trainer) -> list[Lesson]:
+def first_lessons(trainer: Trainer) -> list[Lesson[Example]]:
     """Those of the current epoch, in the order of their documents."""
-    lessons = trainer.lessons.epoch(trainer.progress.epoch, trainer.network)
+    lessons = trainer.task.epoch(trainer.progress.epoch, trainer.network)
     return sorted(lessons, key=lambda lesson: lesson.number)
-
-
-def make_trainer(kind: str = "generative", config: TrainingConfig = QUICK, seed: int = 1) -> Trainer:
-    prepared = prepare_samples()
-    torch.manual_seed(seed)
-    network = make_network(replace(SMALL, kind=kind), prepared.symbols)  # type: ignore[arg-type]
-    return Trainer(network, prepared, config, seed)
 
 
 @pytest.mark.slow
@@ -110,8 +102,8 @@ def test_warmup():
 def test_blank_noise_spares_special_symbols_and_follows_the_rate():
     trainer = make_trainer(config=replace(QUICK, blank_noise=0.5))
     lessons = first_lessons(trainer)
-    noise = trainer.lessons
-    assert isinstance(noise, TransitionLessons)
+    noise = trainer.task
+    assert isinstance(noise, RnngTask)
     blanks = noise._blanks(lessons, 0, torch.device("cpu"))
     assert blanks is not None
     assert not blanks[:, :4].any()
@@ -119,8 +111,8 @@ def test_blank_noise_spares_special_symbols_and_follows_the_rate():
     again = noise._blanks(lessons[2:], 0, torch.device("cpu"))
     assert again is not None
     assert torch.equal(blanks[2:], again), "a document's noise does not depend on its batch"
-    without = make_trainer(config=replace(QUICK, blank_noise=0.0)).lessons
-    assert isinstance(without, TransitionLessons)
+    without = make_trainer(config=replace(QUICK, blank_noise=0.0)).task
+    assert isinstance(without, RnngTask)
     assert without._blanks(lessons, 0, torch.device("cpu")) is None
 
 
@@ -138,9 +130,7 @@ SILVER = replace(QUICK, batch_documents=3, blank_noise=0.0, silver_epochs=2, max
 def with_silver(config: TrainingConfig = SILVER) -> Trainer:
     """A trainer whose last two documents are silver ones."""
     prepared = prepare_samples()
-    prepared = replace(prepared, train=prepared.train[:1], silver=prepared.train[1:])
-    torch.manual_seed(1)
-    return Trainer(make_network(SMALL, prepared.symbols), prepared, config, 1)
+    return make_trainer(config=config, prepared=replace(prepared, train=prepared.train[:1], silver=prepared.train[1:]))
 
 
 def test_silver_documents_come_in_the_first_epochs_only():
@@ -207,7 +197,8 @@ def test_without_averaging_the_network_itself_is_kept():
 def with_kinds(prepared: Prepared) -> Trainer:
     """A trainer that generates headings, list items and turns of speakers."""
     network = make_network(replace(SMALL, layout_size=4, layout_kinds=True), prepared.symbols)
-    return Trainer(network, prepared, TrainingConfig(batch_documents=2, max_epochs=2, learning_rate=1e-2), 1)
+    config = TrainingConfig(batch_documents=2, max_epochs=2, learning_rate=1e-2)
+    return Trainer(network, make_task(prepared, network, config, 1), config, 1)
 
 
 def test_kinds_are_learned():
@@ -240,16 +231,18 @@ def test_features_without_kinds_are_one_line():
 def test_an_epoch_is_chosen_by_what_the_model_is_for(kind: str, settings: dict[str, Any], criterion: str):
     """By trees with words, by trees without them, or by the loss."""
     # So high a rate that some epochs are worse than those before.
-    trainer = make_trainer(kind, replace(QUICK, learning_rate=0.03, max_epochs=6, evaluate_beam=2, **settings))
+    prepared = prepare_samples()
+    config = replace(QUICK, learning_rate=0.03, max_epochs=6, evaluate_beam=2, **settings)
+    trainer = make_trainer(kind, config, prepared=prepared)
     best = -math.inf
     for record in trainer.epochs():
-        network, prepared = trainer.network, trainer.prepared
+        network = trainer.network
         assert isinstance(network, Network)
         if criterion == "greedy":
             found = evaluate_greedily(network, prepared.symbols, prepared.dev)
         else:
             found = evaluate_bags(network, prepared.symbols, prepared.dev, beam=2)
-        assert record.dev_scores == parseval_f1(found)
+        assert record.dev_scores == found.percentages()
         score = -record.dev_loss if criterion == "loss" else record.dev_scores["F"]
         assert record.is_best == (score > best)
         best = max(best, score)
