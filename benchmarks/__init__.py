@@ -3,6 +3,6 @@
 
 def read_anew() -> None:
     """Charts keep what their encoder made of the last texts; where texts come twice, that would be measured instead."""
-    from genrst.chart.texts import KnownStates
+    from genrst.chart.texts import EncoderCache
 
-    KnownStates.most_pieces = 0
+    EncoderCache.most_pieces = 0

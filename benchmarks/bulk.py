@@ -34,6 +34,7 @@ from genrst.bulk.inputs import Choice, Columns, Record, Source, Unit, find_addre
 from genrst.bulk.parts import PartFormat
 from genrst.bulk.run import Job, run
 from genrst.bulk.work import Rows, Settings, load_worker, make_batches, work
+from genrst.parser.options import LoadOptions
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -46,7 +47,9 @@ def main() -> None:
     arguments = parse_arguments()
     # What is not counted comes first, and reads a batch that is counted later.
     read_anew()
-    settings = Settings(arguments.model, arguments.device, search=arguments.search, beam=arguments.beam)
+    settings = Settings(
+        arguments.model, LoadOptions(device=arguments.device, search=arguments.search, beam=arguments.beam)
+    )
     if arguments.memory:
         watch_memory(settings, arguments.memory)
         return

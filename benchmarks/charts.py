@@ -71,21 +71,21 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
     """The row of a document."""
     import torch
 
-    from genrst.chart.finder import ChartSearch
+    from genrst.chart.finder import ChartFinder
     from genrst.parser.loading import load
 
     read_anew()
-    search = load(model, device=device, search="risk").search
-    assert isinstance(search, ChartSearch)
-    other = ChartSearch(search.models, replace(search.config, search="best"))
+    finder = load(model, device=device, search="mbr").finder
+    assert isinstance(finder, ChartFinder)
+    other = ChartFinder(finder.models, replace(finder.settings, search="best"))
     loaded = peak_mebibytes()
-    risks, bests = [seconds_of(partial(search, [document]))], []
+    risks, bests = [seconds_of(partial(finder.find, [document]))], []
     peak = peak_mebibytes()
-    is_gpu = search.device.type == "cuda"
-    gpu = {"gpu_mebibytes": torch.cuda.max_memory_allocated(search.device) >> 20} if is_gpu else {}
+    is_gpu = finder.device.type == "cuda"
+    gpu = {"gpu_mebibytes": torch.cuda.max_memory_allocated(finder.device) >> 20} if is_gpu else {}
     for number in range(n_rounds):
-        risks += [seconds_of(partial(search, [document]))] if number else []
-        bests += [] if only_risk else [seconds_of(partial(other, [document]))]
+        risks += [seconds_of(partial(finder.find, [document]))] if number else []
+        bests += [] if only_risk else [seconds_of(partial(other.find, [document]))]
     risk = min(risks)
     return {
         "edus": len(document.edus),
@@ -95,7 +95,7 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
         "loaded_mebibytes": loaded,
         "peak_mebibytes": peak,
         "threads": torch.get_num_threads(),
-        "device": str(search.device),
+        "device": str(finder.device),
         **gpu,
     }
 

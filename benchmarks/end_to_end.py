@@ -13,24 +13,21 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import torch
-from genrst.rnng.model_config import ModelConfig
-from genrst.rnng.storage import Model, make_network, save_model
 
 from benchmarks import read_anew
 from benchmarks.train import machine, peak_memory, random_prepared
-from genrst.chart.finder import ChartSearch
-from genrst.document import Document
+from genrst.encoder.model import Model, save_model
 from genrst.parser.loading import load
 from genrst.parser.parser import Parser
-from genrst.rnng.finder import TreeSearch
+from genrst.rnng.config import RnngConfig
+from genrst.rnng.finder import RnngFinder, make_network
 from genrst.text.pipeline import load_pipeline
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"
@@ -75,7 +72,7 @@ def repeat(text: str, n_words: int) -> str:
 def random_model(folder: Path) -> Path:
     """A model of the paper's sizes that knows nothing."""
     symbols = random_prepared().symbols
-    save_model(Model(make_network(ModelConfig(), symbols), symbols), folder)
+    save_model(Model(make_network(RnngConfig(), symbols), symbols), folder)
     return folder
 
 
@@ -89,35 +86,21 @@ def cold_seconds(text: str, model: str | Path | None) -> float:
 
 
 class Clock:
-    """Adds up the seconds of stages."""
+    """Adds up the seconds of stages. A stage inside another one is not counted for the outer one."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._inside = 0.0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Count the time of a block."""
+        outside, self._inside = self._inside, 0.0
         started = time.perf_counter()
         yield
-        self.seconds[name] += time.perf_counter() - started
-
-
-@dataclass(frozen=True)
-class TimedSearch:
-    """A search that looks at the clock."""
-
-    search: TreeSearch | ChartSearch
-    clock: Clock
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether it finds EDUs itself."""
-        return self.search.reads_texts
-
-    def __call__(self, documents: Iterable[Document], n: int = 1) -> list[list[Document]]:
-        """As always."""
-        with self.clock.stage("search"):
-            return self.search(documents, n)
+        seconds = time.perf_counter() - started
+        self.seconds[name] += seconds - self._inside
+        self._inside = outside + seconds
 
 
 def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
@@ -126,7 +109,7 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
     clock = Clock()
     with clock.stage("load model"):
         parser = load(model, device="cpu")
-    if not parser.search.reads_texts:
+    if isinstance(parser.finder, RnngFinder):
         with clock.stage("load spaCy"):
             load_pipeline(parser.config.pipeline)
     loading = dict(clock.seconds)
@@ -153,17 +136,16 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
 
 def watch(parser: Parser, clock: Clock) -> None:
     """Let the stages of a parser be timed."""
-    parser.search = TimedSearch(parser.search, clock)  # type: ignore[assignment]
-    for name in ("_annotate", "_segment"):
-        setattr(parser, name, timed(getattr(Parser, name).__get__(parser), clock, name.removeprefix("_")))
+    for name, stage in (("prepare", "annotate"), ("segment", "segment"), ("find", "search")):
+        setattr(parser.finder, name, timed(getattr(parser.finder, name), clock, stage))
 
 
 def timed(method: Callable[..., Any], clock: Clock, name: str) -> Callable[..., Any]:
     """The method with an eye on the clock."""
 
-    def run(documents: list[Document]) -> Any:  # noqa: ANN401
+    def run(*arguments: Any) -> Any:  # noqa: ANN401
         with clock.stage(name):
-            return method(documents)
+            return method(*arguments)
 
     return run
 

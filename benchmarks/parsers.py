@@ -17,8 +17,9 @@ import torch
 from benchmarks import read_anew
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
-from genrst.parser.folders import Search, find_model, is_chart
+from genrst.parser.folders import find_model, read_kind
 from genrst.parser.loading import load
+from genrst.parser.options import Search
 from genrst.parser.parser import Parser
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline
@@ -31,14 +32,14 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--models", nargs="+", default=["en", "en-generative"])
     parser.add_argument(
-        "--searches", nargs="+", choices=get_args(Search), help="(default: bag and greedy; risk for a chart)"
+        "--searches", nargs="+", choices=get_args(Search), help="(default: bag and greedy; mbr for a chart)"
     )
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     documents = list(load_corpus(arguments.corpus, split="dev"))[: arguments.documents]
     annotated = list(annotate(documents, load_pipeline(None)))
     for model in arguments.models:
-        usual: list[Search] = ["risk"] if is_chart(find_model(model)) else ["bag", "greedy"]
+        usual: list[Search] = ["mbr"] if read_kind(find_model(model)) == "chart" else ["bag", "greedy"]
         for search in arguments.searches or usual:
             found = load(model, device=arguments.device, search=search)
             print(json.dumps({"model": model, "search": search, **measure(found, annotated)}), flush=True)
@@ -48,7 +49,7 @@ def measure(parser: Parser, documents: list[Document]) -> dict[str, object]:
     """EDUs a second."""
     read_anew()
     n_edus = sum(len(document.edus) for document in documents)
-    parser.search(documents[:1])  # warms up
+    parser.finder.find(documents[:1])  # warms up
     seconds = min(seconds_of(parser, documents) for _ in range(2))
     threads = torch.get_num_threads()
     return {"edus": n_edus, "seconds": seconds, "edus_per_second": n_edus / seconds, "threads": threads}
@@ -58,7 +59,7 @@ def seconds_of(parser: Parser, documents: list[Document]) -> float:
     """How long the documents take, each by itself."""
     started = time.perf_counter()
     for document in documents:
-        parser.search([document])
+        parser.finder.find([document])
     return time.perf_counter() - started
 
 

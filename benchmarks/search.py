@@ -20,12 +20,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from genrst.rnng.model_config import ModelConfig
-from genrst.rnng.storage import Model, load_model, make_network
 from torch import Tensor
 
 from benchmarks.train import machine, peak_memory, random_example, random_prepared, synchronise
+from genrst.encoder.model import Model
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example
+from genrst.rnng.finder import RnngModel, load_rnng, make_network
 from genrst.rnng.schedule import IntArray
 from genrst.rnng.scoring.features import join_syntax
 from genrst.rnng.scoring.scorer import NetworkScorer
@@ -47,7 +48,7 @@ SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
 class CountingScorer(NetworkScorer):
     """A scorer that counts what it is asked for."""
 
-    def __init__(self, model: Model, examples: Sequence[Example]) -> None:
+    def __init__(self, model: RnngModel, examples: Sequence[Example]) -> None:
         self.counts: Counter[str] = Counter()
         super().__init__(model.network, examples, model.symbols.nucleus_is_right)
 
@@ -68,7 +69,7 @@ class CountingScorer(NetworkScorer):
         return super().score(states, n_words, n_alike)
 
 
-def needed_flops(model: Model, example: Example, counts: Counter[str]) -> float:
+def needed_flops(model: RnngModel, example: Example, counts: Counter[str]) -> float:
     """Multiplications and additions of the matrix products that the search cannot do without."""
     c, lm = model.network.config, model.network.language_model
     n_words = len(lm.bias) if lm is not None else 0
@@ -101,7 +102,7 @@ def matrix_rate(device: torch.device) -> float:
     return 2 * 3000**3 / min(times)
 
 
-def measure(model: Model, examples: Sequence[Example], search: str, beam: int, rate: float) -> dict[str, object]:
+def measure(model: RnngModel, examples: Sequence[Example], search: str, beam: int, rate: float) -> dict[str, object]:
     """One search of some documents, the better of two runs."""
     device = model.network.embeddings.weight.device
     seconds = []
@@ -126,7 +127,7 @@ def measure(model: Model, examples: Sequence[Example], search: str, beam: int, r
 
 
 def count(
-    model: Model, examples: Sequence[Example], search: str, beam: int, rate: float, seconds: float
+    model: RnngModel, examples: Sequence[Example], search: str, beam: int, rate: float, seconds: float
 ) -> dict[str, object]:
     """What the search had to compute, and the share of the machine's rate at which it did."""
     counting = CountingScorer(model, examples)
@@ -136,7 +137,7 @@ def count(
     return {"gflop": flops / 1e9, "share": flops / rate / seconds, **counting.counts}
 
 
-def measure_literal(model: Model, example: Example, beam: int) -> dict[str, object]:
+def measure_literal(model: RnngModel, example: Example, beam: int) -> dict[str, object]:
     """The pseudo-code and the fast search on the same document."""
     seconds = []
     searches: tuple[Callable[[NetworkScorer], object], ...] = (
@@ -233,13 +234,13 @@ def main() -> None:
         print(json.dumps(row), flush=True)
 
 
-def load(arguments: argparse.Namespace, device: torch.device) -> tuple[Model, list[Example]]:
+def load(arguments: argparse.Namespace, device: torch.device) -> tuple[RnngModel, list[Example]]:
     """A trained model and its development documents, or random ones."""
     if arguments.prepared and arguments.model:
-        return load_model(arguments.model, device), load_prepared(arguments.prepared).dev
+        return load_rnng(arguments.model, device), load_prepared(arguments.prepared).dev
     symbols = random_prepared().symbols
     torch.manual_seed(1)
-    network = make_network(ModelConfig(), symbols).to(device).eval()
+    network = make_network(RnngConfig(), symbols).to(device).eval()
     rng = random.Random(1)
     return Model(network, symbols), [random_example(f"random-{n}", 100, rng) for n in range(10)]
 

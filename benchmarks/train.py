@@ -18,16 +18,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from genrst.rnng.model_config import ModelConfig
-from genrst.rnng.storage import make_network
 
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example
+from genrst.rnng.finder import make_network
 from genrst.rnng.network import Network
 from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import TrainingConfig
+from genrst.training.tasks import make_task
 from genrst.training.trainer import Trainer
 from tests.rnng.random_examples import random_actions
 from tests.rnng.reference import Reference
@@ -42,7 +43,7 @@ def main() -> None:
     prepared = load_prepared(arguments.prepared) if arguments.prepared else random_prepared()
     if arguments.documents:
         prepared = replace(prepared, train=prepared.train[: arguments.documents])
-    network = make_network(ModelConfig(kind=arguments.kind), prepared.symbols).to(arguments.device)
+    network = make_network(RnngConfig(kind=arguments.kind), prepared.symbols).to(arguments.device)
     speed = measure_batched(network, prepared, arguments)
     speed["reference_edus_per_second"] = measure_reference(network, prepared, arguments.reference_edus)
     speed["ratio"] = speed["edus_per_second"] / speed["reference_edus_per_second"]
@@ -83,7 +84,7 @@ def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Na
     """Time whole epochs of training steps, optimizer included; the best of those after the first."""
     device = network.embeddings.weight.device
     config = TrainingConfig(batch_documents=arguments.batch_documents, precision=arguments.precision)
-    trainer = Trainer(network, replace(prepared, dev=[]), config, seed=1)
+    trainer = Trainer(network, make_task(replace(prepared, dev=[]), network, config, seed=1), config, seed=1)
     seconds = []
     for _ in range(arguments.epochs):
         synchronise(device)
@@ -99,7 +100,7 @@ def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Na
 
 def measure_reference(network: Network, prepared: Prepared, n_edus: int) -> float:
     """EDUs per second of the plain equations, forward and backward, on the document nearest to the wanted size."""
-    example = min(prepared.train, key=lambda one: abs(one.n_edus - n_edus))
+    example: Example = min(prepared.train, key=lambda one: abs(one.n_edus - n_edus))
     device = network.embeddings.weight.device
     torch.set_default_device(device)
     started = time.perf_counter()
@@ -137,7 +138,7 @@ def random_prepared() -> Prepared:
     labels = tuple(Reduce(f"r{number:02}", ("NS", "SN", "NN")[number % 3]) for number in range(N_LABELS))
     sizes = [rng.randint(N_EDUS // 2, 3 * N_EDUS // 2) for _ in range(N_DOCUMENTS)]
     examples = [random_example(f"random-{number}", size, rng) for number, size in enumerate(sizes)]
-    return Prepared(Symbols(words, deprels, ActionSet(labels)), examples, [], None, {})
+    return Prepared("rnng", Symbols(words, deprels, ActionSet(labels)), examples, [], None, {})
 
 
 def random_example(name: str, n_edus: int, rng: random.Random) -> Example:

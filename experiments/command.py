@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from genrst.training.dev import parseval_f1
 
 from genrst.cli.console import show
 from genrst.encoder.device import choose_device
 from genrst.errors import ConfigError, GenrstError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.io import write_atomically
-from genrst.parser.folders import ParserConfig, read_models
+from genrst.parser.folders import read_models
+from genrst.parser.options import ParserConfig
 from genrst.training.run import CONFIG, MODEL
 from genrst.training.run_config import load_config
 
@@ -147,4 +147,4 @@ class Rows:
 
 def scores_of(evaluation: Evaluation) -> dict[str, float]:
     """S, N, R, F by Parseval, in percent, as rows have them."""
-    return {aspect: round(score, 2) for aspect, score in parseval_f1(evaluation).items()}
+    return {aspect: round(score, 2) for aspect, score in evaluation.percentages().items()}

@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from genrst.training.dev import evaluate_parses
-
 from genrst.document import Document
-from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
-from genrst.rnng.examples import Example, prepare, prepare_tree
+from genrst.rnng.examples import Example, prepare
+from genrst.rnng.learning import evaluate_parses
 from genrst.rnng.symbols import Symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.data import annotate_as_configured, open_split, prepare_data
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import DataConfig, RunConfig
+from genrst.training.tasks import TaskKind, kind_of
+from genrst.trees.binarise import prepare_tree
 from genrst.trees.node import Tree
 from genrst.trees.relations import load_inventory
 
@@ -46,17 +47,29 @@ class Split:
 def load_features(configs: Sequence[RunConfig], file: Path | None, cache: Path) -> Prepared:
     """The features of train and dev that all models share: from a file, or from the corpus."""
     if file is not None:
-        return load_prepared(file)
-    data, encoder = shared_source(configs)
-    return prepare_data(data, cache, encoder)[0]
+        return read_features(file, "rnng")
+    return prepare_data(shared_source(configs), cache)[0]
 
 
-def shared_source(configs: Sequence[RunConfig]) -> tuple[DataConfig, str | None]:
-    """The data and the encoder of models that share features; models without an encoder ignore word pieces."""
+def read_features(file: Path, kind: TaskKind) -> Prepared:
+    """Prepared features from a file, which must be for this kind of model."""
+    prepared = load_prepared(file)
+    if prepared.kind != kind:
+        wanted = "charts" if kind == "chart" else "models that build trees step by step"
+        raise UsageError(f"{file}: features must be prepared for {wanted}, but were for other models")
+    return prepared
+
+
+def shared_source(configs: Sequence[RunConfig]) -> RunConfig:
+    """The configuration to prepare the features with that several models share.
+
+    It is one with an encoder, if there is any: models without an encoder ignore word pieces.
+    """
     encoders = {config.model.encoder for config in configs} - {None}
-    if len({config.data for config in configs}) > 1 or len(encoders) > 1:
+    sources = {(config.data, kind_of(config.model)) for config in configs}
+    if len(sources) > 1 or len(encoders) > 1:
         raise UsageError("all models must have the same data and encoder, for they share features")
-    return configs[0].data, next(iter(encoders), None)
+    return next((config for config in configs if config.model.encoder is not None), configs[0])
 
 
 def load_dev(prepared: Prepared) -> Split:

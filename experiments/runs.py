@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from genrst.rnng.model_config import AnyModelConfig
-from genrst.rnng.storage import Model, load_model
 
 from experiments.command import Environment, read_environment
 from experiments.data import Split
@@ -22,17 +20,18 @@ from genrst.config import from_mapping
 from genrst.encoder.device import choose_device
 from genrst.errors import ConfigError, UsageError
 from genrst.io import tell, write_atomically
-from genrst.parser.folders import ParserConfig, is_model
-from genrst.parser.folders import Search as Kind
+from genrst.parser.folders import is_model
+from genrst.parser.options import RnngSearch
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example, derive
-from genrst.rnng.finder import TreeSearch, WeightedModel
+from genrst.rnng.finder import Member, RnngFinder, RnngModel, RnngSettings, load_rnng
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.results import SearchResult
 from genrst.rnng.search.word import WordOptions, search_words
 from genrst.training.prepared import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
+from genrst.training.tasks import AnyConfig
 
 TRAINED = "trained.json"
 """Written last: a run that has it is finished."""
@@ -106,7 +105,10 @@ def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
     torch.cuda.empty_cache()
 
 
-KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "discriminative": ("action", "greedy")}
+KINDS: dict[str, tuple[RnngSearch, ...]] = {
+    "generative": ("word", "bag", "greedy"),
+    "discriminative": ("action", "greedy"),
+}
 """The searches of each model; one without words is searched action by action."""
 
 
@@ -114,7 +116,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {"generative": ("word", "bag", "greedy"), "
 class Search:
     """A search; greedy search and discriminative models give words no weight."""
 
-    kind: Kind
+    kind: RnngSearch
     beam: int = 1
     word_weight: float = 0.0
     word_beam: int | None = None
@@ -149,7 +151,7 @@ def list_searches(
 ) -> list[Search]:
     """The searches of a model, of the kinds that are wanted, with all combinations of their settings."""
     beam_settings = list(product(beams, weights if model == "generative" else [0.0]))
-    searches: dict[Kind, list[Search]] = {
+    searches: dict[RnngSearch, list[Search]] = {
         "word": [Search("word", *one, *more) for one in beam_settings for more in product(word_beams, fast_beams)],
         "bag": [Search("bag", *one, max_stack=bound) for one in beam_settings for bound in max_stacks],
         "action": [Search("action", *one) for one in beam_settings],
@@ -158,7 +160,7 @@ def list_searches(
     return [search for kind in KINDS[model] if kind in kinds for search in searches[kind]]
 
 
-def list_bag_searches(config: AnyModelConfig, beam: int, weights: Sequence[float]) -> list[Search]:
+def list_bag_searches(config: AnyConfig, beam: int, weights: Sequence[float]) -> list[Search]:
     """Bag-level search with each weight of words; a model without words is searched once."""
     return [Search("bag", beam, weight) for weight in (weights if config.kind == "generative" else [0.0])]
 
@@ -221,9 +223,8 @@ def read_result(seed_run: SeedRun, search: Search, split: Split) -> Result:
 def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, device: str) -> None:
     """Find the best tree of every document, up to `at_once` hypotheses side by side, and write the result."""
     processor = choose_device(device)
-    model = load_model(seed_run.model_folder, processor)
+    model = load_rnng(seed_run.model_folder, processor)
     _check_symbols(model, split, seed_run)
-    config = ParserConfig(search=search.kind, beam=search.beam, word_weight=search.word_weight)
     # A document has a beam for every size of the stack, or one.
     n_beams = search.max_stack if search.kind == "bag" else 1
     n_documents = max(1, at_once // (search.beam * n_beams))
@@ -231,7 +232,8 @@ def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, de
     if search.kind == "word":
         found = find_by_words(model, split.examples, search, n_documents)
     else:
-        found = find_trees([WeightedModel(model)], [split.examples], config, n_documents, search.max_stack)
+        settings = RnngSettings(None, search.kind, search.beam, search.word_weight, search.max_stack)
+        found = find_trees([Member(model)], [split.examples], settings, n_documents)
     seconds = time.perf_counter() - started
     trees = tuple(
         FoundTree(example.id, parse.actions, Logp(parse.action_logp, parse.word_logp), gold_logp(model, example))
@@ -243,7 +245,7 @@ def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, de
     tell(f"{seed_run.model} seed {seed_run.seed} {split.name} {search.name}: {seconds:.1f} s")
 
 
-def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
+def _check_symbols(model: RnngModel, split: Split, seed_run: SeedRun) -> None:
     own, given = model.symbols, split.symbols
     has_labels = given.actions.labels[: len(own.actions.labels)] == own.actions.labels
     if not has_labels or (own.words, own.deprels) != (given.words, given.deprels):
@@ -251,18 +253,17 @@ def _check_symbols(model: Model, split: Split, seed_run: SeedRun) -> None:
 
 
 def find_trees(
-    models: Sequence[WeightedModel[Model]],
-    examples: Sequence[Sequence[Example]],
-    config: ParserConfig,
-    at_once: int,
-    max_stack: int = MAX_STACK,
+    models: Sequence[Member], examples: Sequence[Sequence[Example]], settings: RnngSettings, at_once: int
 ) -> list[SearchResult]:
-    """Search every document, up to `at_once` of them side by side; every model has examples of its own."""
-    search = TreeSearch(models, config, max_stack if config.search == "bag" else None)
-    return _in_parts(examples, at_once, lambda part: search.find(part, config.beam))
+    """Search every document, up to `at_once` of them side by side; every model has examples of its own.
+
+    Only bag-level search has a bound on stacks.
+    """
+    finder = RnngFinder(models, settings if settings.search == "bag" else replace(settings, max_stack=None))
+    return _in_parts(examples, at_once, lambda part: finder.search(part, settings.beam))
 
 
-def find_by_words(model: Model, examples: Sequence[Example], search: Search, at_once: int) -> list[SearchResult]:
+def find_by_words(model: RnngModel, examples: Sequence[Example], search: Search, at_once: int) -> list[SearchResult]:
     """Word-level search of every document, with all of its beams as they are given."""
     options = WordOptions(search.beam, search.word_beam, search.fast_beam, search.word_weight)
     is_right = model.symbols.nucleus_is_right
@@ -286,7 +287,7 @@ def _in_parts(
 
 
 @torch.inference_mode()
-def gold_logp(model: Model, example: Example) -> Logp | None:
+def gold_logp(model: RnngModel, example: Example) -> Logp | None:
     """log p of the gold tree and of its words."""
     if max(example.actions) >= len(model.symbols.actions):
         return None

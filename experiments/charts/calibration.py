@@ -16,13 +16,14 @@ from pathlib import Path
 from statistics import fmean
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
-from genrst.chart.finder import ChartSearch
+from genrst.chart.finder import ChartFinder
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import progress
-from genrst.parser.parser import Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
 from genrst.trees.binarise import binarise
 from genrst.trees.node import units
 
@@ -93,10 +94,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 def at_temperature(parser: Parser, temperature: float) -> Parser:
     """The same parser with another temperature."""
-    if not isinstance(parser.search, ChartSearch):
+    finder = parser.finder
+    if not isinstance(finder, ChartFinder):
         raise UsageError(f"--model: only a chart gives probabilities, was: {parser.config.name!r}")
-    config = replace(parser.config, temperature=temperature)
-    return replace(parser, search=ChartSearch(parser.search.models, config), config=config)
+    changed = ChartFinder(finder.models, replace(finder.settings, temperature=temperature))
+    return replace(parser, finder=changed, config=replace(parser.config, temperature=temperature))
 
 
 def make_forecasts(parser: Parser, gold: Document) -> list[Forecast]:

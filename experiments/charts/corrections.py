@@ -18,8 +18,9 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
 from genrst.encoder.device import choose_device
 from genrst.io import progress
-from genrst.parser.parser import Parser, load
-from genrst.rnng.examples import prepare_tree
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser
+from genrst.trees.binarise import prepare_tree
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Tree, Unit, units
 from genrst.trees.relations import detect_inventory
@@ -80,7 +81,7 @@ def correct(parser: Parser, document: Document) -> Iterator[tuple[Tree, list[Con
     distribution = parser.distribution(document)
     constraints: list[Constraint] = []
     while True:
-        tree, _ = distribution.minimum_risk()
+        tree, _ = distribution.mbr()
         yield tree, [*constraints]
         by_doubt = sorted(units(tree), key=lambda unit: unit.probability or 0.0)
         found = next((one for unit in by_doubt if (one := mend(unit, gold)) is not None), None)

@@ -19,17 +19,18 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from genrst.chart.noise import without_paragraphs, without_pieces
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
+from experiments.data import read_features
 from experiments.silver_trees.chart_steps import load_charts, score
+from genrst.chart.examples import ChartExample
+from genrst.chart.learning import without_paragraphs, without_pieces
 from genrst.config import find_config
 from genrst.encoder.device import choose_device
-from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import UsageError
-from genrst.rnng.examples import Example
 from genrst.storage import WEIGHTS
-from genrst.training.prepared import Prepared, load_prepared
+from genrst.training.prepared import Prepared
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, load_config
 
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     config = _without_choice(load_config(find_config(arguments.config), arguments.changes))
     if config.model.kind != "chart":
         raise UsageError(f"{arguments.config}: the model must be a chart, was: {config.model.kind}")
-    prepared = load_prepared(arguments.prepared)
+    prepared = read_features(arguments.prepared, "chart")
     known = sorted({genre_of(example.id) for example in prepared.train})
     if unknown := set(arguments.genres or ()) - set(known):
         raise UsageError(f"--genres: each must be one of {', '.join(known)}, was: {min(unknown)}")
@@ -88,16 +89,15 @@ def means(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: round(fmean(row[name] for row in rows), 2) for name in rows[0]}
 
 
-def changes_of(prepared: Prepared) -> dict[str, Callable[[Example], Example]]:
+def changes_of(prepared: Prepared) -> dict[str, Callable[[ChartExample], ChartExample]]:
     """The texts that a genre is parsed as: what is done to its documents."""
-    changes: dict[str, Callable[[Example], Example]] = {
+    assert prepared.tokenizer is not None
+    signs = PieceTokenizer(prepared.tokenizer).punctuation
+    return {
         "as it is": lambda example: example,
         "without layout": without_paragraphs,
+        "without punctuation": lambda example: without_pieces(example, np.isin(example.pieces, signs)),
     }
-    if prepared.tokenizer:
-        signs = PieceTokenizer(prepared.tokenizer).punctuation
-        changes["without punctuation"] = lambda one: without_pieces(one, np.isin(one.pieces, signs))
-    return changes
 
 
 def in_parts(genres: Sequence[str], size: int) -> list[Sequence[str]]:

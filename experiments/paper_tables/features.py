@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.data import Split, load_test
+from experiments.data import Split, load_test, read_features
 from genrst.errors import UsageError
-from genrst.training.prepared import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, save_prepared
 from genrst.training.run_config import DataConfig, RunConfig
 
 FEATURES, TEST = "features.npz", "test.npz"
@@ -16,7 +16,7 @@ def save_features(config: DataConfig, prepared: Prepared, folder: Path) -> None:
     save_prepared(prepared, folder / FEATURES)
     test = load_test(config, prepared)
     # An archive of features without training documents; its symbols have the labels of test, too.
-    alone = Prepared(test.symbols, [], list(test.examples), None, prepared.notes, tokenizer=prepared.tokenizer)
+    alone = Prepared("rnng", test.symbols, [], list(test.examples), None, prepared.notes, tokenizer=prepared.tokenizer)
     save_prepared(alone, folder / TEST)
 
 
@@ -24,7 +24,7 @@ def find_test(configs: Sequence[RunConfig], prepared: Prepared, file: Path | Non
     """The test documents: from a file, or from the corpus."""
     if file is None:
         return load_test(configs[0].data, prepared)
-    test = load_prepared(file)
+    test = read_features(file, "rnng")
     own, given = prepared.symbols, test.symbols
     has_labels = given.actions.labels[: len(own.actions.labels)] == own.actions.labels
     if not has_labels or (own.words, own.deprels) != (given.words, given.deprels):

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import get_args
 
 import torch
-from genrst.chart.storage import load_chart, save_chart
-from genrst.rnng.storage import Model, load_model, save_model
 
 from experiments.command import run_command, start_parser
+from genrst.chart.finder import load_chart
+from genrst.encoder.model import save_model
 from genrst.errors import UsageError
 from genrst.io import write_atomically
 from genrst.packing import Precision
-from genrst.parser.folders import is_chart, read_parser_config
+from genrst.parser.folders import read_kind, read_parser_config
+from genrst.rnng.finder import RnngModel, load_rnng
 from genrst.rnng.symbols import Vocabulary
 from genrst.storage import PARSER
 
@@ -44,11 +45,11 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
-    if is_chart(arguments.model):
-        save_chart(load_chart(arguments.model), arguments.output, arguments.precision)
+    if read_kind(arguments.model) == "chart":
+        save_model(load_chart(arguments.model), arguments.output, arguments.precision)
         _write_settings(arguments, {"temperature": arguments.temperature})
         return
-    model = load_model(arguments.model)
+    model = load_rnng(arguments.model)
     if arguments.words:
         model = with_fewer_words(model, arguments.words)
     save_model(model, arguments.output, arguments.precision)
@@ -61,7 +62,7 @@ def _write_settings(arguments: argparse.Namespace, changes: dict[str, object]) -
     write_atomically(arguments.output / PARSER, json.dumps(settings, indent=1) + "\n")
 
 
-def with_fewer_words(model: Model, n_words: int) -> Model:
+def with_fewer_words(model: RnngModel, n_words: int) -> RnngModel:
     """The model without its rarest words, which become unknown. It must not generate them."""
     embeddings, language_model = model.network.embeddings, model.network.language_model
     if language_model is not None and n_words < language_model.outputs.stop:

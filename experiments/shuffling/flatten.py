@@ -16,9 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.command import run_command, start_parser
+from experiments.data import read_features
 from genrst.rnng.examples import Example
 from genrst.rnng.transitions.actions import GENERATE
-from genrst.training.prepared import Prepared, load_prepared, save_prepared
+from genrst.training.prepared import Prepared, save_prepared
 
 LABEL = GENERATE + 1
 """The first action that joins units; any would do, as no word comes after it."""
@@ -34,7 +35,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
-    save_prepared(flatten(load_prepared(arguments.prepared)), arguments.output)
+    save_prepared(flatten(read_features(arguments.prepared, "rnng")), arguments.output)
 
 
 def flatten(prepared: Prepared) -> Prepared:
@@ -44,7 +45,7 @@ def flatten(prepared: Prepared) -> Prepared:
 
 
 def _flatten(example: Example) -> Example:
-    return replace(example, actions=flat_actions(example.n_edus), fine=example.fine[:0], soft=None)
+    return replace(example, actions=flat_actions(example.n_edus))
 
 
 def flat_actions(n_edus: int) -> tuple[int, ...]:

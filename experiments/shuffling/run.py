@@ -34,7 +34,9 @@ from genrst.document import Document
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import progress
-from genrst.parser.parser import Failure, Parser, load
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser, unwrap
+from genrst.rnng.finder import RnngFinder
 from genrst.rnng.likelihood import score_text, score_tree, single_model
 from genrst.rnng.transitions.oracle import tree_of
 
@@ -114,28 +116,31 @@ class Judge:
     """A chart that draws trees, to sum over them."""
     n_samples: int = 200
 
+    @property
+    def finder(self) -> RnngFinder:
+        """What finds trees for the parser."""
+        return step_finder(self.parser)
+
     def score(self, texts: Sequence[Document]) -> list[Score]:
         """How probable each of some texts is."""
         found = []
         for document in self._with_trees(texts):
-            one = score_tree(self.parser, document)
+            one = score_tree(self.finder, document)
             logp = one.log_probability
             if self.proposal is not None:
-                logp = score_text(self.parser, self.proposal, document, self.n_samples).log_probability
+                drawn = self.proposal.finder.free_distribution(document)
+                logp = score_text(self.finder, drawn, document, self.n_samples).log_probability
             word_logp = -math.fsum(surprisal for edu in one.edus for _, surprisal in edu.words)
             found.append(Score(logp, word_logp, one.n_words))
         return found
 
     def _with_trees(self, texts: Sequence[Document]) -> Iterator[Document]:
         if not self.has_stack:
-            actions = single_model(self.parser).model.symbols.actions
+            actions = single_model(self.finder).model.symbols.actions
             for text in texts:
                 yield replace(text, tree=tree_of(actions[number] for number in flat_actions(len(text.edus))))
             return
-        for parsed in self.parser.pipe(texts):
-            if isinstance(parsed, Failure):
-                raise parsed.error
-            yield parsed
+        yield from map(unwrap, self.parser.pipe(texts))
 
 
 def load_judges(arguments: argparse.Namespace) -> dict[str, Judge]:
@@ -149,9 +154,15 @@ def load_judges(arguments: argparse.Namespace) -> dict[str, Judge]:
 
 def _load(name: str, arguments: argparse.Namespace) -> Parser:
     parser = load(name, device=arguments.device, search="bag", word_weight=1.0)
-    if single_model(parser).model.network.language_model is None:
+    if single_model(step_finder(parser)).model.network.language_model is None:
         raise UsageError(f"models must be generative, was: {name}")
     return parser
+
+
+def step_finder(parser: Parser) -> RnngFinder:
+    """The finder of a parser that was loaded with a step-by-step search."""
+    assert isinstance(parser.finder, RnngFinder)
+    return parser.finder
 
 
 def compare(judge: Judge, document: Document, n_copies: int) -> tuple[Score, dict[Level, float]]:

@@ -15,20 +15,18 @@ from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
-from genrst.chart.storage import ChartModel, load_chart
-from genrst.training.dev import evaluate_parses
-
 from experiments.command import read_environment, scores_of
+from experiments.data import read_features
 from experiments.jobs import Schedule, start_workers
 from experiments.runs import SeedRun
 from experiments.silver_trees import join, soften
-from genrst.chart.learning import segment_f1
+from genrst.chart.finder import ChartModel, load_chart
+from genrst.chart.learning import evaluate_units, segment_f1
 from genrst.chart.teaching import make_soft_starts
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import write_atomically
-from genrst.parser.folders import EnsembleConfig, ParserConfig, WeightedName
-from genrst.rnng.finder import WeightedModel, load_models
+from genrst.parser.folders import EnsembleConfig, WeightedName, read_models
 from genrst.storage import ENSEMBLE, write_config
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run import MODEL
@@ -38,8 +36,8 @@ SCORES = "dev.jsonl"
 
 def check_features(of_students: Path, of_teachers: Path) -> None:
     """Raise an error if teachers of these features could not teach students of those."""
-    students, teachers = (load_prepared(file) for file in (of_students, of_teachers))
-    if (teachers.symbols.actions, teachers.tokenizer) != (students.symbols.actions, students.tokenizer):
+    students, teachers = (read_features(file, "chart") for file in (of_students, of_teachers))
+    if (teachers.symbols.pairs, teachers.tokenizer) != (students.symbols.pairs, students.tokenizer):
         rule = f"teachers must have the labels and the tokenizer of students, {of_students}"
         raise UsageError(f"{of_teachers}: {rule}, was: with others")
 
@@ -77,29 +75,29 @@ def _write_ensemble(runs: Sequence[SeedRun]) -> Path:
     return folder
 
 
-def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[WeightedModel[ChartModel]]:
-    """A chart or the members of an ensemble, in full precision, to parse documents with these features."""
-    models = load_models(folder, ParserConfig(encoder_precision="float32"), device_name, load_chart)
-    for one in models:
-        tokenizer = one.model.tokenizer.json if one.model.tokenizer else None
-        if (one.model.symbols.actions, tokenizer) != (prepared.symbols.actions, prepared.tokenizer):
+def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[tuple[ChartModel, float]]:
+    """A chart or the members of an ensemble and their weights, in full precision, to parse these documents."""
+    device = choose_device(device_name)
+    models = [(load_chart(place, device), weight) for place, weight in read_models(folder)]
+    for model, _ in models:
+        tokenizer = model.tokenizer.json if model.tokenizer else None
+        if (model.symbols.pairs, tokenizer) != (prepared.symbols.pairs, prepared.tokenizer):
             raise UsageError(f"{folder}: the model was trained with other features than these")
     return models
 
 
-def score(models: Sequence[WeightedModel[ChartModel]], prepared: Prepared) -> dict[str, float]:
+def score(models: Sequence[tuple[ChartModel, float]], prepared: Prepared) -> dict[str, float]:
     """The scores on dev of a chart or an ensemble, as users have it: least risk, whole sentences.
 
     Seg, how well EDUs are found, is that of a single chart: an ensemble leaves it to its first member.
     """
-    networks = [(one.model.network, one.weight) for one in models]
+    networks = [(model.network, weight) for model, weight in models]
     started = perf_counter()
     found = soften.find_trees(networks, prepared.dev, prepared, temperature=1.0)
     seconds = perf_counter() - started
-    scores = scores_of(evaluate_parses(prepared.dev, found, prepared.symbols))
-    network = models[0].model.network
-    if len(models) == 1 and network.segments is not None:
-        starts = [starts for one in prepared.dev for starts in make_soft_starts([network], [one])]
+    scores = scores_of(evaluate_units(prepared.dev, found, prepared.symbols))
+    if len(models) == 1:
+        starts = [starts for one in prepared.dev for starts in make_soft_starts([networks[0][0]], [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     return {**scores, "seconds": round(seconds, 2)}
 

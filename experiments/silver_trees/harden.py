@@ -15,17 +15,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from genrst.training.dev import evaluate_parses
-
 from experiments.command import Rows, read_environment, run_command, scores_of, start_parser
+from experiments.data import read_features
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from experiments.silver_trees.soften import find_trees, load_teacher
 from experiments.silver_trees.teachers import translate_actions
+from genrst.chart.examples import LabelledUnit, Labels, tree_of
+from genrst.chart.learning import evaluate_units
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.rnng.examples import Example
-from genrst.rnng.schedule import IntArray
-from genrst.training.prepared import load_prepared, save_prepared
+from genrst.rnng.transitions.actions import ActionSet, Reduce
+from genrst.rnng.transitions.oracle import actions_of
+from genrst.training.prepared import save_prepared
 
 SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature", "shard")
 
@@ -46,8 +48,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
-    prepared, students = load_prepared(arguments.prepared), load_prepared(arguments.students)
-    numbers = translate_actions(prepared.symbols.actions, students.symbols.actions)
+    prepared, students = read_features(arguments.prepared, "chart"), read_features(arguments.students, "rnng")
+    labels, actions = prepared.symbols, students.symbols.actions
+    # Students must know all labels.
+    translate_actions(ActionSet(tuple(Reduce(*label) for label in labels.pairs)), actions)
     device = choose_device(arguments.device)
     networks = [(load_teacher(name, prepared, device), 1.0) for name in arguments.teacher]
     settings = {name: getattr(arguments, name) for name in SETTINGS}
@@ -58,17 +62,20 @@ def run(arguments: argparse.Namespace) -> None:
     silver = take_shard(choose(shared, sizes, arguments.documents, arguments.seed), arguments.shard)
     for name, examples in (("dev", prepared.dev), ("silver", silver)):
         found = find_trees(networks, examples, prepared, arguments.temperature)
-        rows.add(documents=name, n=len(examples), **scores_of(evaluate_parses(examples, found, prepared.symbols)))
+        rows.add(documents=name, n=len(examples), **scores_of(evaluate_units(examples, found, labels)))
     rows.write(arguments.results)
-    labelled = [_label(own[example.id], numbers[list(actions)]) for example, actions in zip(silver, found, strict=True)]
+    pairs = zip(silver, found, strict=True)
+    labelled = [_label(own[example.id], units, labels, actions) for example, units in pairs]
     notes = students.notes | {LABELLING: settings}
     save_prepared(replace(students, silver=labelled, notes=notes), arguments.output)
 
 
-def _label(example: Example, actions: IntArray) -> Example:
-    if len(actions) != 2 * example.n_edus - 1:
+def _label(example: Example, units: Sequence[LabelledUnit], labels: Labels, actions: ActionSet) -> Example:
+    """A document of the students with a tree of the teachers."""
+    if len(units) != example.n_edus - 1:
         raise UsageError(f"{example.id}: both features must have the same EDUs, {example.n_edus}, was: others")
-    return replace(example, actions=tuple(actions.tolist()))
+    numbers = actions.numbers()
+    return replace(example, actions=tuple(numbers[action] for action in actions_of(tree_of(units, labels))))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from genrst.training.dev import evaluate_parses
-
 from experiments.command import (
     Rows,
     count,
@@ -25,13 +23,18 @@ from experiments.command import (
     scores_of,
     start_parser,
 )
+from experiments.data import read_features
 from experiments.silver_trees.teachers import load_teachers
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
-from genrst.parser.folders import ParserConfig, find_model
+from genrst.parser.folders import find_model
+from genrst.parser.options import ParserConfig
 from genrst.rnng.examples import Example
+from genrst.rnng.finder import RnngSettings
+from genrst.rnng.learning import evaluate_parses
 from genrst.rnng.symbols import Symbols
-from genrst.training.prepared import load_prepared, save_prepared
+from genrst.task import AnyExample
+from genrst.training.prepared import save_prepared
 
 LABELLING = "labelling"
 """The name of the settings in the notes of the file written, and in all rows."""
@@ -83,16 +86,15 @@ def run(arguments: argparse.Namespace) -> None:
     """The command."""
     if len({*arguments.teacher}) < len(arguments.teacher):
         raise UsageError(f"--teacher: each must be given once, was: {' '.join(arguments.teacher)}")
+    ParserConfig(word_weight=arguments.word_weight)
     device = choose_device(arguments.device)
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     rows = Rows(read_environment(device), {LABELLING: settings, "seeds": read_all_seeds(arguments.teacher)})
-    prepared = load_prepared(arguments.prepared)
+    prepared = read_features(arguments.prepared, "rnng")
     symbols = prepared.symbols
     sizes = range(arguments.min_edus, arguments.max_edus + 1)
     silver = take_shard(choose(prepared.silver, sizes, arguments.documents, arguments.seed), arguments.shard)
-    search = ParserConfig(
-        search="greedy" if arguments.beam == 1 else "bag", beam=arguments.beam, word_weight=arguments.word_weight
-    )
+    search = RnngSettings(None, "greedy" if arguments.beam == 1 else "bag", arguments.beam, arguments.word_weight)
     at_once = max(1, arguments.at_once // arguments.beam)
     teachers = load_teachers(arguments.teacher, prepared, device, search, at_once)
     _compare("dev", prepared.dev, teachers(prepared.dev), symbols, rows)
@@ -109,7 +111,7 @@ def read_all_seeds(names: Sequence[str]) -> list[int | None]:
     return [seed for name in names for seed in read_seeds(find_model(name))]
 
 
-def choose(silver: Sequence[Example], sizes: range, n_documents: int, seed: int) -> list[Example]:
+def choose(silver: Sequence[AnyExample], sizes: range, n_documents: int, seed: int) -> list[AnyExample]:
     """A random sample of the documents whose size is in the range; all of them if there are no more."""
     fitting = [example for example in silver if example.n_edus in sizes]
     if not fitting:
@@ -118,7 +120,7 @@ def choose(silver: Sequence[Example], sizes: range, n_documents: int, seed: int)
     return random.Random(seed).sample(fitting, min(n_documents, len(fitting)))
 
 
-def take_shard(silver: list[Example], shard: tuple[int, int] | None) -> list[Example]:
+def take_shard(silver: list[AnyExample], shard: tuple[int, int] | None) -> list[AnyExample]:
     """The I-th of every N documents, or all."""
     if shard is None:
         return silver

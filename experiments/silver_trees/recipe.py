@@ -15,7 +15,7 @@ from experiments.runs import SeedRun, list_seeds
 from genrst.config import find_config
 from genrst.errors import UsageError
 from genrst.training.data import prepare_data
-from genrst.training.run_config import DataConfig, RunConfig, load_config
+from genrst.training.run_config import RunConfig, load_config
 
 FREE_GENRES = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")
 """Those of GUM and AMALGUM whose licences allow commercial use."""
@@ -58,21 +58,22 @@ class Recipe:
         """Whether teachers are charts."""
         return self.teachers[0].config.model.kind == "chart"
 
-    def students_source(self) -> tuple[DataConfig, str | None]:
-        """The data and the encoder that all students share."""
+    def students_source(self) -> RunConfig:
+        """What the features of students are prepared with."""
         return shared_source([student.config for student in self.students])
 
-    def teachers_source(self) -> tuple[DataConfig, str | None]:
-        """The same of teachers."""
+    def teachers_source(self) -> RunConfig:
+        """The same for teachers."""
         return shared_source([teacher.config for teacher in (*self.teachers, *self.segment_teachers)])
 
     def prepare(self, cache: Path) -> tuple[Path, Path]:
         """The files with the features of students, which have the silver documents, and of teachers."""
-        of_teacher, teacher_encoder = self.teachers_source()
-        # Students without an encoder do not need word pieces, but a teacher may.
-        data, encoder = self.students_source()
-        _, of_students = prepare_data(data, cache, encoder or teacher_encoder)
-        _, of_teachers = prepare_data(of_teacher, cache, teacher_encoder)
+        teachers, students = self.teachers_source(), self.students_source()
+        if students.model.encoder is None:
+            # Students do not need word pieces, but a teacher may.
+            students = replace(students, model=replace(students.model, encoder=teachers.model.encoder))
+        _, of_students = prepare_data(students, cache)
+        _, of_teachers = prepare_data(teachers, cache)
         return of_students, of_teachers
 
 

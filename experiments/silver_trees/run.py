@@ -36,7 +36,7 @@ from experiments.command import (
     share,
     start_parser,
 )
-from experiments.data import load_dev
+from experiments.data import load_dev, read_features
 from experiments.jobs import Schedule, start_workers
 from experiments.runs import SeedRun, list_bag_searches
 from experiments.silver_trees import chart_steps, label, soften
@@ -46,8 +46,7 @@ from genrst.cli.console import show, show_json
 from genrst.encoder.device import choose_device
 from genrst.errors import InputError, UsageError
 from genrst.io import write_atomically
-from genrst.parser.folders import ParserConfig
-from genrst.training.prepared import load_prepared
+from genrst.rnng.finder import RnngSettings
 
 FOR_STEPS = ("label_beam", "word_weights", "at_once")
 """The arguments for teachers that work step by step alone."""
@@ -223,14 +222,14 @@ def _read_lines(path: Path) -> list[str]:
 
 def _score_together(names: Sequence[str], features: Path, arguments: argparse.Namespace, path: Path) -> None:
     """How good the trees are that teachers find together."""
-    device, config = choose_device(arguments.device), ParserConfig(beam=BEAM)
-    prepared = load_prepared(features)
-    teachers = load_teachers(names, prepared, device, config, at_once=8)
+    device, settings = choose_device(arguments.device), RnngSettings(beam=BEAM)
+    prepared = read_features(features, "rnng")
+    teachers = load_teachers(names, prepared, device, settings, at_once=8)
     started = perf_counter()
     found = teachers(prepared.dev)
     seconds, n_edus = perf_counter() - started, sum(example.n_edus for example in prepared.dev)
     rows = Rows(read_environment(device), {"models": names, "seeds": label.read_all_seeds(names), "split": "dev"})
-    about = {"word_weight": config.word_weight, "beam": BEAM, "documents": len(found), "edus": n_edus}
+    about = {"word_weight": settings.word_weight, "beam": BEAM, "documents": len(found), "edus": n_edus}
     speed = {"seconds": round(seconds, 2), "edus_per_second": round(n_edus / seconds, 1)}
     rows.add(**about, **scores_of(load_dev(prepared).evaluate(found)), **speed)
     rows.write(path)
@@ -247,7 +246,7 @@ def _label_arguments(arguments: argparse.Namespace, teachers: Sequence[object], 
 
 def _train(runs: Sequence[SeedRun], file: Path, arguments: argparse.Namespace) -> list[str]:
     """Train what is not trained yet, and score it: a row for each search and seed."""
-    prepared = load_prepared(file)
+    prepared = read_features(file, "rnng")
     dev = load_dev(prepared)
     searches = {one.model: list_bag_searches(one.config.model, BEAM, arguments.word_weights) for one in runs}
     with start_workers(arguments.jobs) as workers:

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from genrst.rnng.storage import Model, load_model
 
 from experiments.runs import find_trees
-from genrst.encoder.files import PieceTokenizer
-from genrst.errors import UsageError
-from genrst.parser.folders import ParserConfig, find_model, is_ensemble, read_parser_config
+from genrst.encoder.pieces import PieceTokenizer
+from genrst.errors import ConfigError, UsageError
+from genrst.parser.folders import find_model, is_ensemble, read_parser_config
 from genrst.rnng.examples import Example
-from genrst.rnng.finder import WeightedModel, check_labels, load_models
+from genrst.rnng.finder import Member, RnngModel, RnngSettings, load_rnng
 from genrst.rnng.schedule import IntArray
 from genrst.rnng.symbols import NONE, SPECIALS, UNK, Vocabulary
 from genrst.rnng.transitions.actions import ActionSet
@@ -49,7 +48,7 @@ class Translation:
         return tuple(self.actions[list(actions)].tolist())
 
 
-def make_translation(prepared: Prepared, model: Model) -> Translation:
+def make_translation(prepared: Prepared, model: RnngModel) -> Translation:
     """How a model reads prepared features, which must have all of its labels, and word pieces if it needs them."""
     ours, theirs = prepared.symbols, model.symbols
     return Translation(
@@ -92,32 +91,32 @@ def translate_actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
 class Teachers:
     """One or more parsers of equal weight that read documents prepared for other models."""
 
-    models: Sequence[WeightedModel[Model]]
+    models: Sequence[Member]
     translations: Sequence[Translation]
-    config: ParserConfig
+    settings: RnngSettings
     at_once: int
     """Documents that are searched side by side."""
 
     def __call__(self, examples: Sequence[Example]) -> list[tuple[int, ...]]:
         """The actions of each document, in its own numbers."""
         read = [[translation.to_model(example) for example in examples] for translation in self.translations]
-        found = find_trees(self.models, read, self.config, self.at_once)
+        found = find_trees(self.models, read, self.settings, self.at_once)
         return [self.translations[0].from_model(one.parses[0].actions) for one in found]
 
 
 def load_teachers(
-    names: Sequence[str], prepared: Prepared, device: torch.device, config: ParserConfig, at_once: int
+    names: Sequence[str], prepared: Prepared, device: torch.device, settings: RnngSettings, at_once: int
 ) -> Teachers:
     """Teachers by name or folder; they must have the same labels, and their encoders compute as in training."""
     models = [_load_model(name, device) for name in names]
-    check_labels(models, names)
-    return Teachers(models, [make_translation(prepared, one.model) for one in models], config, at_once)
+    for one, name in zip(models, names, strict=True):
+        if one.model.symbols.actions != models[0].model.symbols.actions:
+            raise ConfigError(f"{names[0]} and {name}: models that choose together must have the same labels")
+    return Teachers(models, [make_translation(prepared, one.model) for one in models], settings, at_once)
 
 
-def _load_model(name: str, device: torch.device) -> WeightedModel[Model]:
+def _load_model(name: str, device: torch.device) -> Member:
     folder = find_model(name)
     if is_ensemble(folder):
         raise UsageError(f"{name}: a teacher must have weights of its own, was: an ensemble")
-    config = replace(read_parser_config(folder), encoder_precision="float32")
-    (model,) = load_models(folder, config, str(device), load_model)
-    return model
+    return Member(load_rnng(folder, device, encoder_overlap=read_parser_config(folder).encoder_overlap))
