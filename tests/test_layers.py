@@ -1,7 +1,10 @@
-"""Imports point one way: each layer may use only those below it, and the light ones never load torch."""
+"""Imports point one way: each room uses exactly those of a table, and the light ones never load PyTorch."""
 
 import ast
+import subprocess
+import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,41 +15,49 @@ ROOT: dict[str, set[str]] = {
     "version": set(),
     "characters": set(),
     "errors": set(),
-    "io": {"characters", "errors"},
+    "task": set(),
     "config": {"errors"},
     "packing": {"errors"},
+    "io": {"characters", "errors"},
     "storage": {"errors", "config", "io", "packing"},
     "document": {"errors", "trees"},
 }
 """The files at the root, which every room may use, and what they use themselves."""
 
-_TREES = {"trees"}
-_DATA = _TREES | {"formats", "corpora"}
-_MODEL = _DATA | {"transitions", "model"}
-_PARSER = _MODEL | {"text", "segmenter", "search", "chart", "evaluation", "parser"}
-ALLOWED: dict[str, set[str]] = {
+ROOMS: dict[str, set[str]] = {
     "trees": set(),
-    "formats": _TREES,
-    "corpora": _TREES | {"formats"},
-    "text": _DATA,
-    "transitions": _TREES,
-    "evaluation": _TREES,
-    "rendering": _TREES | {"evaluation"},
-    "outputs": _TREES | {"evaluation"},
-    "model": _DATA | {"transitions"},
-    "search": _TREES | {"transitions"},
-    "chart": _TREES | {"transitions", "model"},
-    "training": _MODEL | {"text", "search", "chart", "evaluation"},
-    "segmenter": _DATA | {"text", "model", "evaluation", "training"},
-    "parser": _PARSER,
-    "bulk": _PARSER | {"outputs"},
-    "serve": _PARSER | {"rendering", "outputs"},
-    "cli": _PARSER | {"training", "rendering", "outputs", "bulk", "serve"},
-    "integrations": _PARSER,
+    "formats": {"trees"},
+    "corpora": {"trees", "formats"},
+    "text": set(),
+    "evaluation": {"trees"},
+    "rendering": {"trees", "evaluation"},
+    "outputs": {"trees"},
+    "encoder": set(),
+    "chart": {"trees", "text", "evaluation", "encoder"},
+    "rnng": {"trees", "text", "evaluation", "encoder"},
+    "training": {"trees", "corpora", "text", "encoder", "chart", "rnng"},
+    "parser": {"trees", "text", "encoder", "chart", "rnng"},
+    "bulk": {"formats", "text", "outputs", "parser"},
+    "serve": {"trees", "formats", "text", "evaluation", "rendering", "outputs", "chart", "parser"},
+    "integrations": {"trees", "formats", "text", "parser"},
+    "cli": {
+        *("trees", "formats", "corpora", "evaluation", "rendering", "outputs", "encoder", "rnng", "training"),
+        *("parser", "bulk", "serve"),
+    },
 }
-"""Which rooms each may use, besides itself and the root."""
+"""What each room uses, besides itself and the root: exactly these, all of them above it in this table."""
 
-TORCH_FREE = {"trees", "formats", "corpora", "text", "transitions", "evaluation", "rendering", "outputs"}
+KNOW_MODELS = {
+    "training": {"kinds", "tasks", "data", "run_config"},
+    "parser": {"loading", "folders", "finder", "parser"},
+    "serve": {"parsing"},
+    "cli": {"score"},
+}
+"""The files that tell kinds of models apart, or name the distribution that only charts have."""
+
+TORCH_FREE = {"trees", "formats", "corpora", "text", "evaluation", "rendering", "outputs"}
+ONLY_IN = {"transformers": {"encoder"}, "tokenizers": {"encoder"}, "spacy": {"text", "bulk", "integrations"}}
+"""Where heavy packages are imported."""
 
 
 def imports(path: Path) -> set[str]:
@@ -60,29 +71,54 @@ def imports(path: Path) -> set[str]:
     return names
 
 
-def layer_files() -> list[tuple[str, Path]]:
-    return [
-        (path.relative_to(PACKAGE).parts[0], path) for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE
-    ]
+def files(room: str) -> list[Path]:
+    return sorted((PACKAGE / room).rglob("*.py"))
 
 
-def test_every_folder_is_a_known_layer():
-    assert {layer for layer, _ in layer_files()} <= ALLOWED.keys()
+def used_by(paths: Iterable[Path]) -> set[str]:
+    """What they import: rooms, and files at the root."""
+    return {name.split(".")[1] for path in paths for name in imports(path) if name.startswith("genrst.")}
 
 
-@pytest.mark.parametrize(("layer", "path"), layer_files(), ids=lambda value: getattr(value, "name", value))
-def test_imports_point_down(layer: str, path: Path):
-    used = {name.split(".")[1] for name in imports(path) if name.startswith("genrst.")}
-    assert used <= ALLOWED[layer] | {layer} | ROOT.keys(), f"{path} imports {sorted(used)}"
-    if layer in TORCH_FREE:
-        heavy = {"torch", "transformers"} if layer == "text" else {"torch", "transformers", "spacy"}
-        assert not {name.split(".")[0] for name in imports(path)} & heavy
+def test_every_folder_is_a_known_room():
+    assert {path.parent.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/**/*.py")} == ROOMS.keys()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_up_in_the_table(room: str):
+    assert used_by(files(room)) - {room} - ROOT.keys() == ROOMS[room]
+    assert ROOMS[room] <= set(list(ROOMS)[: list(ROOMS).index(room)])
+
+
+def test_few_files_know_the_models():
+    for room in ROOMS.keys() - {"chart", "rnng"}:
+        knowing = {path.stem for path in files(room) if used_by([path]) & {"chart", "rnng"}}
+        assert knowing == KNOW_MODELS.get(room, set()), room
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_heavy_packages_stay_in_their_rooms(room: str):
+    found = {name.split(".")[0] for path in files(room) for name in imports(path)}
+    assert not {name for name, rooms in ONLY_IN.items() if room not in rooms} & found
+    assert room not in TORCH_FREE or "torch" not in found
+
+
+@pytest.mark.slow
+def test_parsing_with_en_imports_nothing_of_the_other_model():
+    """Nor what trains, nor spaCy, nor transformers."""
+    program = (
+        "import sys, genrst\n"
+        "assert genrst.load('en', device='cpu')('It rained, so we stayed in. Nobody was hurt.').tree is not None\n"
+        "heavy = ('genrst.rnng', 'genrst.training', 'spacy', 'transformers')\n"
+        "print([name for name in sys.modules if name.startswith(heavy)])"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", ROOT)
 def test_the_root_is_the_ground_floor(name: str):
-    used = {used.split(".")[1] for used in imports(PACKAGE / f"{name}.py") if used.startswith("genrst.")}
-    assert used <= ROOT[name]
+    assert used_by([PACKAGE / f"{name}.py"]) == ROOT[name]
 
 
 def test_the_root_is_listed():

@@ -4,21 +4,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from genrst.rnng.storage import Model, load_model, save_model
-from genrst.segmenter.network import SegmenterConfig
-from genrst.segmenter.segment import load_segmenter, save_segmenter
-from genrst.training.dev import evaluate_greedily, parseval_f1
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from genrst.chart.finder import load_chart
+from genrst.encoder.model import save_model
 from genrst.errors import ConfigError
 from genrst.packing import SCALE
+from genrst.rnng.finder import RnngModel, load_rnng
+from genrst.rnng.learning import evaluate_greedily
 from genrst.storage import WEIGHTS, count_parameters, weight_files
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
+from tests.parser.samples import make_chart
 from tests.rnng.test_storage import one_line
-from tests.segmenter.samples import make_segmenter
-from tests.segmenter.test_segment import DOCUMENTS
 from tests.training.samples import SMALL, prepare_samples
 
 torch.set_num_threads(1)
@@ -26,62 +25,48 @@ PREPARED = prepare_samples()
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Model:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> RnngModel:
     """A model that has learned three documents by heart."""
     training = TrainingConfig(learning_rate=1e-2, max_epochs=60, patience=60, evaluate_search="greedy")
     config = RunConfig(model=SMALL, training=training)
     run = Run(config, 1, tmp_path_factory.mktemp("run"), torch.device("cpu"))
     for record in run.records(PREPARED):
         if record.dev_scores["F"] == 100:
-            return load_model(run.folder / MODEL)
+            return load_rnng(run.folder / MODEL)
     pytest.fail("60 epochs were not enough")
 
 
 @pytest.mark.slow
-def test_a_trained_parser_still_parses(trained: Model, tmp_path: Path):
+def test_a_trained_parser_still_parses(trained: RnngModel, tmp_path: Path):
     for precision in ("float32", "int8"):
         save_model(trained, tmp_path / precision, precision)
     sizes = [(tmp_path / name / WEIGHTS).stat().st_size for name in ("float32", "int8")]
     assert sizes[1] < 0.45 * sizes[0]
-    loaded = load_model(tmp_path / "int8")
+    loaded = load_rnng(tmp_path / "int8")
     assert {weight.dtype for weight in loaded.network.state_dict().values()} == {torch.float32}
     assert not torch.equal(
         loaded.network.composition.from_children.weight, trained.network.composition.from_children.weight
     )
-    assert parseval_f1(evaluate_greedily(loaded.network, loaded.symbols, PREPARED.dev))["F"] == 100
+    assert evaluate_greedily(loaded.network, loaded.symbols, PREPARED.dev).percentages()["F"] == 100
 
 
 def test_what_is_large_becomes_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.storage.LARGE", 20_000)
-    segmenter = make_segmenter(DOCUMENTS, SegmenterConfig(hidden_size=40))
-    save_segmenter(segmenter, tmp_path, "float16")
+    chart = make_chart()
+    save_model(chart, tmp_path, "float16")
     files = weight_files(tmp_path)
     assert len(files) > 2
     assert [file.name for file in files[:2]] == ["weights.safetensors", "weights-2.safetensors"]
-    loaded = load_segmenter(tmp_path).network.state_dict()
-    for name, weight in segmenter.network.state_dict().items():
+    loaded = load_chart(tmp_path).network.state_dict()
+    for name, weight in chart.network.state_dict().items():
         assert torch.equal(loaded[name], weight.half().float())
     assert count_parameters(tmp_path) == sum(weight.numel() for weight in loaded.values())
-    save_segmenter(segmenter, tmp_path, "float32")
+    save_model(chart, tmp_path, "float32")
     assert len(weight_files(tmp_path)) == 1, "files of before are gone"
 
 
-def test_a_segmenter(tmp_path: Path):
-    segmenter = make_segmenter(DOCUMENTS, SegmenterConfig(hidden_size=40))
-    save_segmenter(segmenter, tmp_path, "int8")
-    assert torch.int8 in {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()}
-    loaded = load_segmenter(tmp_path)
-    for name, weight in segmenter.network.state_dict().items():
-        torch.testing.assert_close(
-            loaded.network.state_dict()[name], weight, atol=weight.abs().max().item() / 250, rtol=0
-        )
-    found = [each.segment(DOCUMENTS) for each in (segmenter, loaded)]
-    starts = [{(one.id, edu.start) for one in documents for edu in one.edus} for documents in found]
-    assert len(starts[0] ^ starts[1]) < 0.1 * len(starts[0])
-
-
 @pytest.fixture
-def folder(trained: Model, tmp_path: Path) -> Path:
+def folder(trained: RnngModel, tmp_path: Path) -> Path:
     save_model(trained, tmp_path / "model", "int8")
     return tmp_path / "model"
 
@@ -113,7 +98,7 @@ def test_a_scale_that_does_not_fit(folder: Path, scale: Tensor | None, found: st
     with pytest.raises(
         ConfigError, match=f"{name}: an int8 matrix must have a float32 scale for each row, was: {found}"
     ):
-        load_model(folder)
+        load_rnng(folder)
     one_line(folder)
 
 

@@ -18,9 +18,9 @@ from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeE
 from genrst.io import progress, tell
 from genrst.text import pipeline
 from genrst.text.annotate import annotate
+from genrst.training.kinds import TaskKind, kind_of
 from genrst.training.prepared import Prepared, content_key, file_version, load_prepared, prepare_once, save_prepared
 from genrst.training.run_config import DataConfig, RunConfig
-from genrst.training.tasks import TaskKind, kind_of
 from genrst.trees.binarise import prepare_tree
 from genrst.trees.constraints import Label
 from genrst.trees.node import SPAN, Tree, units

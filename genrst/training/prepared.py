@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from genrst.document import Document
 from genrst.errors import CorpusFormatError
 from genrst.io import max_unpacked, tell, write_atomically_with
-from genrst.training.tasks import TaskKind, types_of
+from genrst.training.kinds import TaskKind, types_of
 
 FORMAT = 2
 """Counts up when the meaning of a prepared file changes, so that old ones are made again."""

@@ -27,9 +27,10 @@ from genrst.storage import CARD, PARSER, check_memory
 from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.distributed import ALONE, Processes
+from genrst.training.kinds import kind_of
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import RunConfig
-from genrst.training.tasks import kind_of, make_network, make_task
+from genrst.training.tasks import make_network, make_task
 from genrst.training.trainer import Record, Trainer
 
 if TYPE_CHECKING:

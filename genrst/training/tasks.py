@@ -1,39 +1,18 @@
-"""The tasks that can be trained: the only place in this room that tells kinds of models apart."""
+"""The tasks that can be trained: the only place in this room that knows networks and what they learn."""
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from genrst.chart.config import ChartConfig
 from genrst.encoder.pieces import PieceTokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError
-from genrst.rnng.config import RnngConfig
 from genrst.task import TrainingTask
+from genrst.training.kinds import AnyConfig
+from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig
 
 if TYPE_CHECKING:
     from torch import nn
-
-    from genrst.training.prepared import Prepared
-
-AnyConfig: TypeAlias = ChartConfig | RnngConfig
-TaskKind: TypeAlias = Literal["chart", "rnng"]
-
-
-def kind_of(config: AnyConfig) -> TaskKind:
-    """The kind of a model."""
-    return "chart" if isinstance(config, ChartConfig) else "rnng"
-
-
-def types_of(kind: TaskKind) -> tuple[type[Any], type[Any]]:
-    """The types of what a kind of model numbers, and of its examples."""
-    if kind == "chart":
-        from genrst.chart.examples import ChartExample, Labels
-
-        return Labels, ChartExample
-    from genrst.rnng.examples import Example
-    from genrst.rnng.symbols import Symbols
-
-    return Symbols, Example
 
 
 def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder | None) -> "nn.Module":  # noqa: ANN401
@@ -47,7 +26,7 @@ def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder 
     return make_rnng(config, symbols, pretrained)
 
 
-def make_task(prepared: "Prepared", network: Any, config: TrainingConfig, seed: int) -> TrainingTask[Any, Any]:  # noqa: ANN401
+def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: int) -> TrainingTask[Any, Any]:  # noqa: ANN401
     """What a network is to learn from prepared documents."""
     if config.silver_epochs and not prepared.silver:
         raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")

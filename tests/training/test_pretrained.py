@@ -19,7 +19,7 @@ from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.tasks import make_task
 from genrst.training.trainer import Trainer
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
-from tests.training.samples import SMALL, prepare_samples
+from tests.training.samples import SMALL, prepare_chart_samples, prepare_samples
 from tests.training.test_run import timeless
 
 torch.set_num_threads(1)
@@ -112,6 +112,8 @@ def test_features_that_do_not_fit(tmp_path: Path, encoder: Path):
         next(run.records(prepare_samples()))
     with pytest.raises(ConfigError, match="must be prepared with this encoder, but were with another"):
         next(run.records(prepare_samples(make_tokenizer("mpnet"))))
+    with pytest.raises(ConfigError, match="must be prepared for a model that builds trees .*, but were for another"):
+        next(run.records(prepare_chart_samples(make_tokenizer())))
 
 
 def test_a_model_without_an_encoder_takes_features_with_pieces(tmp_path: Path):

@@ -1,0 +1,26 @@
+"""The kinds of models that can be trained, by their configurations."""
+
+from typing import Any, Literal, TypeAlias
+
+from genrst.chart.config import ChartConfig
+from genrst.rnng.config import RnngConfig
+
+AnyConfig: TypeAlias = ChartConfig | RnngConfig
+TaskKind: TypeAlias = Literal["chart", "rnng"]
+
+
+def kind_of(config: AnyConfig) -> TaskKind:
+    """The kind of a model."""
+    return "chart" if isinstance(config, ChartConfig) else "rnng"
+
+
+def types_of(kind: TaskKind) -> tuple[type[Any], type[Any]]:
+    """The types of what a kind of model numbers, and of its examples."""
+    if kind == "chart":
+        from genrst.chart.examples import ChartExample, Labels
+
+        return Labels, ChartExample
+    from genrst.rnng.examples import Example
+    from genrst.rnng.symbols import Symbols
+
+    return Symbols, Example
