@@ -8,8 +8,8 @@ import numpy as np
 
 from genrst.rnng.examples import Example
 from genrst.rnng.symbols import SPECIALS
-from genrst.rnng.transitions.boundaries import Kind
 from genrst.rnng.transitions.features import Syntax
+from genrst.text.layout import Kind
 
 N_WORDS, N_DEPRELS, N_LABELS = 23, 5, 6
 NUCLEUS_IS_RIGHT = (False, *(label % 3 == 1 for label in range(N_LABELS)))

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, TreeError, UnknownLabelError
-from genrst.rnng.examples import edu_kinds, fine_relations, mask_entities, prepare, prepare_tree
+from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.symbols import UNK_ID, make_symbols
 from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.boundaries import Boundary, Kind, boundaries
+from genrst.rnng.transitions.boundaries import Boundary, boundaries
+from genrst.text.layout import Kind, edu_kinds
 from genrst.trees.node import Leaf, Unit
-from genrst.trees.relations import load_inventory
 
 LABELS = ActionSet((Reduce("cause", "NS"), Reduce("joint", "NN")))
 
@@ -157,12 +157,6 @@ def test_a_label_never_seen_is_one_line():
     assert isinstance(error.value, GenrstError)
 
 
-def test_trees_are_coarse_and_binary():
-    gum = load_inventory("gum")
-    tree = Unit("joint-list", "NNN", (Leaf(0), Leaf(1), Leaf(2)))
-    assert prepare_tree(tree, gum) == Unit("joint", "NN", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
-
-
 @pytest.mark.parametrize("change", [{"tokens": ()}, {"text": None}])
 def test_documents_must_be_annotated(change):
     with pytest.raises(TreeError, match="note: a document must have text and tokens to be prepared"):
@@ -226,12 +220,3 @@ def test_kinds_are_boundaries_in_more_detail(paragraphs):
     for kind, boundary in zip(boundaries(syntax, has_kinds=True), boundaries(syntax), strict=True):
         assert boundary in coarse.get(Kind(kind), {Boundary.PARAGRAPH})
     assert boundaries(syntax, has_kinds=True) == syntax.kinds
-
-
-def test_finer_relations_are_in_the_order_of_actions():
-    fine = (("causal-cause", "causal"), ("joint-list", "joint"), ("joint-other", "joint"))
-    symbols = make_symbols([], [], ActionSet(()), fine=fine)
-    inner = Unit("joint-list", "NNN", (Leaf(0), Leaf(1), Leaf(2)))
-    left, right = Unit("causal-cause", "NS", (inner, Leaf(3))), Unit("odd", "NS", (Leaf(4), Leaf(5)))
-    tree = Unit("Joint-Other", "NN", (left, right))
-    assert fine_relations(tree, symbols).tolist() == [1, 1, 0, -1, 2]

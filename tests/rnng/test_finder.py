@@ -1,19 +1,19 @@
 """The search of a parser: with several models as one, and with a pretrained encoder."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from genrst.rnng.storage import Model, load_model, make_network, save_model
 
 from genrst import Document, Parser, load
+from genrst.encoder.model import Model, save_model
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.errors import GenrstError
-from genrst.parser.folders import ParserConfig
-from genrst.rnng.finder import WeightedModel, load_models
+from genrst.errors import GenrstError, UsageError
+from genrst.rnng.finder import Member, make_network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
 from genrst.rnng.search.ensemble import Ensemble
@@ -29,7 +29,7 @@ from tests.parser.samples import (
     check,
     load_like,
     make_model,
-    step_search,
+    rnng_finder,
     write_ensemble,
     write_parser,
 )
@@ -51,11 +51,12 @@ def write_encoded(folder: Path, **settings: object) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model without a segmenter, one with one, and both together."""
+    """A model with a pretrained encoder, one without, and both together."""
     folder = tmp_path_factory.mktemp("models")
     write_encoded(folder / "encoded")
     write_parser(folder / "static", lowercase=True, search="greedy", beam=1)
-    return write_ensemble(folder / "both", {"../encoded": 2, str(folder / "static"): 0.5})
+    members = {"../encoded": 2, str(folder / "static"): 0.5}
+    return write_ensemble(folder / "both", members, segmenter="../static/segmenter")
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +65,14 @@ def both(folder: Path) -> Parser:
 
 
 def test_trees_are_those_of_the_ensemble(both: Parser):
-    assert [one.weight for one in both.search.models] == [2.0, 0.5]
+    assert [one.weight for one in rnng_finder(both).members] == [2.0, 0.5]
     document = both.segment(TEXT)
     scorers = [
         NetworkScorer(one.model.network, [one.prepare(document)], one.model.symbols.nucleus_is_right)
-        for one in step_search(both).models
+        for one in rnng_finder(both).members
     ]
     (found,) = search_beams(Ensemble(scorers, [2.0, 0.5]), BeamOptions(4, word_weight=0.5))
-    actions = both.search.models[0].model.symbols.actions
+    actions = rnng_finder(both).members[0].model.symbols.actions
     assert both(TEXT).tree == tree_of(actions[action] for action in found.parses[0].actions)
 
 
@@ -103,17 +104,20 @@ def test_a_weighted_sum_is_no_log_probability(folder: Path, search: Any):
 
 def test_settings_are_those_of_the_ensemble_but_texts_are_read_as_in_training(both: Parser):
     assert repr(both) == "<Parser 'both': bag search, beam 4>"
-    assert [one.lowercase for one in both.search.models] == [False, True]
+    assert [one.lowercase for one in rnng_finder(both).members] == [False, True]
 
 
-def test_the_segmenter_is_its_own_or_that_of_the_first_member_with_one(folder: Path, both: Parser, tmp_path: Path):
-    assert both.segment(TEXT).edus == load(folder.parent / "static").segment(TEXT).edus
-    ensemble = write_ensemble(tmp_path, {str(folder.parent / "encoded"): 1.0})
-    with pytest.warns(match="has no segmenter"):
-        by_rules = load(ensemble).segment(TEXT)
-    assert by_rules.edus != both.segment(TEXT).edus
-    (ensemble / "segmenter").symlink_to(folder.parent / "static" / "segmenter")
-    assert load(ensemble).segment(TEXT).edus == both.segment(TEXT).edus
+@pytest.mark.slow
+def test_the_segmenter_is_that_of_the_ensemble(folder: Path, both: Parser, tmp_path: Path):
+    own = load(folder.parent / "static", device="cpu").segment(TEXT)
+    assert both.segment(TEXT).edus == own.edus
+    other = load(write_ensemble(tmp_path, {str(folder.parent / "static"): 1.0}), device="cpu").segment(TEXT)
+    assert other.edus == load("en", device="cpu").segment(TEXT).edus != own.edus
+
+
+def test_a_model_in_memory_needs_edus(both: Parser):
+    with pytest.raises(UsageError, match=r"^text: a model in memory needs documents with EDUs$"):
+        load_like(both)(TEXT)
 
 
 @pytest.mark.parametrize("name", ["static", "encoded"])
@@ -141,9 +145,9 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path / "models")
     write_parser(tmp_path / "models" / "en", has_segmenter=False, lowercase=True)
     monkeypatch.chdir(write_ensemble(tmp_path / "both", {"en": 1}).parent)
-    assert [one.lowercase for one in load("both").search.models] == [True]
+    assert [one.lowercase for one in rnng_finder(load("both")).members] == [True]
     write_parser(tmp_path / "both" / "en", has_segmenter=False)
-    assert [one.lowercase for one in load("both").search.models] == [False]
+    assert [one.lowercase for one in rnng_finder(load("both")).members] == [False]
     write_ensemble(tmp_path / "models" / "pair", {"../en": 1})
     assert load("pair").config.name == "both", "ensembles have names, too"
     write_ensemble(tmp_path / "both", {"models/en": 1})
@@ -217,13 +221,12 @@ def test_labels_that_differ(tmp_path: Path, tiny: Path):
     save_model(Model(model.network, symbols), tmp_path / "other")
     with pytest.raises(GenrstError) as error:
         load(write_ensemble(tmp_path, {str(tiny): 1, "other": 1}))
-    expected = f"{tiny} and {tmp_path / 'other'}: models that choose together must have the same labels"
-    assert str(error.value) == expected
+    assert str(error.value) == "models that choose together must have the same labels"
 
 
-def encoder_of(weighted: WeightedModel[Model]) -> tuple[torch.dtype, torch.dtype, float]:
+def encoder_of(member: Member) -> tuple[torch.dtype, torch.dtype, float]:
     """The precision of the encoder, that of the rest, and the overlap of windows."""
-    network = weighted.model.network
+    network = member.model.network
     assert isinstance(network.edu_encoder, PretrainedEncoder)
     dtypes = {parameter.dtype for parameter in network.edu_encoder.encoder.parameters()}
     others = {parameter.dtype for name, parameter in network.named_parameters() if ".encoder." not in name}
@@ -231,34 +234,43 @@ def encoder_of(weighted: WeightedModel[Model]) -> tuple[torch.dtype, torch.dtype
     return dtypes.pop(), others.pop(), network.edu_encoder.shape.overlap
 
 
+def load_members(folder: Path) -> Sequence[Member]:
+    return rnng_finder(load(folder, device="cpu")).members
+
+
+def members_with(model: Path, folder: Path, **settings: object) -> Sequence[Member]:
+    """Those of an ensemble of one model, which has these settings."""
+    return load_members(write_ensemble(folder, {str(model): 1}, **settings))
+
+
 @pytest.mark.parametrize("is_native", [False, True])
 @pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16"])
 def test_precision_and_overlap_of_encoders(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, is_native: bool
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, is_native: bool
 ):
-    monkeypatch.setattr("genrst.rnng.finder.computes_bfloat16", lambda device: is_native)
-    config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-    (weighted,) = load_models(folder.parent / "encoded", config, "cpu", load_model)
+    monkeypatch.setattr("genrst.encoder.device.computes_bfloat16", lambda device: is_native)
+    (member,) = members_with(folder.parent / "encoded", tmp_path, encoder_precision=precision, encoder_overlap=0.25)
     is_half = precision == "bfloat16" or (precision == "auto" and is_native)
-    assert encoder_of(weighted) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
+    assert encoder_of(member) == (torch.bfloat16 if is_half else torch.float32, torch.float32, 0.25)
 
 
-def test_without_a_pretrained_encoder_there_is_nothing_to_change(tiny: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.rnng.finder.computes_bfloat16", lambda device: True)
+def test_without_a_pretrained_encoder_there_is_nothing_to_change(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("genrst.encoder.device.computes_bfloat16", lambda device: True)
     for precision in ("auto", "bfloat16"):
-        config = ParserConfig(encoder_precision=precision, encoder_overlap=0.25)
-        (weighted,) = load_models(tiny, config, "cpu", load_model)
-        assert {parameter.dtype for parameter in weighted.model.network.parameters()} == {torch.float32}
+        folder = tmp_path / precision
+        (member,) = members_with(tiny, folder, encoder_precision=precision, encoder_overlap=0.25)
+        assert {parameter.dtype for parameter in member.model.network.parameters()} == {torch.float32}
 
 
 def test_encoders_of_an_ensemble_are_set_one_by_one_or_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.rnng.finder.computes_bfloat16", lambda device: True)
+    monkeypatch.setattr("genrst.encoder.device.computes_bfloat16", lambda device: True)
     write_encoded(tmp_path / "one", encoder_precision="float32", encoder_overlap=0.125)
     write_encoded(tmp_path / "two")
-    ensemble = write_ensemble(tmp_path, {"one": 1, "two": 1})
     of_their_own, for_all = (
-        [encoder_of(one) for one in load_models(ensemble, config, "cpu", load_model)]
-        for config in (ParserConfig(), ParserConfig(encoder_precision="bfloat16", encoder_overlap=0.0))
+        [encoder_of(one) for one in load_members(write_ensemble(tmp_path, {"one": 1, "two": 1}, **settings))]
+        for settings in ({}, {"encoder_precision": "bfloat16", "encoder_overlap": 0.0})
     )
     assert of_their_own == [(torch.float32, torch.float32, 0.125), (torch.bfloat16, torch.float32, 0.5)]
     assert for_all == [(torch.bfloat16, torch.float32, 0.0)] * 2
@@ -277,7 +289,6 @@ def encoded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return load(folder)
 
 
-@pytest.mark.filterwarnings("ignore:.* has no segmenter")
 def test_raw_texts_with_a_pretrained_encoder(encoded: Parser):
     check(encoded(TEXT), TEXT)
 
@@ -299,7 +310,7 @@ def test_one_edu_of_any_kind(encoded: Parser, edu: str):
 def test_the_text_of_an_edu_matters_beyond_its_words(encoded: Parser):
     """Words the vocabulary does not have are not alike to the encoder."""
     examples = [
-        encoded.search.models[0].prepare(encoded.parse_edus([edu, "and nobody was hurt."]))
+        rnng_finder(encoded).members[0].prepare(encoded.parse_edus([edu, "and nobody was hurt."]))
         for edu in ("Xylo zebu", "Quux zyzzy")
     ]
     assert examples[0].edu_words.tolist() == examples[1].edu_words.tolist()

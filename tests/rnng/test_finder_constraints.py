@@ -4,16 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from genrst.rnng.storage import Model, make_network
 
 from genrst.document import Document, Span
+from genrst.encoder.model import Model
 from genrst.errors import UsageError
 from genrst.parser.loading import load
 from genrst.parser.parser import Failure, Parser
-from genrst.rnng.finder import TreeSearch, WeightedModel
-from genrst.trees.constraints import Constraint, frozen
+from genrst.rnng.finder import Member, RnngFinder, make_network
+from genrst.trees.constraints import Constraint, KeepWhole, frozen
 from genrst.trees.node import Leaf, Tree, Unit, units
-from tests.parser.samples import load_like, step_search, write_chart, write_ensemble, write_parser
+from tests.parser.samples import load_like, rnng_finder, write_chart, write_ensemble, write_parser
 from tests.training.samples import SMALL
 
 EDUS = ["It rained", "because of a storm", "and the ferry stopped .", "Nobody was hurt ,", "it rained ."]
@@ -82,17 +82,19 @@ def test_contradictions_are_those_of_charts(parser: Parser, document: Document, 
         assert second.tree == document.tree
 
 
-def test_what_is_whole(folder: Path, document: Document):
-    parsers = {whole: load(folder.parent / "generative", whole=whole) for whole in (None, "nothing", "sentences")}
-    trees = {whole: set[Tree | None]() for whole in parsers}
+def test_what_is_kept_whole(folder: Path, document: Document):
+    model = folder.parent / "generative"
+    wishes: list[KeepWhole | None] = [None, "nothing", "sentences"]
+    parsers = {keep_whole: load(model, keep_whole=keep_whole) for keep_whole in wishes}
+    trees = {keep_whole: set[Tree | None]() for keep_whole in parsers}
     for cut in (1, 3):
         place, end = document.edus[cut].start, document.edus[-1].end
         divided = replace(document, sentences=(Span(0, place), Span(place, end)))
-        for whole, parser in parsers.items():
-            trees[whole].add(parser.parse(divided).tree)
+        for keep_whole, parser in parsers.items():
+            trees[keep_whole].add(parser.parse(divided).tree)
         kept = {span for span in ((0, cut), (cut, 5)) if span[1] - span[0] > 1}
         assert kept <= spans(parsers["sentences"].parse(divided).tree)
-    assert trees[None] == trees["nothing"], "by default nothing is whole"
+    assert trees[None] == trees["nothing"], "by default nothing is kept whole"
     assert len(trees["sentences"]) == 2
 
 
@@ -111,9 +113,9 @@ def test_samples(folder: Path, parser: Parser, document: Document):
     again = parser.sample(replace(document, constraints=tuple(DEMANDED)), 4, seed=1, particles=30)
     assert again == weighted
     laid_out = replace(SMALL, kind="discriminative", layout_size=2)
-    symbols = step_search(steps).models[0].model.symbols
-    own = WeightedModel(Model(make_network(laid_out, symbols).eval(), symbols))
-    (one,) = TreeSearch([own], steps.config).sample(document, 1, 1, 9)
+    symbols = rnng_finder(steps).members[0].model.symbols
+    own = Member(Model(make_network(laid_out, symbols).eval(), symbols))
+    (one,) = RnngFinder([own], rnng_finder(steps).settings).sample(document, 1, 1, 9)
     assert float(one.metadata["effective_sample_size"]) <= 9, "layout is generated, so there are weights"
     assert {one.log_probability for one in load(folder).sample(EDUS, 2, particles=5)} == {None}
 

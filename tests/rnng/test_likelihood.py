@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genrst.document import Document
+from genrst.chart.finder import Distribution
+from genrst.document import Document, Span
 from genrst.errors import ParserWarning, UnknownLabelError, UsageError
+from genrst.parser.finder import TreeFinder
 from genrst.parser.loading import load
-from genrst.parser.parser import Parser
+from genrst.rnng.finder import RnngFinder
 from genrst.rnng.likelihood import (
     TextScore,
-    free_distribution,
     model_tree,
     score_text,
     score_tree,
@@ -26,7 +27,7 @@ from genrst.rnng.search.results import Parse
 from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.node import Leaf, Unit, units
 from tests.chart.enumeration import log_sum
-from tests.parser.samples import LABELS, write_chart, write_ensemble, write_parser
+from tests.parser.samples import LABELS, rnng_finder, write_chart, write_ensemble, write_parser
 
 EDUS = ["It rained", "because of a storm", "and the ferry stopped ."]
 TREE = Unit("causal", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
@@ -42,30 +43,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parser(folder: Path) -> Parser:
-    return load(folder / "model", device="cpu")
+def finder(folder: Path) -> RnngFinder:
+    return load_finder(folder / "model")
 
 
 @pytest.fixture(scope="module")
-def chart(folder: Path) -> Parser:
-    return load(folder / "chart", device="cpu")
+def chart(folder: Path) -> TreeFinder:
+    return load(folder / "chart", device="cpu").finder
 
 
 @pytest.fixture(scope="module")
-def document(parser: Parser) -> Document:
-    return parser.annotate(Document.from_edus("rain", EDUS, TREE))
+def document(finder: RnngFinder) -> Document:
+    return finder.prepare([Document.from_edus("rain", EDUS, TREE)])[0]
 
 
-def all_parses(parser: Parser, document: Document) -> list[Parse]:
+@pytest.fixture(scope="module")
+def proposal(chart: TreeFinder, document: Document) -> Distribution:
+    return chart.free_distribution(document)
+
+
+def load_finder(folder: Path) -> RnngFinder:
+    return rnng_finder(load(folder, device="cpu"))
+
+
+def all_parses(finder: RnngFinder, document: Document) -> list[Parse]:
     """Every tree, by the literal transition system."""
-    one = single_model(parser)
+    one = single_model(finder)
     return enumerate_all(NetworkScorer(one.model.network, [one.prepare(document)], one.model.symbols.nucleus_is_right))
 
 
-def test_surprisals_add_up(parser: Parser, document: Document):
-    score = score_tree(parser, document)
-    actions = single_model(parser).model.symbols.actions
-    (same,) = [one for one in all_parses(parser, document) if tree_of(actions[n] for n in one.actions) == TREE]
+def test_surprisals_add_up(finder: RnngFinder, document: Document):
+    score = score_tree(finder, document)
+    actions = single_model(finder).model.symbols.actions
+    (same,) = [one for one in all_parses(finder, document) if tree_of(actions[n] for n in one.actions) == TREE]
     assert score.log_probability == pytest.approx(same.logp, abs=1e-4)
     parts = [nats for edu in score.edus for nats in (edu.structure, *(nats for _, nats in edu.words))]
     assert -sum(parts) - score.closing == pytest.approx(same.logp, abs=1e-4)
@@ -76,13 +86,13 @@ def test_surprisals_add_up(parser: Parser, document: Document):
 
 
 def test_many_trees_at_once_have_the_scores_of_enumeration(
-    parser: Parser, document: Document, monkeypatch: pytest.MonkeyPatch
+    finder: RnngFinder, document: Document, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("genrst.rnng.likelihood.AT_ONCE", 7)
-    parses = all_parses(parser, document)[:20]
-    actions = single_model(parser).model.symbols.actions
+    parses = all_parses(finder, document)[:20]
+    actions = single_model(finder).model.symbols.actions
     trees = [tree_of(actions[number] for number in parse.actions) for parse in parses]
-    found = score_trees(parser, document, trees)
+    found = score_trees(finder, document, trees)
     assert [one.actions for one in found] == [parse.actions for parse in parses]
     for part in ("action_logp", "word_logp"):
         assert [getattr(one, part) for one in found] == pytest.approx([getattr(one, part) for one in parses], abs=1e-4)
@@ -90,38 +100,38 @@ def test_many_trees_at_once_have_the_scores_of_enumeration(
 
 @pytest.mark.parametrize("kind", ["model", "discriminative"])
 @pytest.mark.parametrize("n_edus", [1, 2, 3])
-def test_samples_meet_the_sum_over_all_trees(folder: Path, chart: Parser, kind: str, n_edus: int):
-    parser = load(folder / kind, device="cpu")
-    document = parser.annotate(EDUS[:n_edus])
-    parses = all_parses(parser, document)
+def test_samples_meet_the_sum_over_all_trees(folder: Path, chart: TreeFinder, kind: str, n_edus: int):
+    finder = load_finder(folder / kind)
+    (document,) = finder.prepare([Document.from_edus("rain", EDUS[:n_edus])])
+    parses = all_parses(finder, document)
     exact = log_sum(parse.logp for parse in parses)
-    found = score_text(parser, chart, document, 1500, seed=2)
+    found = score_text(finder, chart.free_distribution(document), document, 1500, seed=2)
     assert abs(found.log_probability - exact) <= 3 * found.standard_error + 1e-4
     assert 150 < found.effective_size <= 1500 + 1e-6
     best = parses[0]
-    tree = tree_of(single_model(parser).model.symbols.actions[number] for number in best.actions)
+    tree = tree_of(single_model(finder).model.symbols.actions[number] for number in best.actions)
     assert sum(found.distribution().values()) == pytest.approx(1)
     assert found.distribution()[tree] == pytest.approx(math.exp(best.logp - exact), abs=0.09)
     spans = found.unit_probabilities()
     exact_p = dict.fromkeys(spans, 0.0)
-    actions = single_model(parser).model.symbols.actions
+    actions = single_model(finder).model.symbols.actions
     for parse in parses:
         for unit in units(tree_of(actions[number] for number in parse.actions)):
             exact_p[unit.start, unit.stop] = exact_p.get((unit.start, unit.stop), 0) + math.exp(parse.logp - exact)
     assert spans == pytest.approx(exact_p, abs=0.09)
 
 
-def test_the_standard_error_is_right(parser: Parser, chart: Parser, document: Document):
+def test_the_standard_error_is_right(finder: RnngFinder, proposal: Distribution, document: Document):
     """The spread of independent estimates is what each of them says of itself."""
-    found = score_text(parser, chart, document, 3000)
+    found = score_text(finder, proposal, document, 3000)
     parts = [slice(first, first + 50) for first in range(0, 3000, 50)]
     estimates = [TextScore(found.trees[part], found.logps[part], found.proposed_logps[part]) for part in parts]
     spread = float(np.std([one.log_probability for one in estimates], ddof=1))
     assert spread == pytest.approx(np.mean([one.standard_error for one in estimates]), rel=0.3)
 
 
-def test_seeds(parser: Parser, chart: Parser, document: Document):
-    first, same, other = (score_text(parser, chart, document, 50, seed).log_probability for seed in (3, 3, 4))
+def test_seeds(finder: RnngFinder, proposal: Distribution, document: Document):
+    first, same, other = (score_text(finder, proposal, document, 50, seed).log_probability for seed in (3, 3, 4))
     assert first == same != other
 
 
@@ -133,55 +143,59 @@ def test_effective_size_by_hand():
     assert score.standard_error == pytest.approx(weights.std(ddof=1) / math.sqrt(4) / weights.mean())
 
 
-def test_a_chart_proposes_every_tree(chart: Parser, document: Document):
+def test_a_chart_proposes_every_tree(chart: TreeFinder, document: Document):
     across = Unit("joint", "NN", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
     two = Document.from_edus("two", ["It rained .", "Nobody was", "hurt ."])
-    whole = chart.distribution(two)
+    two = replace(two, sentences=(Span(0, two.edus[0].end), Span(two.edus[1].start, two.edus[2].end)))
+    (whole,) = chart.distributions([two])
     crossing = Unit("joint", "NN", (Unit("joint", "NN", (Leaf(0), Leaf(1))), Leaf(2)))
     assert whole.log_probability(crossing) == -math.inf
-    assert free_distribution(chart, two).log_probability(crossing) > -math.inf
-    free = free_distribution(chart, document)
+    assert chart.free_distribution(two).log_probability(crossing) > -math.inf
+    free = chart.free_distribution(document)
     assert free.log_probabilities([across, TREE]) == [free.log_probability(one) for one in (across, TREE)]
 
 
 def test_a_small_effective_sample_is_a_warning(
-    parser: Parser, chart: Parser, document: Document, monkeypatch: pytest.MonkeyPatch
+    finder: RnngFinder, proposal: Distribution, document: Document, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("genrst.rnng.likelihood.FEW", 20)
     with pytest.warns(ParserWarning, match=r"rain: 20 samples are worth [\d.]+; log p\(words\) may well be higher"):
-        score_text(parser, chart, document, 20)
+        score_text(finder, proposal, document, 20)
 
 
-def test_trees_are_made_coarse_and_binary(parser: Parser):
+def test_trees_are_made_coarse_and_binary(finder: RnngFinder):
     flat = Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))
-    actions = single_model(parser).model.symbols.actions
+    labels = single_model(finder).model.symbols.actions.pairs
     binary = Unit("joint", "NN", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
-    assert model_tree(Document.from_edus("flat", EDUS, flat), actions) == binary
+    assert model_tree(Document.from_edus("flat", EDUS, flat), labels) == binary
 
 
-def test_what_cannot_be_scored_is_said_in_one_line(folder: Path, parser: Parser, chart: Parser, document: Document):
+def test_what_cannot_be_scored_is_said_in_one_line(
+    folder: Path, finder: RnngFinder, proposal: Distribution, document: Document
+):
     unknown = replace(document, tree=Unit("nonsense", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2))))))
     with pytest.raises(UnknownLabelError, match="nonsense"):
-        score_tree(parser, unknown)
-    with pytest.raises(UsageError, match="it must be one model that builds trees step by step, was: 'chart'"):
-        score_tree(chart, document)
-    with pytest.raises(UsageError, match="it must be a chart's model, was: 'tiny'"):
-        score_text(parser, parser, document)
+        score_tree(finder, unknown)
     with pytest.raises(UsageError, match="there must be two samples or more, was: 1"):
-        score_text(parser, chart, document, 1)
-    both = load(write_ensemble(folder / "both", {"../model": 1.0, "../discriminative": 1.0}), device="cpu")
-    with pytest.raises(UsageError, match="it must be one model that builds trees step by step, was: 'both'"):
+        score_text(finder, proposal, document, 1)
+    both = load_finder(write_ensemble(folder / "both", {"../model": 1.0, "../discriminative": 1.0}))
+    with pytest.raises(UsageError, match="likelihoods must be of one model, was: an ensemble, 'both'"):
         score_tree(both, document)
 
 
 def test_labels_of_the_proposal(
-    tmp_path: Path, parser: Parser, chart: Parser, document: Document, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    finder: RnngFinder,
+    proposal: Distribution,
+    document: Document,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr("tests.parser.samples.LABELS", LABELS[:-1])
-    fewer, poorer = (load(write(tmp_path / write.__name__), device="cpu") for write in (write_chart, write_parser))
+    fewer = load(write_chart(tmp_path / "chart"), device="cpu").finder.free_distribution(document)
+    poorer = load_finder(write_parser(tmp_path / "model", has_segmenter=False))
     missing = LABELS[-1].relation, LABELS[-1].nuclearity
-    with pytest.warns(ParserWarning, match=f"'chart' never draws {' '.join(missing)}: trees with it are left out"):
-        found = score_text(parser, fewer, document)
+    with pytest.warns(ParserWarning, match=f"the proposal never draws {' '.join(missing)}: trees with it are left out"):
+        found = score_text(finder, fewer, document)
     assert missing not in {(unit.relation, unit.nuclearity) for tree in found.trees for unit in units(tree)}
-    with pytest.raises(UsageError, match=f"labels of its proposal, 'chart', was: without {' '.join(missing)}"):
-        score_text(poorer, chart, document)
+    with pytest.raises(UsageError, match=f"labels of its proposal, was: without {' '.join(missing)}"):
+        score_text(poorer, proposal, document)

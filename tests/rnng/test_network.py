@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from genrst.rnng.model_config import ModelConfig
 
 from genrst.errors import ConfigError
 from genrst.rnng.batch import make_batch
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example, derive
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
@@ -20,8 +20,8 @@ from tests.rnng.reference import Reference
 KINDS = ("generative", "discriminative")
 
 
-def small_config(kind: str) -> ModelConfig:
-    return ModelConfig(
+def small_config(kind: str) -> RnngConfig:
+    return RnngConfig(
         kind=kind,  # type: ignore[arg-type]
         word_size=6,
         edu_size=5,

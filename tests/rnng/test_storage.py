@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from genrst.rnng.storage import Model, load_model, make_network, save_model
-from genrst.training.dev import gold_likelihood
 from safetensors.torch import load_file
 
+from genrst.encoder.model import Model, save_model
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.rnng.examples import derive
+from genrst.rnng.finder import RnngModel, load_rnng, make_network
+from genrst.rnng.learning import gold_likelihood
 from genrst.storage import CONFIG, ENCODER, SYMBOLS, WEIGHTS
 from tests.encoder.tiny_encoders import KINDS, make_pretrained, make_tokenizer
 from tests.training.samples import SMALL, prepare_samples
@@ -20,7 +21,7 @@ from tests.training.samples import SMALL, prepare_samples
 PREPARED = prepare_samples()
 
 
-def make_model(kind: str = "generative") -> Model:
+def make_model(kind: str = "generative") -> RnngModel:
     torch.manual_seed(7)
     return Model(make_network(replace(SMALL, kind=kind), PREPARED.symbols), PREPARED.symbols)  # type: ignore[arg-type]
 
@@ -35,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_model_comes_back_bit_for_bit(kind: str, tmp_path: Path):
     model = make_model(kind)
     save_model(model, tmp_path / "new" / "model")
-    loaded = load_model(tmp_path / "new" / "model")
+    loaded = load_rnng(tmp_path / "new" / "model")
     assert loaded.symbols == model.symbols
     assert loaded.network.config == model.network.config
     assert not loaded.network.training
@@ -56,7 +57,7 @@ def test_half_precision_is_half_the_size_and_nearly_the_same(tmp_path: Path):
     sizes = [(tmp_path / name / WEIGHTS).stat().st_size for name in ("whole", "half")]
     assert sizes[1] < 0.6 * sizes[0]
     assert {tensor.dtype for tensor in load_file(tmp_path / "half" / WEIGHTS).values()} == {torch.float16}
-    loaded = load_model(tmp_path / "half").network.state_dict()
+    loaded = load_rnng(tmp_path / "half").network.state_dict()
     for name, tensor in model.network.state_dict().items():
         assert loaded[name].dtype == torch.float32
         torch.testing.assert_close(loaded[name], tensor, atol=1e-3, rtol=1e-3)
@@ -67,13 +68,13 @@ def test_saving_again_replaces(folder: Path):
     with torch.no_grad():
         model.network.embeddings.weight.fill_(0.5)
     save_model(model, folder)
-    assert (load_model(folder).network.embeddings.weight == 0.5).all()
+    assert (load_rnng(folder).network.embeddings.weight == 0.5).all()
     assert sorted(path.name for path in folder.iterdir()) == sorted([CONFIG, SYMBOLS, WEIGHTS])
 
 
 def one_line(folder: Path) -> str:
     with pytest.raises(GenrstError) as error:
-        load_model(folder)
+        load_rnng(folder)
     message = str(error.value)
     assert message.startswith(str(folder))
     assert "\n" not in message
@@ -86,7 +87,7 @@ def test_a_missing_file(folder: Path, name: str):
     rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
     assert one_line(folder) == f"{folder}: {rule}, was: without {name}"
     with pytest.raises(ModelNotFoundError):
-        load_model(folder / "nowhere")
+        load_rnng(folder / "nowhere")
 
 
 @pytest.mark.parametrize("name", [CONFIG, SYMBOLS, WEIGHTS])
@@ -123,7 +124,7 @@ def change(path: Path, **changes: object) -> None:
 def test_a_configuration_that_does_not_fit(folder: Path, changes: dict[str, object], message: str):
     change(folder / CONFIG, **changes)
     with pytest.raises(ConfigError):
-        load_model(folder)
+        load_rnng(folder)
     assert one_line(folder).startswith(f"{folder}{message}")
 
 
@@ -145,7 +146,7 @@ def test_weights_that_are_a_folder(folder: Path):
     one_line(folder)
 
 
-def make_encoded(kind: str = "bert") -> Model:
+def make_encoded(kind: str = "bert") -> RnngModel:
     torch.manual_seed(7)
     prepared = prepare_samples(make_tokenizer(kind))
     config = replace(SMALL, encoder="somewhere/else", document_size=8)
@@ -163,7 +164,7 @@ def encoded(tmp_path: Path) -> Path:
 def test_a_model_with_an_encoder_comes_back_bit_for_bit(kind: str, tmp_path: Path):
     model = make_encoded(kind)
     save_model(model, tmp_path)
-    loaded = load_model(tmp_path)
+    loaded = load_rnng(tmp_path)
     weights = model.network.state_dict()
     assert loaded.network.state_dict().keys() == weights.keys()
     for name, tensor in loaded.network.state_dict().items():
@@ -189,7 +190,7 @@ def test_half_precision_of_an_encoder(tmp_path: Path):
     model = make_encoded()
     save_model(model, tmp_path, "float16")
     assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.float16}
-    loaded = load_model(tmp_path).network.state_dict()
+    loaded = load_rnng(tmp_path).network.state_dict()
     for name, tensor in model.network.state_dict().items():
         assert loaded[name].dtype == torch.float32
         torch.testing.assert_close(loaded[name], tensor, atol=1e-3, rtol=1e-3)
@@ -202,7 +203,7 @@ def test_damaged_files_of_an_encoder(encoded: Path, name: str, content: bytes | 
     if content is not None:
         (encoded / ENCODER / name).write_bytes(content)
     with pytest.raises(GenrstError) as error:
-        load_model(encoded)
+        load_rnng(encoded)
     assert str(error.value).startswith(str(encoded))
     assert "\n" not in str(error.value)
 
@@ -211,7 +212,7 @@ def test_an_encoder_of_another_size(encoded: Path):
     path = encoded / ENCODER / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"intermediate_size": 17}))
     with pytest.raises(GenrstError, match="the weights do not fit the configuration: size mismatch"):
-        load_model(encoded)
+        load_rnng(encoded)
 
 
 @pytest.mark.parametrize("library", ["transformers", "tokenizers"])
@@ -225,5 +226,5 @@ def test_without_the_libraries(encoded: Path, library: str, monkeypatch: pytest.
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'") as error:
-        load_model(encoded)
+        load_rnng(encoded)
     assert "\n" not in str(error.value)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from genrst.trees.binarise import binarise, flatten, is_binary
+from genrst.trees.binarise import binarise, flatten, is_binary, prepare_tree
 from genrst.trees.node import Leaf, Tree, Unit, units
+from genrst.trees.relations import load_inventory
 from tests.strategies import binary_trees, nary_trees
 from tests.trees.test_node import chain
 
@@ -102,3 +103,9 @@ def test_deep_trees():
     assert binarise(chain(1500)) == chain(1500)
     wide = Unit("list", "N" * 1500, leaves(1500))
     assert flatten(binarise(wide)) == wide
+
+
+def test_prepared_trees_are_coarse_and_binary():
+    tree = Unit("joint-list", "NNN", leaves(3))
+    binary = Unit("joint", "NN", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
+    assert prepare_tree(tree, load_inventory("gum")) == binary

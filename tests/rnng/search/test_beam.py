@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import NamedTuple
 
 import pytest
@@ -16,7 +16,6 @@ from genrst.rnng.search.beam import (
     Diagonal,
     action_diagonals,
     bag_diagonals,
-    in_groups,
     search_beams,
     search_greedily,
 )
@@ -375,13 +374,3 @@ def test_a_bound_keeps_the_number_of_beams_linear(n_edus):
     )
     assert free == n_edus * (n_edus + 1) // 2
     assert bounded <= 10 * n_edus
-
-
-@given(st.lists(st.integers(1, 9)), st.integers(1, 12))
-def test_groups_are_as_large_as_they_may_be(sizes: list[int], most: int):
-    items = list(enumerate(sizes))
-    groups = list(in_groups(items, lambda item: item[1], most))
-    assert [item for group in groups for item in group] == items
-    totals = [sum(size for _, size in group) for group in groups]
-    assert all(len(group) == 1 or total <= most for group, total in zip(groups, totals, strict=True))
-    assert all(total + after[0][1] > most for total, (_, after) in zip(totals, pairwise(groups), strict=False))

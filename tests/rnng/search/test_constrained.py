@@ -59,8 +59,8 @@ class Case:
             self.sentences = sorted(rng.choices(range(3), k=n_edus)) if rng.random() < 0.4 else None
             try:
                 groups = [] if self.sentences is None else [self.sentences]
-                self.constraints = resolve_constraints(n_edus, self.constraints, LABELS, groups)
-                LegalActions(n_edus, self.constraints)
+                self.resolved = resolve_constraints(n_edus, self.constraints, LABELS, groups)
+                LegalActions(n_edus, self.resolved)
             except ConstraintError:
                 continue
             return
@@ -96,7 +96,7 @@ def test_unlimited_beams_find_all_trees_that_are_as_demanded(n_edus, n_cases):
         expected = [parse for parse in every if case.has(parse)]
         n_kept.add(len(expected))
         for search in SEARCHES.values():
-            (found,) = search(TableScorer([n_edus], table), UNLIMITED, [case.constraints])
+            (found,) = search(TableScorer([n_edus], table), UNLIMITED, [case.resolved])
             assert_same(found.parses, expected)
     assert len(n_kept) > 1 or n_cases < 3
 
@@ -110,7 +110,7 @@ def test_unlimited_beams_of_networks_find_all_trees_that_are_as_demanded(kind):
         case = Case(4, 50 + seed)
         expected = [parse for parse in every if case.has(parse)]
         for search in SEARCHES.values():
-            assert_same(search(model.scorer(), UNLIMITED, [case.constraints])[0].parses, expected)
+            assert_same(search(model.scorer(), UNLIMITED, [case.resolved])[0].parses, expected)
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_narrow_beams_find_trees_that_are_as_demanded_and_never_none(search):
     sizes = [1, 2, 6, 12, 9]
     for seed in range(2):
         cases = [Case(size, 10 * seed + number) for number, size in enumerate(sizes)]
-        constraints = [case.constraints for case in cases]
+        constraints = [case.resolved for case in cases]
         for k in (1, 3):
             for case, found in zip(cases, search(TableScorer(sizes, wild(seed=seed)), k, constraints), strict=True):
                 assert 1 <= len(found.parses) <= k
@@ -131,7 +131,7 @@ def test_narrow_beams_find_trees_that_are_as_demanded_and_never_none(search):
 @every_search
 def test_the_way_of_a_gpu_finds_the_same(search, monkeypatch):
     sizes = [4, 1, 12, 2, 7]
-    constraints = [Case(size, 7 + size).constraints for size in sizes]
+    constraints = [Case(size, 7 + size).resolved for size in sizes]
     expected = search(TableScorer(sizes, wild()), 3, constraints)
     take_gpu_way(monkeypatch)
     for found, before in zip(search(DenseScorer(sizes, wild()), 3, constraints), expected, strict=True):
@@ -144,7 +144,7 @@ def test_the_way_of_a_gpu_finds_the_same(search, monkeypatch):
 def test_a_gpu_finds_the_same(search, kind):
     sizes = [12, 1, 30, 5]
     model = random_model(kind, sizes, seed=8)
-    constraints = [Case(size, size).constraints for size in sizes]
+    constraints = [Case(size, size).resolved for size in sizes]
     expected = search(model.scorer(), 6, constraints)
     model.network.cuda()
     for found, before in zip(search(model.scorer(), 6, constraints), expected, strict=True):

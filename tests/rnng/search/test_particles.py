@@ -89,7 +89,7 @@ def test_with_words_or_demands_samples_come_near_the_posterior(n_edus, demanded)
     every = enumerate_all(TableScorer([n_edus], with_words(n_edus)))
     kept = [parse for parse in every if case is None or case.has(parse)]
     expected = posterior(kept)
-    found = draw(TableScorer([n_edus], with_words(n_edus)), 1000, 2, None if case is None else case.constraints)
+    found = draw(TableScorer([n_edus], with_words(n_edus)), 1000, 2, None if case is None else case.resolved)
     noise = sum(math.sqrt(p * (1 - p) / found.effective_size) for p in expected.values()) / 2
     assert distance(found, expected) < 2 * noise
     prior = posterior([Parse(one.actions, one.action_logp, 0.0) for one in every])

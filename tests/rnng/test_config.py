@@ -2,10 +2,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import pytest
-from genrst.rnng.model_config import ModelConfig
 
 from genrst.config import from_mapping
 from genrst.errors import ConfigError
+from genrst.rnng.config import RnngConfig
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def test_plain_data_becomes_a_configuration():
 def test_defaults_stand_in_the_class():
     assert from_mapping(Outer, {}) == Outer()
     assert from_mapping(Outer, {"place": None, "inner": {"sizes": ()}}) == Outer()
-    assert from_mapping(ModelConfig, {"kind": "discriminative"}) == ModelConfig(kind="discriminative")
+    assert from_mapping(RnngConfig, {"kind": "discriminative"}) == RnngConfig(kind="discriminative")
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_wrong_data_is_one_line(data: object, message: str):
 @pytest.mark.parametrize("size", [0, -1])
 def test_sizes_are_positive(size: int):
     with pytest.raises(ConfigError, match=f"model.edu_layers: the value must be 1 or more, was: {size}"):
-        ModelConfig(edu_layers=size)
+        RnngConfig(edu_layers=size)
 
 
 def test_kinds_need_a_width_for_layout():
-    assert ModelConfig(layout_size=4, layout_kinds=True).layout_kinds
+    assert RnngConfig(layout_size=4, layout_kinds=True).layout_kinds
     with pytest.raises(ConfigError) as error:
-        from_mapping(ModelConfig, {"layout_kinds": True})
+        from_mapping(RnngConfig, {"layout_kinds": True})
     assert str(error.value) == "model.layout_kinds: there must be a width for layout (model.layout_size), was: none"
 
 
@@ -92,5 +92,5 @@ def test_kinds_need_a_width_for_layout():
 )
 def test_settings_of_a_pretrained_encoder(data: dict[str, object], message: str):
     with pytest.raises(ConfigError) as error:
-        from_mapping(ModelConfig, data)
+        from_mapping(RnngConfig, data)
     assert str(error.value) == message
