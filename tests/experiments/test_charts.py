@@ -8,7 +8,7 @@ import pytest
 import genrst
 from experiments.charts import calibration, corrections
 from experiments.charts.calibration import Forecast
-from genrst.parser.parser import load
+from genrst.parser.loading import load
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units
 from tests.parser.samples import LABELS, write_chart, write_parser

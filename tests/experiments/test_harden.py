@@ -5,28 +5,28 @@ from pathlib import Path
 
 import pytest
 import torch
-from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 
 from experiments.silver_trees import harden, join
+from genrst.chart.network import make_network
+from genrst.encoder.model import Model, save_model
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.oracle import tree_of
 from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.parser.samples import SMALL_CHART
-from tests.training.samples import prepare_samples
+from tests.training.samples import prepare_chart_samples, prepare_samples
 
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
     """Features for charts with all documents; those of students, without word pieces, lack one."""
     tokenizer = make_tokenizer()
-    prepared, students = prepare_samples(tokenizer), prepare_samples()
+    prepared, students = prepare_chart_samples(tokenizer), prepare_samples()
     save_prepared(replace(prepared, silver=prepared.train), tmp_path / "charts.npz")
     save_prepared(replace(students, silver=students.train[:2]), tmp_path / "students.npz")
     torch.manual_seed(1)
-    config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
-    network = make_chart_network(config, prepared.symbols, make_pretrained(config)).eval()
-    save_chart(ChartModel(network, prepared.symbols, tokenizer), tmp_path / "teacher")
+    network = make_network(SMALL_CHART, prepared.symbols, make_pretrained(SMALL_CHART)).eval()
+    save_model(Model(network, prepared.symbols, tokenizer), tmp_path / "teacher")
     words = ["--teacher", str(tmp_path / "teacher"), "--prepared", str(tmp_path / "charts.npz"), "--device", "cpu"]
     return [*words, "--students", str(tmp_path / "students.npz")]
 

@@ -7,22 +7,21 @@ from pathlib import Path
 import pytest
 
 from experiments.new_genres import run
-from genrst.rnng.examples import Example
-from genrst.rnng.transitions.boundaries import Kind
+from genrst.chart.examples import ChartExample
+from genrst.text.layout import Kind
 from genrst.training.prepared import save_prepared
-from tests.encoder.tiny_encoders import make_tokenizer
-from tests.training.samples import prepare_samples
+from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
+from tests.training.samples import prepare_chart_samples
 
 
-def with_paragraphs(example: Example) -> Example:
+def with_paragraphs(example: ChartExample) -> ChartExample:
     """A document whose last EDU is another paragraph."""
-    last = len(example.syntax.paragraphs) - 1
-    numbers = {"paragraphs": [0] * last + [1], "kinds": [*example.syntax.kinds[:last], int(Kind.PARAGRAPH)]}
-    return replace(example, syntax=replace(example.syntax, **numbers))
+    last = len(example.paragraphs) - 1
+    return replace(example, paragraphs=[0] * last + [1], kinds=[*example.kinds[:last], int(Kind.PARAGRAPH)])
 
 
 def test_a_genre_is_only_scored():
-    prepared = prepare_samples()
+    prepared = prepare_chart_samples(make_tokenizer())
     ids = ["GUM_news_a", "GUM_vlog_b", "GUM_news_c"]
     train = [replace(one, id=id) for one, id in zip(prepared.train, ids, strict=True)]
     dev = [replace(prepared.dev[0], id="GUM_vlog_d")]
@@ -34,19 +33,17 @@ def test_a_genre_is_only_scored():
 
 
 def test_a_genre_is_also_parsed_without_layout_and_punctuation():
-    prepared = prepare_samples()
+    tokenizer = make_tokenizer()
+    prepared = prepare_chart_samples(tokenizer)
     example = with_paragraphs(prepared.train[0])
     changes = run.changes_of(prepared)
-    assert [*changes] == ["as it is", "without layout"], "there are no word pieces here"
     assert changes["as it is"](example) is example
-    assert set(example.syntax.paragraphs) == {0, 1}
-    assert set(changes["without layout"](example).syntax.paragraphs) == {0}
-    assert changes["without layout"](example).syntax.kinds != example.syntax.kinds
-    tokenizer = make_tokenizer()
-    prepared = prepare_samples(tokenizer)
-    example = run.changes_of(prepared)["without punctuation"](prepared.train[0])
-    assert 0 < len(example.pieces) < len(prepared.train[0].pieces)
-    assert not set(example.pieces) & set(tokenizer.punctuation)
+    assert set(example.paragraphs) == {0, 1}
+    assert set(changes["without layout"](example).paragraphs) == {0}
+    assert changes["without layout"](example).kinds != example.kinds
+    bare = changes["without punctuation"](example)
+    assert 0 < len(bare.pieces) < len(example.pieces)
+    assert not set(bare.pieces) & set(tokenizer.punctuation)
 
 
 def test_genres_left_out_together_are_each_in_one_part():
@@ -56,23 +53,24 @@ def test_genres_left_out_together_are_each_in_one_part():
 
 @pytest.mark.slow
 def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    prepared = prepare_samples()
+    prepared = prepare_chart_samples(make_tokenizer())
     ids = ["GUM_news_a", "GUM_vlog_b", "GUM_news_c"]
     train = [with_paragraphs(replace(one, id=id)) for one, id in zip(prepared.train, ids, strict=True)]
     save_prepared(replace(prepared, train=train), tmp_path / "samples.npz")
     (tmp_path / "tiny.toml").write_text(
-        '[model]\nkind = "chart"\nword_size = 8\nedu_size = 8\nspan_size = 16\nsplit_size = 8\nlabel_size = 8\n'
-        "[training]\nmax_epochs = 2\n"
+        f'[model]\nkind = "chart"\nencoder = "{write_encoder(tmp_path / "encoder")}"\nencoder_window = 24\n'
+        "edu_size = 8\nspan_size = 16\nsplit_size = 8\nlabel_size = 8\n[training]\nmax_epochs = 2\n"
     )
     words = [str(tmp_path / "tiny.toml"), "--prepared", str(tmp_path / "samples.npz"), "--device", "cpu"]
     for _ in range(2):
         run.main([*words, "--output", str(tmp_path / "runs")])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["genre"] for line in lines] == ["news", "news", "vlog", "vlog", "mean", "mean"] * 2
-    assert [line["text"] for line in lines] == ["as it is", "without layout"] * 6
-    assert lines[:6] == lines[6:]
-    for first in (0, 1):
-        news, vlog, mean = (line["F"] for line in lines[first:6:2])
+    texts = ["as it is", "without layout", "without punctuation"]
+    assert [line["genre"] for line in lines] == [genre for genre in ("news", "vlog", "mean") for _ in texts] * 2
+    assert [line["text"] for line in lines] == texts * 6
+    assert lines[:9] == lines[9:]
+    for first in range(3):
+        news, vlog, mean = (line["F"] for line in lines[first:9:3])
         assert mean == pytest.approx((news + vlog) / 2, abs=0.01)
     assert lines[0]["documents"] == 2
     with pytest.raises(SystemExit):

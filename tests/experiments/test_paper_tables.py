@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 import torch
-from genrst.training.dev import evaluate_parses, parseval_f1
 from safetensors.torch import load_file
 
 from experiments import jobs
 from experiments.paper_tables.run import main
 from experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
+from genrst.rnng.learning import evaluate_parses
 from genrst.rnng.symbols import Vocabulary
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT
@@ -78,7 +78,7 @@ def test_table_3_has_the_means_of_the_trees_that_were_written(finished: Path, fe
         for seed in (1, 2):
             path = finished / "generative" / f"seed-{seed}" / "searches" / "dev" / f"bag-{beam}-weight-0.5.json"
             actions = [tree["actions"] for tree in json.loads(path.read_bytes())["trees"]]
-            of_beam.append(parseval_f1(evaluate_parses(prepared.dev, actions, prepared.symbols)))
+            of_beam.append(evaluate_parses(prepared.dev, actions, prepared.symbols).percentages())
     for aspect in "SNRF":
         values = [[one[aspect] for one in of_beam] for of_beam in scores.values()]
         assert row(part, aspect, "bag-level") == [f"{mean(one):.1f} ± {stdev(one):.1f}" for one in values]

@@ -5,10 +5,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from genrst.rnng.storage import make_network
 
 import genrst
 from experiments.shuffling import flatten, run
@@ -16,6 +14,7 @@ from genrst.document import Document, Span
 from genrst.parser.parser import Parser
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example, derive
+from genrst.rnng.finder import make_network
 from genrst.rnng.likelihood import score_trees
 from genrst.rnng.network import Network
 from genrst.training.prepared import load_prepared, save_prepared
@@ -23,7 +22,7 @@ from genrst.training.run import Run
 from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig
 from genrst.trees.node import Leaf, Unit
 from tests.experiments.errors import ends_in_one_line
-from tests.parser.samples import LABELS, PIPELINE, write_parser
+from tests.parser.samples import LABELS, PIPELINE, rnng_finder, write_parser
 from tests.training.samples import SMALL, make_document, prepare_samples
 
 FULL = replace(SMALL, layout_size=4, direct_size=4, hidden_size=24, document_size=8)
@@ -69,8 +68,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 def test_the_command_replaces_nothing_but_trees(tmp_path: Path):
     prepared = prepare_samples()
-    fine = [replace(one, fine=np.zeros(one.n_edus - 1, dtype=np.int64)) for one in prepared.train]
-    save_prepared(replace(prepared, train=fine, silver=fine[1:], notes={"n_words": 3}), tmp_path / "features.npz")
+    save_prepared(replace(prepared, silver=prepared.train[1:], notes={"n_words": 3}), tmp_path / "features.npz")
     flatten.main(["--prepared", str(tmp_path / "features.npz"), "--output", str(tmp_path / "flat.npz")])
     before, after = load_prepared(tmp_path / "features.npz"), load_prepared(tmp_path / "flat.npz")
     assert [one.actions for one in after.train] == [(0, 0, 0, 1, 1), *2 * [(0, 0, 0, 0, 1, 1, 1)]]
@@ -79,7 +77,7 @@ def test_the_command_replaces_nothing_but_trees(tmp_path: Path):
     for part in ("train", "dev", "silver"):
         for old, new in zip(getattr(before, part), getattr(after, part), strict=True):
             assert new.actions == flatten.flat_actions(old.n_edus) != old.actions
-            assert (new.id, new.syntax, len(new.fine)) == (old.id, old.syntax, 0)
+            assert (new.id, new.syntax) == (old.id, old.syntax)
             for column in ("edu_words", "edu_lengths", "token_words"):
                 assert getattr(new, column).tolist() == getattr(old, column).tolist()
 
@@ -135,7 +133,7 @@ def test_without_a_stack_a_text_has_its_flat_tree(parser: Parser):
     (score,) = run.Judge(parser, has_stack=False).score([document])
     label = LABELS[0]
     inner = Unit(label.relation, label.nuclearity, (Leaf(1), Leaf(2)))
-    (parse,) = score_trees(parser, document, [Unit(label.relation, label.nuclearity, (Leaf(0), inner))])
+    (parse,) = score_trees(rnng_finder(parser), document, [Unit(label.relation, label.nuclearity, (Leaf(0), inner))])
     assert score.logp == pytest.approx(parse.logp, abs=1e-4)
     assert score.word_logp == pytest.approx(parse.word_logp, abs=1e-4)
     assert score.n_words == 3 + 4 + 1 + 3 + 1 + 3, "words and the ends of EDUs; a full stop is one"

@@ -19,14 +19,14 @@ from experiments.silver_trees import chart_steps, soften
 from experiments.silver_trees.recipe import FREE_GENRES, FREE_SILVER_GENRES, Recipe, make_recipe
 from experiments.silver_trees.run import main, make_parser
 from genrst.config import find_config
+from genrst.encoder import device as processor
 from genrst.evaluation.report import evaluate
-from genrst.rnng import finder as search
 from genrst.training.prepared import Prepared, load_prepared, save_prepared
 from genrst.training.run_config import load_config
 from genrst.trees.relations import OPEN
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
 from tests.experiments.errors import ends_in_one_line
-from tests.training.samples import make_document, prepare_samples
+from tests.training.samples import make_document, prepare_chart_samples
 
 torch.set_num_threads(1)
 
@@ -51,7 +51,7 @@ def words(folder: Path, *more: str) -> list[str]:
 
 
 def write_features(folder: Path) -> Prepared:
-    prepared = prepare_samples(make_tokenizer())
+    prepared = prepare_chart_samples(make_tokenizer())
     save_prepared(prepared, folder / "teachers.npz")
     silver = [replace(one, id=f"silver-{one.id}") for one in prepared.train]
     save_prepared(replace(prepared, silver=silver), folder / "students.npz")
@@ -91,7 +91,7 @@ def test_every_step_has_its_row(finished: Path):
 @pytest.mark.slow
 def test_students_together_are_a_parser(finished: Path, monkeypatch: pytest.MonkeyPatch):
     """Their trees of dev have the scores of the row."""
-    monkeypatch.setattr(search, "computes_bfloat16", lambda device: False)
+    monkeypatch.setattr(processor, "computes_bfloat16", lambda device: False)
     together = genrst.load(finished / "run" / "students" / "mpnet-chart" / "seeds-1-2" / "model", device="cpu")
     gold = [replace(make_document(number), tokens=()) for number in range(3)]
     found = [together.parse(replace(document, tree=None)) for document in gold]

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from genrst.rnng.storage import Model, load_model, make_network, save_model
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from experiments.silver_trees import join, label
 from experiments.silver_trees.label import choose
 from experiments.silver_trees.teachers import make_translation
-from genrst.encoder.files import PieceTokenizer
+from genrst.encoder.model import Model, save_model
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import UsageError
 from genrst.rnng.examples import Example, prepare
+from genrst.rnng.finder import RnngModel, load_rnng, make_network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.rnng.search.ensemble import Ensemble
@@ -63,9 +64,10 @@ EXAMPLE = Example(
 )
 
 
-def by_hand(labels: Symbols = THEIRS, *, has_pieces: bool = True) -> tuple[Prepared, Model]:
+def by_hand(labels: Symbols = THEIRS, *, has_pieces: bool = True) -> tuple[Prepared, RnngModel]:
     tokenizers = spell("a", "[UNK]", "never", "##b", "c"), spell("[UNK]", "c", "a", "b")
-    prepared = Prepared(OURS, [], [EXAMPLE], None, {}, tokenizer=tokenizers[0].json if has_pieces else None)
+    tokenizer = tokenizers[0].json if has_pieces else None
+    prepared = Prepared("rnng", OURS, [], [EXAMPLE], None, {}, tokenizer=tokenizer)
     return prepared, Model(make_network(SMALL, labels), labels, tokenizers[1])
 
 
@@ -127,7 +129,7 @@ def turned_round(tokenizer: PieceTokenizer | None) -> Prepared:
     rng = random.Random(1)
     silver = [replace(one, actions=random_actions(one.n_edus, rng, len(labels))) for one in gold]
     notes = {"inventory": "gum", "relations": {}}
-    return Prepared(turned, gold[:1], gold, None, notes, silver, tokenizer.json if tokenizer else None)
+    return Prepared("rnng", turned, gold[:1], gold, None, notes, silver, tokenizer.json if tokenizer else None)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +183,7 @@ def check(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("at_once", ["1", "120"])
-def test_the_teacher_s_trees(trained: Model, at_once: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_teacher_s_trees(trained: RnngModel, at_once: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     save_model(trained, tmp_path / "teacher")
     check(tmp_path / "teacher", write_features(tmp_path / "features.npz"), tmp_path, capsys, at_once)
 
@@ -219,7 +221,7 @@ def teachers(tmp_path: Path) -> list[Path]:
 def test_teachers_choose_together(beam: int, teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     found, rows = run_label(tmp_path, capsys, teachers, "--beam", str(beam))
     prepared = load_prepared(tmp_path / "features.npz")
-    loaded = list(map(load_model, teachers))
+    loaded = list(map(load_rnng, teachers))
     translations = [make_translation(prepared, model) for model in loaded]
     silver = {example.id: example for example in prepared.silver}
     for example in found.silver:
@@ -282,7 +284,7 @@ def test_shards_that_do_not_fit(teachers: list[Path], tmp_path: Path, capsys: py
 
 
 def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    model = load_model(teachers[1])
+    model = load_rnng(teachers[1])
     symbols = replace(model.symbols, actions=ActionSet(model.symbols.actions.labels[::-1]))
     save_model(Model(model.network, symbols), teachers[1])
     with pytest.raises(SystemExit):

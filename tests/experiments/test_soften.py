@@ -6,27 +6,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from genrst.chart.storage import ChartModel, make_chart_network, save_chart
 
 from experiments.silver_trees import join, soften
 from genrst.chart.learning import find_losses, segment_starts
+from genrst.chart.network import make_network
 from genrst.chart.teaching import make_soft_starts
+from genrst.encoder.model import Model, save_model
 from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example
 from tests.parser.samples import SMALL_CHART
-from tests.training.samples import prepare_samples
+from tests.training.samples import prepare_chart_samples
 
 
 @pytest.mark.slow
 def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     tokenizer = make_tokenizer()
-    prepared = prepare_samples(tokenizer)
+    prepared = prepare_chart_samples(tokenizer)
     prepared = replace(prepared, silver=prepared.train)
     save_prepared(prepared, tmp_path / "hard.npz")
     torch.manual_seed(1)
-    config = replace(SMALL_CHART, encoder="tiny", encoder_window=24)
-    network = make_chart_network(config, prepared.symbols, make_pretrained(config)).eval()
-    save_chart(ChartModel(network, prepared.symbols, tokenizer), tmp_path / "teacher")
+    network = make_network(SMALL_CHART, prepared.symbols, make_pretrained(SMALL_CHART)).eval()
+    save_model(Model(network, prepared.symbols, tokenizer), tmp_path / "teacher")
     words = ["--teacher", str(tmp_path / "teacher"), "--prepared", str(tmp_path / "hard.npz"), "--device", "cpu"]
     words += ["--segment-teacher", str(tmp_path / "teacher")]
     soften.main([*words, "--output", str(tmp_path / "whole.npz")])
@@ -43,7 +43,7 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for one, other in zip(whole, joined, strict=True):
         assert one.soft is not None
         assert other.soft is not None
-        assert not one.actions
+        assert not len(one.units)
         np.testing.assert_allclose(one.soft.p, other.soft.p, atol=2e-3)
         # A tree of n EDUs has n − 1 units; what is very unlikely is left out.
         assert 0.9 * (one.n_edus - 1) <= one.soft.p.sum() <= one.n_edus - 1 + 0.01
@@ -66,16 +66,16 @@ def test_shards_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_text_gets_the_edus_that_its_teachers_find():
     """Sentences stay, and with them the kinds of what starts there."""
     example = piece_example(4)
-    syntax = replace(example.syntax, sentences=[0, 0, 1, 1], paragraphs=[0, 0, 0, 1], kinds=[3, 0, 1, 2])
-    example = replace(example, syntax=syntax, pieces=np.arange(4, 12), piece_lengths=np.array([2, 2, 3, 1]))
+    example = replace(example, sentences=[0, 0, 1, 1], paragraphs=[0, 0, 0, 1], kinds=[3, 0, 1, 2])
+    example = replace(example, pieces=np.arange(4, 12), piece_lengths=np.array([2, 2, 3, 1]))
     starts = np.full((8, 2), 0.2, dtype=np.float32)
     starts[[1, 5, 7], 0] = 0.9
     found = soften.resegment(replace(example, starts=starts))
     assert found.piece_lengths.tolist() == [1, 3, 1, 2, 1]
     assert found.n_edus == 5
-    assert found.syntax.sentences == [0, 0, 1, 1, 1]
-    assert found.syntax.paragraphs == [0, 0, 0, 0, 1]
-    assert found.syntax.kinds == [3, 0, 1, 0, 2]
+    assert found.sentences == [0, 0, 1, 1, 1]
+    assert found.paragraphs == [0, 0, 0, 0, 1]
+    assert found.kinds == [3, 0, 1, 0, 2]
     assert found.pieces.tolist() == example.pieces.tolist()
 
 
