@@ -74,7 +74,7 @@ class ChartFinder:
         """Each model has a weight."""
         if settings.search == "best" and len(models) > 1:
             raise UsageError("the search of several charts must be mbr, was: best")
-        if len({model.symbols.pairs for model, _ in models}) > 1:
+        if len({model.symbols for model, _ in models}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
         self.models, self.settings = models, settings
         self.labels: Sequence[Label] = settings.labels.pairs

@@ -170,13 +170,9 @@ def test_sentences_must_be_in_order():
 
 def test_paragraphs_are_stronger_than_sentences():
     """A sentence that goes on in the next paragraph is cut there; constraints are stronger still."""
-    paragraphs, sentences = [0, 0, 0, 1, 1], [0, 0, 1, 1, 2]
-    assert resolve_constraints(5, [], LABELS, [paragraphs, sentences]).forced == ((0, 2), (0, 3), (3, 5), (4, 5))
-    assert resolve_constraints(5, [Constraint(1, 4)], LABELS, [paragraphs, sentences]).forced == (
-        (1, 4),
-        (2, 4),
-        (4, 5),
-    )
+    groups = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 2]]
+    assert resolve_constraints(5, [], LABELS, groups).forced == ((0, 2), (0, 3), (3, 5), (4, 5))
+    assert resolve_constraints(5, [Constraint(1, 4)], LABELS, groups).forced == ((1, 4), (2, 4), (4, 5))
 
 
 def test_constraints_that_no_label_fits_are_an_error():
