@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genrst.document import Document
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
 from genrst.rnng.examples import Example, prepare

@@ -1,4 +1,4 @@
-"""Weights in few bits, as models store them: 32, 16, 8 or 4 for each number.
+"""Weights in few bits, as models store them: 32, 16, 8 or 4 for each number. NumPy only.
 
 As `int8` a matrix `NAME` of more than 4,096 numbers is two tensors: `NAME`, whole numbers from −127 to 127, and
 `NAME.scale`, a float32 for each row, by which they are multiplied. The largest number of a row is ±127, so no weight is
@@ -8,18 +8,22 @@ further off than half of its row's scale. All other weights are float16 then.
 with a float16 in `NAME.scale`, and the numbers, from −7 to 7, are stored as 8 more, two in a byte, the first in its
 lower half. Of several scales, each group has the one with which the squares of its errors are smallest.
 
-PyTorch is imported only when weights are packed.
+To compute with whole numbers, `quantise` and `requantise` make matrices of seven bits, a scale for each row. With seven
+bits the sum of two products of such a weight and a number of eight bits fits into sixteen, so all CPUs agree: those
+with AVX2 alone would cut larger sums off.
 """
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from genrst.errors import ConfigError
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
+FloatArray: TypeAlias = NDArray[np.float32]
+Stored: TypeAlias = Mapping[str, NDArray[Any]]
 Precision: TypeAlias = Literal["float32", "float16", "int8", "int4"]
 
 SCALE = ".scale"
@@ -28,101 +32,136 @@ GROUP = 64
 """How many numbers of an int4 matrix share a scale."""
 ENCODER = "edu_encoder.encoder."
 """How the names of the weights of a pretrained encoder begin."""
-_LARGEST = 127
-_LARGEST_OF_4 = 7
-_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7)
+LARGEST_OF_8, LARGEST_OF_7 = 127, 63
+LARGEST_OF_4 = 7
+SHARES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7)
 """What the largest number of a group may be cut to, so that the others are closer."""
 _SMALL = 4096
 """Matrices of at most this many numbers are not worth their scales."""
+_BITS = 9
+"""Of a ratio of scales: seven times the largest still fits into sixteen bits."""
 
 
-def pack(weights: Mapping[str, "Tensor"], precision: Precision) -> dict[str, "Tensor"]:
+def pack(weights: Stored, precision: Precision) -> dict[str, NDArray[Any]]:
     """Weights as they are stored."""
-    import torch
-
-    stored = {}
+    stored: dict[str, NDArray[Any]] = {}
     for name, weight in weights.items():
-        is_matrix = weight.is_floating_point() and weight.dim() == 2 and weight.numel() > _SMALL
-        if precision == "int4" and is_matrix and name.startswith(ENCODER) and weight.shape[1] % GROUP == 0:
-            stored[name], stored[name + SCALE] = _pack_4(weight.detach().float())
-        elif precision in ("int8", "int4") and is_matrix:
-            stored[name], stored[name + SCALE] = _pack_8(weight.detach().float())
-        elif weight.is_floating_point():
-            is_float = precision in ("float32", "float16")
-            stored[name] = weight.detach().to(getattr(torch, precision) if is_float else torch.float16)
-        else:
+        bits = stored_bits(name, weight.shape, precision)
+        if not np.issubdtype(weight.dtype, np.floating):
             stored[name] = weight
+        elif bits == 4:
+            stored[name], stored[name + SCALE] = _pack_4(weight.astype(np.float32))
+        elif bits == 8:
+            stored[name], stored[name + SCALE] = _quantise(weight.astype(np.float32), LARGEST_OF_8)
+        else:
+            stored[name] = weight.astype(np.float32 if bits == 32 else np.float16)
     return stored
 
 
-def unpack(stored: Mapping[str, "Tensor"], encoder_dtype: "torch.dtype | None" = None) -> dict[str, "Tensor"]:
-    """Stored weights, whatever their precision, as float32; those of a pretrained encoder as another type, if given."""
-    import torch
-
-    matrices = {name: tensor for name, tensor in stored.items() if tensor.dtype in (torch.int8, torch.uint8)}
-    scales = {name + SCALE for name in matrices}
-    # One by one: there is never more than one matrix of an encoder in full precision.
-    dtypes = {name: (encoder_dtype if name.startswith(ENCODER) else None) or torch.float32 for name in stored}
-    weights = {name: tensor.to(dtypes[name]) for name, tensor in stored.items() if name not in matrices.keys() | scales}
-    for name, tensor in matrices.items():
-        unpack_one = _unpack_8 if tensor.dtype == torch.int8 else _unpack_4
-        weights[name] = unpack_one(name, tensor, stored.get(name + SCALE)).to(dtypes[name])
-    return weights
+def stored_bits(name: str, shape: tuple[int, ...], precision: Precision) -> int:
+    """How many bits each number of a weight takes."""
+    is_matrix = len(shape) == 2 and math.prod(shape) > _SMALL
+    if precision == "int4" and is_matrix and name.startswith(ENCODER) and shape[1] % GROUP == 0:
+        return 4
+    if precision in ("int8", "int4") and is_matrix:
+        return 8
+    return 32 if precision == "float32" else 16
 
 
-def _pack_8(weight: "Tensor") -> tuple["Tensor", "Tensor"]:
-    import torch
+def unpack(stored: Stored, prefix: str = "") -> dict[str, FloatArray]:
+    """Stored weights whose names begin like that, whatever their precision, as float32."""
+    scales = {name + SCALE for name, tensor in stored.items() if is_packed(tensor)}
+    names = [name for name in stored if name.startswith(prefix) and name not in scales]
+    return {name: unpack_one(stored, name) for name in names}
 
+
+def unpack_one(stored: Stored, name: str) -> FloatArray:
+    """One of the stored weights as float32."""
+    tensor = stored[name]
+    if not is_packed(tensor):
+        return np.asarray(tensor, dtype=np.float32)
+    if tensor.dtype == np.int8:
+        return np.asarray(tensor * _row_scales(stored, name)[:, None], dtype=np.float32)
+    scale = _group_scales(stored, name)
+    groups = _from_halves(tensor).astype(np.float32).reshape(len(tensor), -1, GROUP)
+    return np.asarray(groups * scale[..., None].astype(np.float32)).reshape(len(tensor), -1)
+
+
+def is_packed(tensor: NDArray[Any]) -> bool:
+    """Whether the numbers of a stored tensor have scales."""
+    return tensor.dtype in (np.int8, np.uint8)
+
+
+def quantise(weight: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
+    """A matrix in seven bits, and the scale of each row."""
+    return _quantise(weight, LARGEST_OF_7)
+
+
+def requantise(stored: Stored, name: str) -> tuple[NDArray[np.int8], FloatArray]:
+    """A stored matrix in seven bits, and the scale of each row; of int4, without a detour over floats.
+
+    A row's largest number may then be as large as 7 times its largest scale. All ratios of scales are whole multiples
+    of 1/512.
+    """
+    if stored[name].dtype != np.uint8:
+        return quantise(unpack_one(stored, name))
+    of_groups = _group_scales(stored, name).astype(np.float32)
+    of_rows = of_groups.max(axis=1, keepdims=True) * LARGEST_OF_4 / LARGEST_OF_7
+    ratios = np.rint(of_groups / of_rows * (1 << _BITS)).astype(np.int16)
+    numbers = _from_halves(stored[name])
+    groups = numbers.reshape(len(numbers), -1, GROUP)
+    groups *= ratios[..., None]
+    groups += 1 << (_BITS - 1)
+    groups >>= _BITS
+    return numbers.astype(np.int8), of_rows[:, 0]
+
+
+def _quantise(weight: FloatArray, largest: int) -> tuple[NDArray[np.int8], FloatArray]:
     # A row of zeros has a scale, too.
-    scale = (weight.abs().amax(dim=1) / _LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
-    return (weight / scale[:, None]).round().to(torch.int8), scale
+    scale = np.maximum(np.abs(weight).max(axis=1) / np.float32(largest), np.finfo(np.float32).tiny)
+    return np.rint(weight / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
-def _unpack_8(name: str, tensor: "Tensor", scale: "Tensor | None") -> "Tensor":
-    import torch
-
-    if scale is None or tensor.dim() != 2 or scale.dtype != torch.float32 or scale.shape != tensor.shape[:1]:
-        raise ConfigError(f"{name}: an int8 matrix must have a float32 scale for each row, was: {_describe(scale)}")
-    return _blank(*tensor.shape) if tensor.is_meta else tensor.float().mul_(scale[:, None])
-
-
-def _pack_4(weight: "Tensor") -> tuple["Tensor", "Tensor"]:
-    import torch
-
+def _pack_4(weight: FloatArray) -> tuple[NDArray[np.uint8], NDArray[np.float16]]:
     groups = weight.reshape(len(weight), -1, GROUP)
-    largest = groups.abs().amax(dim=2, keepdim=True) / _LARGEST_OF_4
-    scales = [(share * largest).half().float().clamp_min(torch.finfo(torch.float16).tiny) for share in _SHARES]
-    errors = [(_round(groups, scale) * scale - groups).square().sum(dim=2) for scale in scales]
-    chosen = torch.stack(errors).argmin(dim=0)
-    scale = torch.stack(scales)[..., 0].gather(0, chosen[None])[0]
-    numbers = (_round(groups, scale[..., None]) + 8).to(torch.uint8).flatten(1)
-    return numbers[:, ::2] | (numbers[:, 1::2] << 4), scale.half()
+    largest = np.abs(groups).max(axis=2, keepdims=True) / LARGEST_OF_4
+    tiny = np.finfo(np.float16).tiny
+    scales = [np.maximum((share * largest).astype(np.float16).astype(np.float32), tiny) for share in SHARES]
+    errors = np.stack([np.square(_round(groups, scale) * scale - groups).sum(axis=2) for scale in scales])
+    chosen = np.take_along_axis(np.stack(scales)[..., 0], errors.argmin(axis=0)[None], axis=0)[0]
+    numbers: NDArray[np.uint8] = (_round(groups, chosen[..., None]) + 8).astype(np.uint8).reshape(len(weight), -1)
+    halves: NDArray[np.uint8] = numbers[:, ::2] | (numbers[:, 1::2] << np.uint8(4))
+    return halves, chosen.astype(np.float16)
 
 
-def _round(groups: "Tensor", scale: "Tensor") -> "Tensor":
-    return (groups / scale).round().clamp(-_LARGEST_OF_4, _LARGEST_OF_4)
+def _round(groups: FloatArray, scale: FloatArray) -> FloatArray:
+    return np.clip(np.rint(groups / scale), -LARGEST_OF_4, LARGEST_OF_4)
 
 
-def _unpack_4(name: str, tensor: "Tensor", scale: "Tensor | None") -> "Tensor":
-    import torch
+def _from_halves(numbers: NDArray[Any]) -> NDArray[np.int16]:
+    """The numbers from −7 to 7 of an int4 matrix. Shape: (rows, columns / 2) → (rows, columns)"""
+    found = np.empty((len(numbers), 2 * numbers.shape[1]), dtype=np.int16)
+    np.bitwise_and(numbers, 15, out=found[:, ::2], casting="unsafe")
+    np.right_shift(numbers, 4, out=found[:, 1::2], casting="unsafe")
+    found -= 8
+    return found
 
-    fits = scale is not None and tensor.dim() == 2 and scale.dtype == torch.float16
+
+def _row_scales(stored: Stored, name: str) -> NDArray[Any]:
+    tensor, scale = stored[name], stored.get(name + SCALE)
+    if scale is None or tensor.ndim != 2 or scale.dtype != np.float32 or scale.shape != tensor.shape[:1]:
+        raise ConfigError(f"{name}: an int8 matrix must have a float32 scale for each row, was: {_describe(scale)}")
+    return scale
+
+
+def _group_scales(stored: Stored, name: str) -> NDArray[Any]:
+    tensor, scale = stored[name], stored.get(name + SCALE)
+    fits = scale is not None and tensor.ndim == 2 and scale.dtype == np.float16
     if scale is None or not fits or scale.shape != (tensor.shape[0], 2 * tensor.shape[1] // GROUP):
         rule = f"{name}: an int4 matrix must have a float16 scale for {GROUP} numbers of a row"
         raise ConfigError(f"{rule}, was: {_describe(scale)}")
-    if tensor.is_meta:
-        return _blank(len(tensor), 2 * tensor.shape[1])
-    # In place: the largest matrix is a third of an encoder.
-    numbers = torch.stack([tensor & 15, tensor >> 4], dim=2).flatten(1).float().sub_(8)
-    return numbers.view(len(numbers), -1, GROUP).mul_(scale[..., None]).flatten(1)
+    return scale
 
 
-def _blank(n_rows: int, n_columns: int) -> "Tensor":
-    """A matrix without memory: to compute one there, PyTorch would load its compiler, which takes a second."""
-    import torch
-
-    return torch.empty(n_rows, n_columns, device="meta")
-
-
-def _describe(scale: "Tensor | None") -> str:
-    return "none" if scale is None else f"{scale.dtype} of shape {tuple(scale.shape)}"
+def _describe(scale: NDArray[Any] | None) -> str:
+    return "none" if scale is None else f"{scale.dtype} of shape {scale.shape}"

@@ -9,8 +9,8 @@
     ensemble.json        in place of a network: several models that choose together
     README.md            the model card
 
-What the settings mean is no matter of this file: see `genrst.parser.folders`. PyTorch is imported only where weights
-are read or written.
+What the settings mean is no matter of this file: see `genrst.parser.folders`. Weights are arrays here; those who train
+make tensors of them (`genrst.encoder.model`).
 
 How many bits a weight takes is `genrst.packing`'s. If they would be one large file, there are several:
 `weights-2.safetensors` and so on.
@@ -22,24 +22,18 @@ header of its weights.
 import dataclasses
 import json
 import math
-import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import count, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from numpy.typing import NDArray
 
 from genrst.config import Config, from_mapping
 from genrst.errors import ConfigError, ModelNotFoundError
 from genrst.io import read_bytes, write_atomically
-from genrst.packing import SCALE, Precision, pack, unpack
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor, nn
-    from torch.overrides import TorchFunctionMode
-
-    Network = TypeVar("Network", bound=nn.Module)
+from genrst.packing import SCALE, Precision, pack
 
 CONFIG, SYMBOLS, WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 ENCODER, SEGMENTER = "encoder", "segmenter"
@@ -105,96 +99,43 @@ def read_network(
         raise ConfigError(f"{folder / SYMBOLS}: {error}") from error
 
 
-def load_network(make: Callable[[], "Network"], folder: Path, encoder_dtype: "torch.dtype | None" = None) -> "Network":
-    """The network that `make` builds, with the weights of a folder as float32, or those of its encoder as another type.
-
-    It is built twice: first without memory, to be compared with the header of the weights.
-    """
-    import torch
+def read_weights(folder: Path) -> dict[str, NDArray[Any]]:
+    """The weights of a model, as they are stored."""
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
+    from safetensors.numpy import load_file
 
-    paths = weight_files(folder)
-    header = {name: one for path in paths for name, one in read_header(path).items()}
-    with torch.device("meta"), _without_drawing():
-        network = make()
-        shapes = {name: torch.empty(one.shape, dtype=getattr(torch, one.dtype)) for name, one in header.items()}
-        _set_weights(network, shapes, folder)
-    check_memory(network, str(folder))
-    with _without_drawing():
-        network = make()
-    stored: dict[str, Tensor] = {}
-    for path in paths:
+    stored: dict[str, NDArray[Any]] = {}
+    for path in weight_files(folder):
+        read_header(path)
         try:
             stored |= load_file(path)
         except (OSError, ValueError, SafetensorError) as error:
             raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
-    _set_weights(network, stored, folder, encoder_dtype)
-    return network
+    return stored
 
 
-def _without_drawing() -> "TorchFunctionMode":
-    """Leave weights that will be replaced as they are, instead of drawing them: that takes time and random numbers.
-
-    On the meta device PyTorch even loads its compiler for it, which takes two seconds.
-    """
-    from torch import Tensor
-    from torch.overrides import TorchFunctionMode
-
-    class WithoutDrawing(TorchFunctionMode):
-        def __torch_function__(
-            self,
-            func: Any,  # noqa: ANN401
-            types: object,
-            args: Sequence[Any] = (),
-            kwargs: Mapping[str, Any] | None = None,
-        ) -> Any:  # noqa: ANN401
-            kwargs = kwargs or {}
-            if getattr(func, "__module__", "") == "torch.nn.init" or func in (Tensor.normal_, Tensor.uniform_):
-                return kwargs["tensor"] if "tensor" in kwargs else args[0]
-            return func(*args, **kwargs)
-
-    return WithoutDrawing()
-
-
-def _set_weights(
-    network: "nn.Module", stored: Mapping[str, "Tensor"], folder: Path, encoder_dtype: "torch.dtype | None" = None
-) -> None:
-    try:
-        # Assigned, not copied: then there is never a second copy of the weights.
-        network.load_state_dict(unpack(stored, encoder_dtype), assign=True)
-    except ConfigError as error:
-        raise ConfigError(f"{folder / WEIGHTS}: {error}") from error
-    except RuntimeError as error:
-        # The first line of PyTorch's message is a heading.
-        reason = str(error).splitlines()[-1].strip()
-        raise ConfigError(f"{folder}: the weights do not fit the configuration: {reason}") from error
-
-
-def check_memory(network: "nn.Module", where: str, n_copies: int = 1) -> None:
-    """Raise an error if this many copies of a network, which may be on the meta device, need more than all memory."""
-    if not hasattr(os, "sysconf"):  # Windows
-        return
-    n_bytes = n_copies * sum(tensor.numel() * tensor.element_size() for tensor in network.state_dict().values())
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if n_bytes > there:
-        sizes = f"{there / 2**30:.1f} GiB, was: {n_bytes / 2**30:.1f} GiB"
-        raise ConfigError(f"{where}: the sizes of the network must fit into memory, {sizes}")
+def check_shapes(stored: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], folder: Path) -> None:
+    """Raise an error unless there are weights of these names and shapes."""
+    for name, shape in shapes.items():
+        found = StoredTensor(stored[name].dtype.name, stored[name].shape).unpacked if name in stored else None
+        if found != shape:
+            rule = f"{folder}: the weights do not fit the configuration: {name} must have the shape {shape}"
+            raise ConfigError(f"{rule}, was: {found or 'missing'}")
 
 
 def save_network(
-    weights: Mapping[str, "Tensor"],
+    weights: Mapping[str, NDArray[Any]],
     config: Any,  # noqa: ANN401
     symbols: object,
     folder: Path,
     precision: Precision,
 ) -> None:
     """Write a configuration (a dataclass), symbols (plain data) and weights. Each file is replaced at once."""
-    from safetensors.torch import save
+    from safetensors.numpy import save
 
     write_config(config, folder / CONFIG)
     write_atomically(folder / SYMBOLS, json.dumps(symbols, ensure_ascii=False))
-    stored = {name: tensor.cpu().contiguous() for name, tensor in pack(weights, precision).items()}
+    stored = pack(weights, precision)
     # Models in training are replaced often, and all at once.
     parts = [stored] if precision == "float32" else _parts(stored)
     for number, part in enumerate(parts, start=1):
@@ -214,12 +155,12 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / WEIGHTS, *takewhile(Path.is_file, names)]
 
 
-def _parts(stored: Mapping[str, "Tensor"]) -> list[dict[str, "Tensor"]]:
+def _parts(stored: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
     """Weights for several files that are not too large."""
-    parts: list[dict[str, Tensor]] = [{}]
+    parts: list[dict[str, NDArray[Any]]] = [{}]
     size = 0
     for name, tensor in stored.items():
-        n_bytes = tensor.numel() * tensor.element_size()
+        n_bytes = tensor.nbytes
         if parts[-1] and size + n_bytes > LARGE:
             parts.append({})
             size = 0
@@ -234,6 +175,11 @@ class StoredTensor(NamedTuple):
     dtype: str
     """As PyTorch calls it."""
     shape: tuple[int, ...]
+
+    @property
+    def unpacked(self) -> tuple[int, ...]:
+        """The shape once it is unpacked: two numbers of four bits are in a byte."""
+        return (*self.shape[:-1], 2 * self.shape[-1]) if self.dtype == "uint8" else self.shape
 
 
 _DTYPES = {
@@ -271,7 +217,4 @@ def count_parameters(folder: Path) -> int | None:
         return None
     header = {name: one for path in weight_files(folder) for name, one in read_header(path).items()}
     scales = {name + SCALE for name, one in header.items() if one.dtype in ("int8", "uint8")}
-    # Two numbers of four bits are in a byte.
-    return sum(
-        math.prod(one.shape) * (1 + (one.dtype == "uint8")) for name, one in header.items() if name not in scales
-    )
+    return sum(math.prod(one.unpacked) for name, one in header.items() if name not in scales)

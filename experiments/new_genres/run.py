@@ -27,7 +27,7 @@ from genrst.chart.examples import ChartExample
 from genrst.chart.learning import without_paragraphs, without_pieces
 from genrst.config import find_config
 from genrst.encoder.device import choose_device
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import UsageError
 from genrst.storage import WEIGHTS
 from genrst.training.prepared import Prepared

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from experiments.runs import find_trees
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError, UsageError
 from genrst.parser.folders import find_model, is_ensemble, read_parser_config
 from genrst.rnng.examples import Example

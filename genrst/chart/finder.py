@@ -6,21 +6,15 @@ One network, or several whose probabilities are averaged. What a chart knows bes
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
-import torch
-
-from genrst.chart.config import ChartConfig
 from genrst.chart.examples import LabelledUnit, Labels
-from genrst.chart.network import ChartNetwork, make_network
 from genrst.chart.posterior import Posterior, infer
-from genrst.chart.scoring import make_context
+from genrst.chart.scorer import Scorer
+from genrst.chart.scoring import Member, ScoringContext
 from genrst.chart.texts import EncoderCache, encode_texts
 from genrst.document import Document, constraints_of
-from genrst.encoder.device import check_process
 from genrst.encoder.memory import in_batches
-from genrst.encoder.model import Model, load_model
 from genrst.errors import ConfigError, UsageError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
 from genrst.trees.node import Leaf, Tree, Unit, units
@@ -29,18 +23,6 @@ MOST_EDUS = 2000
 """How many EDUs are read at once, unless a document has more: memory grows with them."""
 EDU_CHARACTERS = 50
 """Typical EDU length, in characters."""
-
-ChartModel: TypeAlias = Model[ChartNetwork, Labels]
-
-
-def load_chart(
-    folder: Path,
-    device: torch.device | str = "cpu",
-    encoder_dtype: torch.dtype = torch.float32,
-    encoder_overlap: float | None = None,
-) -> ChartModel:
-    """Read a model of this kind; see `genrst.encoder.model.load_model`."""
-    return load_model(folder, ChartConfig, Labels, make_network, device, encoder_dtype, encoder_overlap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +52,18 @@ class ChartSettings:
 class ChartFinder:
     """Finds the trees of documents in charts; see `genrst.parser.finder.TreeFinder`."""
 
-    def __init__(self, models: Sequence[tuple[ChartModel, float]], settings: ChartSettings) -> None:
-        """Each model has a weight."""
-        if settings.search == "best" and len(models) > 1:
+    def __init__(self, scorers: Sequence[tuple[Scorer, float]], settings: ChartSettings) -> None:
+        """Each scorer has a weight."""
+        if settings.search == "best" and len(scorers) > 1:
             raise UsageError("the search of several charts must be mbr, was: best")
-        if len({model.symbols for model, _ in models}) > 1:
+        if len({scorer.labels.pairs for scorer, _ in scorers}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
-        self.models, self.settings = models, settings
+        self.scorers, self.settings = scorers, settings
         self.labels: Sequence[Label] = settings.labels.pairs
         self.fine: Mapping[str, str] = dict(settings.labels.fine)
         self.has_distributions = True
-        self.device = models[0][0].network.device
-        if self.device.type == "mps":
-            raise UsageError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
-        self._caches = [EncoderCache() for _ in models]
+        self.device = scorers[0][0].device
+        self._caches = [EncoderCache() for _ in scorers]
 
     def prepare(self, documents: Sequence[Document]) -> list[Document]:
         """The documents as they are: a chart reads texts itself."""
@@ -91,9 +71,9 @@ class ChartFinder:
 
     def segment(self, documents: Sequence[Document]) -> list[Document]:
         """Documents with EDUs and sentences, where they have none."""
-        (model, _), cache = self.models[0], self._caches[0]
+        (scorer, _), cache = self.scorers[0], self._caches[0]
         batches = in_batches(documents, _likely_edus, MOST_EDUS)
-        return [text.document for batch in batches for text in encode_texts(model, batch, cache)]
+        return [text.document for batch in batches for text in encode_texts(scorer, batch, cache)]
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
@@ -112,21 +92,20 @@ class ChartFinder:
         self, documents: Sequence[Document], settings: ChartSettings | None = None
     ) -> Iterator["Distribution"]:
         """The distribution over the trees of each document, with these settings or its own."""
-        check_process(self.device)
         settings = settings or self.settings
-        networks = [(model.network, weight) for model, weight in self.models]
+        total = sum(weight for _, weight in self.scorers)
         for batch in in_batches(documents, _likely_edus, MOST_EDUS):
-            vectors = []
-            for (model, _), cache in zip(self.models, self._caches, strict=True):
-                texts = encode_texts(model, batch, cache)
-                batch = [text.document for text in texts]  # segmented by the first model
-                vectors.append(torch.cat([text.edus for text in texts]))
-            examples = [text.example for text in texts]
-            constraints = [settings.constraints(document) for document in batch]
-            with torch.inference_mode():
-                context = make_context(networks, examples, vectors, constraints, settings.temperature)
-            for document, posterior in zip(batch, infer(context), strict=True):
-                yield Distribution(document, posterior, settings)
+            members: list[list[Member]] = [[] for _ in batch]
+            for (scorer, weight), cache in zip(self.scorers, self._caches, strict=True):
+                texts = encode_texts(scorer, batch, cache)
+                batch = [text.document for text in texts]  # segmented by the first one
+                for own, text in zip(members, texts, strict=True):
+                    own.append(Member(scorer, weight / total, text.edus))
+            # Each document by itself: its trees do not depend on those beside it.
+            for own, text in zip(members, texts, strict=True):
+                constraints = settings.constraints(text.document)
+                context = ScoringContext(text.document.id, own, text.kinds, constraints, settings.temperature)
+                yield Distribution(text.document, infer(context), settings)
 
     def free_distribution(self, document: Document) -> "Distribution":
         """The distribution over all trees of a document: without constraints, with the relations of the labels."""

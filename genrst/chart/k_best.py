@@ -10,10 +10,9 @@ from functools import cache
 from itertools import count, islice
 from typing import NamedTuple, TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from genrst.chart.inference import Split, best_scores, check_sizes, units_of_width
+from genrst.chart.inference import Array, Split, best_scores, check_sizes, units_of_width
 from genrst.trees.constraints import Span
 
 
@@ -56,20 +55,16 @@ class _Partial(NamedTuple):
 class Ranking:
     """The ways to split and label each span of one chart, the best first: what k best trees are read from."""
 
-    def __init__(self, scores: Tensor, size: int, best_label: Tensor, label_logp: Callable[[Span], Tensor]) -> None:
+    def __init__(self, scores: Array, size: int, best_label: Array, label_logp: Callable[[Span], Array]) -> None:
         """`best_label` has the log-probability of each unit's best label, `label_logp` all those of a span's units.
 
         Shape:
             scores, best_label: (N, N, N)
             label_logp: (splits of the span, L)
         """
-        self._scores, self._label_logp = scores.cpu().contiguous(), label_logp
-        best_label = best_label.cpu().contiguous()
-
-        def score(width: int) -> Tensor:
-            return units_of_width(self._scores[None], width).double() + units_of_width(best_label[None], width)
-
-        self._best = best_scores(self._scores[None], size, score)[0]
+        self._scores, self._label_logp = np.ascontiguousarray(scores), label_logp
+        unit_scores = self._scores[None].astype(np.float64) + best_label
+        self._best = best_scores(unit_scores, size, lambda width: units_of_width(unit_scores, width))[0]
         self.score = float(self._best[0, size])
         """Of the best tree; −inf if there is no tree."""
 
@@ -77,10 +72,12 @@ class Ranking:
         """The k best ways to split and label a span."""
         i, j = span
         below = self._best[i, i + 1 : j] + self._best[i + 1 : j, j]
-        weights = (below + self._scores[i + 1 : j, i, j])[:, None] + self._label_logp(span).cpu()
-        values, order = weights.flatten().sort(descending=True, stable=True)
-        places = [divmod(place, weights.shape[1]) for place in order[:k].tolist()]
-        gaps = (values[:k].max() - values[:k]).tolist()
+        weights = (below + self._scores[i + 1 : j, i, j])[:, None] + self._label_logp(span)
+        order = np.argsort(-weights, axis=None, kind="stable")[:k]
+        values = weights.reshape(-1)[order]
+        places = [divmod(place, weights.shape[1]) for place in order.tolist()]
+        with np.errstate(invalid="ignore"):
+            gaps = (values[0] - values).tolist()
         return [(gap, (i, i + 1 + n, j), label) for gap, (n, label) in zip(gaps, places, strict=True) if gap < math.inf]
 
 
@@ -114,8 +111,7 @@ def _cheapest(root: _Partial, ranked: Callable[[Span], list[_Alternative]]) -> I
             heapq.heappush(agenda, (after.cost, next(serial), after, 0))
 
 
-@torch.no_grad()
-def k_best(scores: Tensor, size: int, k: int, label_logp: Tensor | None = None) -> list[ScoredTree]:
+def k_best(scores: Array, size: int, k: int, label_logp: Array | None = None) -> list[ScoredTree]:
     """The k best trees of one document, or its k best labelled trees; fewer if there are fewer.
 
     A search from the top that knows from the chart what the rest of a tree will cost (A* with an exact heuristic):
@@ -127,7 +123,7 @@ def k_best(scores: Tensor, size: int, k: int, label_logp: Tensor | None = None) 
     """
     check_sizes(scores[None], [size])
     # A tree without labels is one whose units all have the same sure label.
-    labels = scores.new_zeros(1).expand(*scores.shape, 1) if label_logp is None else label_logp
-    ranking = Ranking(scores, size, labels.amax(-1), lambda span: labels[span[0] + 1 : span[1], span[0], span[1]])
+    labels = np.zeros((*scores.shape, 1), dtype=scores.dtype) if label_logp is None else label_logp
+    ranking = Ranking(scores, size, labels.max(-1), lambda span: labels[span[0] + 1 : span[1], span[0], span[1]])
     found = cheapest_trees(size, lambda span: ranking(span, k)) if ranking.score > -math.inf else ()
     return [tree._replace(score=ranking.score + tree.score) for tree in islice(found, k)]

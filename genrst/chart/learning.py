@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from genrst.chart.crf import inside, split_logp
 from genrst.chart.examples import ChartExample, FloatArray, IntArray, Labels, SoftTree, boundaries, tree_of
-from genrst.chart.inference import inside, split_logp
-from genrst.chart.network import ChartNetwork, make_layout
+from genrst.chart.layout import make_layout
+from genrst.chart.network import ChartNetwork, on_device
 from genrst.chart.posterior import infer
-from genrst.chart.scoring import encode_examples, make_context
-from genrst.chart.teaching import make_soft_starts
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.chart.teaching import make_context, make_soft_starts
+from genrst.chart.torch_scorer import TorchScorer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation, evaluate_trees
 from genrst.task import Lesson, Likelihood, TrainingTask
@@ -63,7 +64,7 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
         super().__init__(train, silver, silver_epochs, seed)
         self._dev, self._labels, self._noise = dev, labels, noise or NoiseRates()
         self._segment_weight, self._batch_documents = segment_weight, batch_documents
-        self._mask, self._punctuation = tokenizer.mask, tokenizer.punctuation
+        self._tokenizer, self._mask, self._punctuation = tokenizer, tokenizer.mask, tokenizer.punctuation
         if self._noise.pieces and self._mask is None:
             raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
 
@@ -99,18 +100,17 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
 
     def scores(self, network: ChartNetwork) -> dict[str, float]:
         """Those of trees and of EDUs."""
-        starts = [starts for one in self._dev for starts in make_soft_starts([network], [one])]
+        scorer = TorchScorer(network, self._labels, self._tokenizer)
+        starts = [starts for one in self._dev for starts in make_soft_starts([scorer], [one])]
         return {**self.evaluate(network).percentages(), "Seg": segment_f1(starts, self._dev)}
 
     @torch.inference_mode()
     def evaluate(self, network: ChartNetwork) -> Evaluation:
         """The minimum Bayes risk trees with whole sentences, a document at a time, against the gold ones."""
-        found = []
+        scorer, found = TorchScorer(network, self._labels, self._tokenizer), []
         for example in self._dev:
             constraints = resolve_constraints(example.n_edus, (), self._labels.pairs, [example.sentences])
-            vectors = encode_examples(network, [example])
-            (posterior,) = infer(make_context([(network, 1.0)], [example], [vectors], [constraints]))
-            found.append(posterior.mbr())
+            found.append(infer(make_context([(scorer, 1.0)], [example], constraints)).mbr())
         return evaluate_units(self._dev, found, self._labels)
 
 
@@ -157,22 +157,26 @@ def find_losses(network: ChartNetwork, examples: Sequence[ChartExample]) -> Loss
     layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
     batch = network.make_batch(examples).to(network.device)
     states = network.edu_encoder.read(batch.windows)
-    chart = network(network.encode(batch, states), layout.to(network.device))
+    chart = network(network.encode(batch, states), layout)
     targets = [_target(one) for one in examples]
-    row, (start, split, stop), weights, labels, label_weights = _join(targets, network.device)
+    units, p, known_labels, label_p = _join(targets)
+    row, split, start, stop = on_device(network.device, *units.T)
+    weights, labels, label_weights = on_device(network.device, p, known_labels, label_p)
     scores = chart.scores.float()
-    table, _ = inside(scores, chart.sizes)
+    table, _ = inside(scores, layout.sizes)
     tree_logp = weights * split_logp(scores, table, row, split, start, stop)
-    label_logp = network.label_logp(chart, row, split, start, stop).gather(1, labels)
+    label_logp = torch.log_softmax(network.label_logits(chart, units), dim=-1).gather(1, labels)
     label_logp = weights * (label_weights * label_logp).sum(1)
     zeros = scores.new_zeros(len(examples))
     fine_loss = zeros
     if network.fine is not None:
-        fine = torch.from_numpy(np.concatenate([_fine(*pair) for pair in zip(examples, targets, strict=True)]))
-        fine = fine.to(network.device)
-        (known,) = torch.where(fine >= 0)
-        fine_logp = network.fine_logp(chart, *(part[known] for part in (row, split, start, stop, labels[:, 0])))
-        fine_loss = zeros.index_add(0, row[known], fine_logp.gather(1, fine[known, None])[:, 0], alpha=-1)
+        fine = np.concatenate([_fine(*pair) for pair in zip(examples, targets, strict=True)])
+        known = np.flatnonzero(fine >= 0)
+        is_possible = np.array(network.label_names.fine_of_labels)[known_labels[known, 0]]
+        rows, numbers, may_be = on_device(network.device, units[known, 0], fine[known], is_possible)
+        logits = network.fine_logits(chart, units[known]).masked_fill(~may_be, -torch.inf)
+        logp = torch.log_softmax(logits, dim=-1).gather(1, numbers[:, None])[:, 0]
+        fine_loss = zeros.index_add(0, rows, logp, alpha=-1)
     return Losses(
         zeros.index_add(0, row, tree_logp, alpha=-1),
         zeros.index_add(0, row, label_logp, alpha=-1),
@@ -222,12 +226,11 @@ def _target(example: ChartExample) -> SoftTree:
     return SoftTree(example.units[:, :3], ones, example.units[:, 3:], ones[:, None])
 
 
-def _join(
-    targets: Sequence[SoftTree], device: torch.device
-) -> tuple[Tensor, tuple[Tensor, ...], Tensor, Tensor, Tensor]:
-    """The units of all documents: their documents, places, probabilities, labels and probabilities of labels.
+def _join(targets: Sequence[SoftTree]) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+    """The units of all documents, their probabilities, labels and probabilities of labels.
 
     What is known of labels is given as much weight as if all were known.
+    Shape: (units, 4), as document, split, start and stop; (units); (units, labels) twice
     """
     width = max(target.labels.shape[1] for target in targets)
     labels, label_p = (
@@ -235,15 +238,10 @@ def _join(
         for parts in ([one.labels for one in targets], [one.label_p for one in targets])
     )
     label_p = label_p / np.maximum(label_p.sum(1, keepdims=True), 1e-6)
-    arrays = (
-        np.repeat(np.arange(len(targets)), [len(target.p) for target in targets]),
-        np.concatenate([target.units for target in targets]),
-        np.concatenate([target.p for target in targets]),
-        labels,
-        label_p.astype(np.float32),
-    )
-    row, units, p, numbers, shares = (torch.from_numpy(array).to(device, non_blocking=True) for array in arrays)
-    return row, units.unbind(1), p, numbers, shares
+    rows = np.repeat(np.arange(len(targets)), [len(target.p) for target in targets])
+    start, split, stop = np.concatenate([target.units for target in targets]).T
+    units = np.stack([rows, split, start, stop], axis=1)
+    return units, np.concatenate([target.p for target in targets]), labels, label_p.astype(np.float32)
 
 
 # Noise.

@@ -1,55 +1,24 @@
-"""The scores of a chart: EDUs to vectors of spans, spans to scores of splits and labels (not the paper's).
+"""The network of a chart, as it is trained and as it computes on a GPU, in PyTorch (not the paper's).
 
-`genrst.chart.inference` makes a distribution over trees of these scores. There is no transition system here: a tree is
-the set of its units (i, k, j), each the span [i, j) split at k.
-
-The score of a unit is ⟨L·v(i, k), R·v(k, j)⟩ + w·v(i, j) + t, with a vector v for each span and a number t from a
-table of layout: the kind of boundary at k, and whether it is stronger than all boundaries inside the left and inside
-the right span. For all units of a chart that is one batched matrix product.
+What it computes is described in `genrst.chart.scorer`, which computes the same for parsing on a CPU.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import accumulate
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import Borders, ChartExample, IntArray, Labels, boundaries
-from genrst.encoder.pieces import PieceWindows, pack_pieces
+from genrst.chart.examples import ChartExample, IntArray, Labels, boundaries
+from genrst.chart.layout import ChartLayout
+from genrst.chart.scorer import LARGEST_LOGIT
+from genrst.encoder.batch import PieceWindows, pack_pieces
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.text.layout import SIZES, Kind
-
-LARGEST_LOGIT = 8.0
-"""Weights of EDUs in a span are held to e^±8, so that differences of their running sums stay exact enough."""
-
-
-# What lies between the EDUs.
-
-
-@dataclass(frozen=True, slots=True)
-class ChartLayout:
-    """Some charts, and what lies between the EDUs of their documents. N is one more than the leaves of the largest."""
-
-    sizes: tuple[int, ...]
-    """The number of leaves of each chart."""
-    before: Tensor
-    """The boundary at each border. Shape: (charts, N)"""
-    inside: Tensor
-    """The strongest boundary inside each span. Shape: (charts, N, N)"""
-    edus: Tensor
-    """The numbers, among the EDUs of all documents, of those in these charts, chart by chart. Shape: (own EDUs)"""
-    spans: Tensor
-    """All spans: their chart, their first and last border there, and their EDUs from and to, as numbers among those
-    of these charts. Shape: (5, spans)"""
-
-    def to(self, device: torch.device | str) -> "ChartLayout":
-        """The same on a device."""
-        moved = {field.name: getattr(self, field.name).to(device, non_blocking=True) for field in fields(self)[1:]}
-        return replace(self, **moved)
 
 
 def boundaries_around(kinds: Sequence[IntArray]) -> tuple[Tensor, Tensor]:
@@ -57,48 +26,6 @@ def boundaries_around(kinds: Sequence[IntArray]) -> tuple[Tensor, Tensor]:
     sides = ([found[:-1] for found in kinds], [found[1:] for found in kinds])
     before, after = (torch.from_numpy(np.concatenate(side)) for side in sides)
     return before, after
-
-
-def make_layout(kinds: Sequence[IntArray], charts: Sequence[tuple[int, Borders]]) -> ChartLayout:
-    """The layout of charts, each with the number of its document, given what EDUs begin (`boundaries`)."""
-    sizes = tuple(len(borders) - 1 for _, borders in charts)
-    before = np.full((len(sizes), max(sizes) + 1), max(found[-1] for found in kinds))
-    blocks = np.zeros_like(before)
-    first_edus = [0, *accumulate(len(found) - 1 for found in kinds)]
-    own_edus, spans, n_own = [], [], 0
-    for row, (document, places) in enumerate(charts):
-        borders, size, found = np.array(places), len(places) - 1, kinds[document]
-        before[row, : size + 1] = found[borders]
-        blocks[row, :size] = _strongest_inside(found, borders)
-        start, stop = np.triu_indices(size)
-        own_edus.append(first_edus[document] + np.arange(borders[0], borders[-1]))
-        edus = n_own + borders - borders[0]
-        n_own += len(own_edus[-1])
-        spans.append(np.stack([np.full(len(start), row), start, stop + 1, edus[start], edus[stop + 1]]))
-    parts = (before, _inside(before, blocks), np.concatenate(own_edus), np.concatenate(spans, axis=1))
-    return ChartLayout(sizes, *map(torch.from_numpy, parts))
-
-
-def _strongest_inside(kinds: IntArray, borders: IntArray) -> IntArray:
-    """The strongest boundary inside each block of EDUs from one border to the next; 0 in a single EDU."""
-    inner, starts = kinds[borders[0] : borders[-1]].copy(), borders[:-1] - borders[0]
-    inner[starts] = 0
-    return np.maximum.reduceat(inner, starts)
-
-
-def _inside(before: IntArray, blocks: IntArray) -> IntArray:
-    """The strongest boundary inside each span: at its inner borders, or inside its blocks.
-
-    Shape: (charts, N) twice → (charts, N, N)
-    """
-    n = before.shape[1]
-    # Along row i a running maximum: of the block at i, then of each border after i with the block behind it.
-    steps = np.where(np.eye(n, dtype=bool), blocks[:, None, :], np.maximum(before, blocks)[:, None, :])
-    running = np.maximum.accumulate(np.where(np.triu(np.ones((n, n), dtype=bool)), steps, 0), axis=2)
-    return np.concatenate([np.zeros_like(running[:, :, :1]), running[:, :, :-1]], axis=2)
-
-
-# The network.
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +54,11 @@ class Chart:
     """Of units, for `genrst.chart.inference`. Shape: (charts, N, N, N), by chart, split, start, stop."""
     vectors: Tensor
     """Of all spans. Shape: (spans, span_size)"""
-    numbers: Tensor
-    """The row of each span among the vectors. Shape: (charts, N, N)"""
     layout: ChartLayout
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of leaves of each chart."""
-        return self.layout.sizes
-
-
-LabelParts: TypeAlias = tuple[Tensor, Tensor, Tensor]
 
 
 class SpanVectors(nn.Module):
     """v(i, j): the first and the last EDU of a span, a weighted mean of all of them, its size and its boundaries."""
-
-    limits: Tensor
 
     def __init__(self, edu_size: int, span_size: int, n_kinds: int, n_heads: int, dropout: float) -> None:
         super().__init__()
@@ -159,21 +74,19 @@ class SpanVectors(nn.Module):
         self.at_stop = nn.Embedding(n_kinds + 1, span_size)
         self.norm = nn.LayerNorm(span_size)
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("limits", torch.tensor(SIZES), persistent=False)
 
     def forward(self, edus: Tensor, layout: ChartLayout) -> Tensor:
         """The vectors of all spans.
 
         Shape: edus (EDUs, edu_size) → (spans, span_size)
         """
-        chart, start, stop, first, after = layout.spans
-        edus = edus.index_select(0, layout.edus)
+        own, first, after = on_device(edus.device, layout.edus, *layout.spans[3:])
+        edus = edus.index_select(0, own)
         parts = self.first(edus).index_select(0, first) + self.last(edus).index_select(0, after - 1)
         parts = parts + self.pooled(self._means(edus, first, after))
-        parts = parts + _look_up(self.sizes.weight, torch.bucketize(after - first, self.limits, right=True))
-        parts = parts + _look_up(self.inside.weight, layout.inside[chart, start, stop])
-        parts = parts + _look_up(self.at_start.weight, layout.before[chart, start])
-        parts = parts + _look_up(self.at_stop.weight, layout.before[chart, stop])
+        tables = self.sizes, self.inside, self.at_start, self.at_stop
+        for table, kinds in zip(tables, on_device(edus.device, *layout.span_kinds), strict=True):
+            parts = parts + _look_up(table.weight, kinds)
         vectors: Tensor = self.dropout(nn.functional.gelu(self.norm(parts)))
         return vectors
 
@@ -212,12 +125,9 @@ class SegmentScores(nn.Module):
 class ChartNetwork(nn.Module):
     """Scores every unit that a document could have, and the labels of any of them."""
 
-    fine_of_labels: Tensor
-    """Which finer relations each label may have. Shape: (labels, finer relations)"""
-
     def __init__(self, config: ChartConfig, labels: Labels, pretrained: PretrainedEncoder) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.label_names = config, labels
         edu_size, n_kinds = 2 * config.edu_size, len(Kind)
         self.edu_encoder = pretrained
         self.segments = SegmentScores(pretrained.state_size, config.segment_size)
@@ -233,9 +143,7 @@ class ChartNetwork(nn.Module):
         self.label_whole = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_layout = nn.Embedding(n_kinds * 4, config.label_size)
         self.labels = nn.Linear(config.label_size, len(labels))
-        possible = torch.tensor(labels.fine_of_labels, dtype=torch.bool).reshape(len(labels), -1)
-        self.register_buffer("fine_of_labels", possible, persistent=False)
-        self.fine = nn.Linear(config.label_size, possible.shape[1]) if possible.numel() else None
+        self.fine = nn.Linear(config.label_size, len(labels.fine)) if labels.fine else None
         self.dropout = nn.Dropout(config.dropout)
 
     @property
@@ -269,8 +177,7 @@ class ChartNetwork(nn.Module):
     def forward(self, edus: Tensor, layout: ChartLayout) -> Chart:
         """The scores of charts over the EDUs of documents, which `encode` gives."""
         vectors = self.spans(edus, layout)
-        numbers = _table(torch.arange(len(vectors), device=vectors.device)[:, None], layout)[..., 0]
-        return Chart(self._split_scores(vectors, layout), vectors, numbers, layout)
+        return Chart(self._split_scores(vectors, layout), vectors, layout)
 
     def _split_scores(self, vectors: Tensor, layout: ChartLayout) -> Tensor:
         """Shape: (spans, span_size) → (charts, N, N, N)"""
@@ -278,88 +185,48 @@ class ChartNetwork(nn.Module):
             vectors = vectors.float()
             left = _table(self.left(vectors) / self.config.split_size**0.5, layout).transpose(1, 2)
             right = _table(self.right(vectors), layout)
-            is_stronger_left, is_stronger_right = _strengths(layout)
+            before, is_stronger_left, is_stronger_right = on_device(vectors.device, layout.before, *layout.is_stronger)
             # The layout's number is a product as well: which row of the table, times that row.
             rows = nn.functional.one_hot(is_stronger_left.long(), 2).to(left.dtype)
-            kinds = layout.before.clamp_max(len(self.layout_scores) - 1)
+            kinds = before.clamp_max(len(self.layout_scores) - 1)
             by_right = self.layout_scores.transpose(1, 2).flatten(0, 1)
             table = _look_up(by_right, 2 * kinds[:, :, None] + is_stronger_right.long())
             product = torch.cat([left, rows], dim=-1) @ torch.cat([right, table], dim=-1).transpose(2, 3)
             whole: Tensor = _table(self.whole(vectors), layout)[..., 0]
             return product + whole[:, None]
 
-    def label_logp(
-        self,
-        chart: Chart,
-        charts: Tensor,
-        split: Tensor,
-        start: Tensor,
-        stop: Tensor,
-        *,
-        parts: LabelParts | None = None,
-    ) -> Tensor:
-        """Log-probabilities of the labels of some units; `parts` are what `label_parts` gives, if it is known.
+    def label_logits(self, chart: Chart, units: IntArray) -> Tensor:
+        """The scores of the labels of some units.
 
-        Shape: (units) each → (units, labels)
+        Shape: (units, 4), as chart, split, start, stop → (units, labels)
         """
-        state = self._label_state(chart, charts, split, start, stop, parts=parts)
-        return torch.log_softmax(self.labels(state).float(), dim=-1)
+        logits: Tensor = self.labels(self._label_state(chart, units)).float()
+        return logits
 
-    def label_parts(self, chart: Chart) -> LabelParts:
-        """What each span adds to the states of units: with more units than spans, this is faster than one by one.
+    def fine_logits(self, chart: Chart, units: IntArray) -> Tensor:
+        """The scores of the finer relations of some units; what is learned here does not change the rest.
 
-        Shape: → (spans, label_size), as the left, the right and the whole span
-        """
-        return self.label_left(chart.vectors), self.label_right(chart.vectors), self.label_whole(chart.vectors)
-
-    def fine_logp(
-        self, chart: Chart, charts: Tensor, split: Tensor, start: Tensor, stop: Tensor, labels: Tensor
-    ) -> Tensor:
-        """Log-probabilities of the finer relations of some units, given their labels.
-
-        What is learned about them does not change the rest of the network. Labels without finer relations score −∞.
-
-        Shape: (units) each → (units, finer relations)
+        Shape: (units, 4) → (units, finer relations)
         """
         assert self.fine is not None
-        scores = self.fine(self._label_state(chart, charts, split, start, stop).detach()).float()
-        is_possible = self.fine_of_labels[labels]
-        # Softmax of nothing has no gradient.
-        scores = scores.masked_fill(~is_possible & is_possible.any(dim=1, keepdim=True), -torch.inf)
-        return torch.log_softmax(scores, dim=-1).masked_fill(~is_possible, -torch.inf)
+        logits: Tensor = self.fine(self._label_state(chart, units).detach()).float()
+        return logits
 
-    def _label_state(
-        self,
-        chart: Chart,
-        charts: Tensor,
-        split: Tensor,
-        start: Tensor,
-        stop: Tensor,
-        *,
-        parts: LabelParts | None = None,
-    ) -> Tensor:
-        """Shape: (units) each → (units, label_size)"""
-        stronger_left, stronger_right = _strengths(chart.layout)
-        kind = chart.layout.before[charts, split]
-        row = 4 * kind + 2 * stronger_left[charts, split, start].long() + stronger_right[charts, split, stop].long()
-        numbers = [chart.numbers[charts, first, last] for first, last in ((start, split), (split, stop), (start, stop))]
-        if parts is not None:
-            left, right, whole = (part.index_select(0, span) for part, span in zip(parts, numbers, strict=True))
-        else:
-            spans = (chart.vectors.index_select(0, span) for span in numbers)
-            maps = (self.label_left, self.label_right, self.label_whole)
-            left, right, whole = (one(vectors) for one, vectors in zip(maps, spans, strict=True))
-        state: Tensor = self.dropout(nn.functional.gelu(left + right + whole + self.label_layout(row)))
-        return state
+    def _label_state(self, chart: Chart, units: IntArray) -> Tensor:
+        """Shape: (units, 4) → (units, label_size)"""
+        row, split, start, stop = units.T
+        numbers = [chart.layout.numbers[row, *span] for span in ((start, split), (split, stop), (start, stop))]
+        kinds, *spans = on_device(chart.vectors.device, chart.layout.kinds_of_units(units), *numbers)
+        state = self.label_layout(kinds)
+        for linear, span in zip((self.label_left, self.label_right, self.label_whole), spans, strict=True):
+            state = state + linear(chart.vectors.index_select(0, span))
+        hidden: Tensor = self.dropout(nn.functional.gelu(state))
+        return hidden
 
 
-def _strengths(layout: ChartLayout) -> tuple[Tensor, Tensor]:
-    """Whether the boundary at a split is stronger than all inside the left span, and inside the right span.
-
-    Shape: → (charts, split, start), (charts, split, stop)
-    """
-    at = layout.before[:, :, None]
-    return at > layout.inside.transpose(1, 2), at > layout.inside
+def on_device(device: torch.device, *arrays: NDArray[Any]) -> list[Tensor]:
+    """Arrays on a device, without waiting for it."""
+    return [torch.from_numpy(np.ascontiguousarray(array)).to(device, non_blocking=True) for array in arrays]
 
 
 def _look_up(table: Tensor, numbers: Tensor) -> Tensor:
@@ -375,10 +242,9 @@ def _table(rows: Tensor, layout: ChartLayout) -> Tensor:
 
     Shape: (spans, size) → (charts, N, N, size)
     """
-    chart, start, stop = layout.spans[:3]
     n_charts, n = layout.before.shape
-    place = (chart * n + start) * n + stop
-    return rows.new_zeros(n_charts * n * n, rows.shape[1]).index_copy(0, place, rows).view(n_charts, n, n, -1)
+    (places,) = on_device(rows.device, layout.places)
+    return rows.new_zeros(n_charts * n * n, rows.shape[1]).index_copy(0, places, rows).view(n_charts, n, n, -1)
 
 
 def make_network(config: ChartConfig, labels: Labels, pretrained: PretrainedEncoder | None) -> ChartNetwork:

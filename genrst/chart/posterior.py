@@ -1,8 +1,8 @@
 """The distribution over the trees of a document: probabilities of spans and labels, and the trees that follow.
 
-`infer` asks a network, or several whose probabilities are averaged, about documents: all their charts, some at a time
-(`genrst.chart.scoring`). Each document gets a `Posterior`. Its minimum Bayes risk tree and the probabilities of spans
-are computed at once; k-best trees, samples and the like score the charts again.
+`infer` asks a scorer, or several whose probabilities are averaged, about the charts of a document, some at a time
+(`genrst.chart.scoring`). The minimum Bayes risk tree and the probabilities of spans are computed at once; k-best trees,
+samples and the like score the charts again.
 """
 
 import math
@@ -14,15 +14,13 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.examples import Borders, LabelledUnit
+from genrst.chart.examples import Borders, FloatArray, IntArray, LabelledUnit
 from genrst.chart.inference import Split
 from genrst.chart.k_best import Ranking, cheapest_trees
-from genrst.chart.scoring import DocumentChart, LabelledRow, Member, Scored, ScoringContext, group_charts
+from genrst.chart.scoring import Member, Scored, ScoringContext, group_charts
 from genrst.encoder.memory import give_back_memory
 from genrst.errors import ConstraintError, UsageError
 from genrst.trees.constraints import ResolvedConstraints, Span, none_left
@@ -31,7 +29,7 @@ LEAST = 1e-6
 """Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
 SPAN_WEIGHT = 0.3
 """What a right span gains in the minimum Bayes risk tree; its right label gains 1."""
-MOST_LABELLED = 1 << 15
+MOST_LABELLED = 1 << 13
 """How many units get labels at once."""
 LONG = 2_000
 """Texts with more EDUs give memory back as they are parsed; shorter ones do not need to, and save the time."""
@@ -44,24 +42,19 @@ class LabelledTree(NamedTuple):
     logp: float
 
 
-@torch.inference_mode()
-def infer(context: ScoringContext) -> list["Posterior"]:
-    """The posteriors of all documents of a context."""
-    return _infer(context, range(len(context.ids)))
+def infer(context: ScoringContext) -> "Posterior":
+    """The posterior of a document."""
+    charts = context.charts()
+    tables: dict[Span, Tables] = {}
+    for group in _groups(charts):
+        for borders, found in zip(group, _make_tables(context, group), strict=True):
+            tables[borders[0], borders[-1]] = found
+    return Posterior(context, charts, tables)
 
 
-def _infer(context: ScoringContext, documents: Sequence[int]) -> list["Posterior"]:
-    charts = {number: context.charts(number) for number in documents}
-    tables: dict[int, dict[Span, Tables]] = {number: {} for number in documents}
-    for group in _groups([chart for own in charts.values() for chart in own]):
-        for chart, found in zip(group, _make_tables(context, group), strict=True):
-            tables[chart.document][chart.borders[0], chart.borders[-1]] = found
-    return [Posterior(context, number, charts[number], tables[number]) for number in documents]
-
-
-def _groups(charts: Sequence[DocumentChart]) -> Iterator[list[DocumentChart]]:
+def _groups(charts: Sequence[Borders]) -> Iterator[list[Borders]]:
     """Charts, as many as can be scored at once; if a document is long, memory is given back in between."""
-    is_long = any(chart.borders[-1] > LONG for chart in charts)
+    is_long = any(borders[-1] > LONG for borders in charts)
     for group in group_charts(charts):
         yield group
         if is_long:
@@ -71,127 +64,129 @@ def _groups(charts: Sequence[DocumentChart]) -> Iterator[list[DocumentChart]]:
 class Tables(NamedTuple):
     """What is known of the spans of a chart, by their first and last border."""
 
-    span_p: NDArray[np.float32]
+    span_p: FloatArray
     """The probability of each span. Shape: (N, N)"""
-    label: NDArray[np.int64]
+    label: IntArray
     """Its most probable label. Shape: (N, N)"""
     units: list[Split]
     """The minimum Bayes risk tree."""
     log_z: float
-    """Of the only network; the mean if there are several."""
+    """Of the only scorer; the mean if there are several."""
     entropy: float
     """Likewise, of labelled trees."""
     logp: float
-    """Of the minimum Bayes risk tree; not a number if there are several networks."""
+    """Of the minimum Bayes risk tree; not a number if there are several scorers."""
     fine: list[int]
     """The likeliest finer relation of each unit of that tree, given its label; −1 if there is none."""
 
 
-def _make_tables(context: ScoringContext, charts: Sequence[DocumentChart]) -> list[Tables]:
+def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tables]:
     scored = [context.score(member, charts) for member in context.members]
     mean = _mean([_probabilities(one) for one in scored], context.members)
-    for (document, _), log_z in zip(charts, mean.log_z.tolist(), strict=True):
-        if not math.isfinite(log_z):
-            raise ConstraintError(f"{context.ids[document]}: {none_left(context.constraints[document])}")
-    best_p, best = mean.label_p.max(dim=-1)
-    sizes = [len(chart.borders) - 1 for chart in charts]
+    if not np.isfinite(mean.log_z).all():
+        raise ConstraintError(f"{context.id}: {none_left(context.constraints)}")
+    best = mean.label_p.argmax(axis=-1)
+    best_p = np.take_along_axis(mean.label_p, best[..., None], axis=-1)[..., 0]
+    sizes = [len(borders) - 1 for borders in charts]
     trees = inference.mbr_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
-    spans, labels = mean.span_p.cpu().numpy(), best.cpu().numpy()
-    rows = [(row, k, i, j, int(labels[row, i, j])) for row, units in enumerate(trees) for i, k, j in units]
-    logp = torch.full_like(mean.log_z, math.nan)
+    rows = np.array([(row, k, i, j, best[row, i, j]) for row, units in enumerate(trees) for i, k, j in units])
+    logp = np.full(len(charts), math.nan)
     if len(scored) == 1:
-        logp = scored[0].tree_scores(rows) - mean.log_z
-    numbers = torch.stack([mean.log_z, mean.entropy, logp], dim=1).tolist()
+        logp = np.bincount(rows[:, 0], scored[0].unit_scores(rows), len(charts)) - mean.log_z
     fine = iter(_finest(scored, context.members, rows))
-    found = []
-    for row, size in enumerate(sizes):
-        corner = row, slice(size + 1), slice(size + 1)
-        log_z, entropy, tree_logp = numbers[row]
-        own_fine = list(islice(fine, len(trees[row])))
-        found.append(Tables(spans[corner], labels[corner], trees[row], log_z, entropy, tree_logp, own_fine))
-    return found
+    return [
+        Tables(
+            mean.span_p[row, : size + 1, : size + 1],
+            best[row, : size + 1, : size + 1],
+            trees[row],
+            float(mean.log_z[row]),
+            float(mean.entropy[row]),
+            float(logp[row]),
+            list(islice(fine, len(trees[row]))),
+        )
+        for row, size in enumerate(sizes)
+    ]
 
 
-def _finest(scored: Sequence[Scored], members: Sequence[Member], units: Sequence[LabelledRow]) -> list[int]:
+def _finest(scored: Sequence[Scored], members: Sequence[Member], units: IntArray) -> list[int]:
     """The likeliest finer relation of each unit, given its label; −1 if there is none."""
-    if scored[0].network.fine is None or not units:
+    if not scored[0].fine_of_labels.size or not len(units):
         return [-1] * len(units)
-    index = torch.tensor(units, device=scored[0].scores.device)
-    p = torch.stack([member.weight * one.fine_p(index) for one, member in zip(scored, members, strict=True)]).sum(0)
-    best, number = p.max(dim=1)
-    chosen: list[int] = torch.where(best > 0, number, -1).tolist()
+    p = sum(member.weight * one.fine_p(units) for one, member in zip(scored, members, strict=True))
+    best = np.argmax(p, axis=1)
+    chosen: list[int] = np.where(np.max(p, axis=1) > 0, best, -1).tolist()
     return chosen
 
 
 class Probabilities(NamedTuple):
-    """What a network, or the mean of several, says about some charts."""
+    """What a scorer, or the mean of several, says about some charts."""
 
-    span_p: Tensor
+    span_p: FloatArray
     """Shape: (charts, N, N)"""
-    label_p: Tensor
+    label_p: FloatArray
     """Of a span and its label together. Shape: (charts, N, N, labels)"""
-    log_z: Tensor
-    entropy: Tensor
-    may_be_unit: Tensor
+    log_z: FloatArray
+    entropy: FloatArray
+    may_be_unit: NDArray[np.bool_]
 
 
 def _mean(found: Sequence[Probabilities], members: Sequence[Member]) -> Probabilities:
     if len(found) == 1:
         return found[0]
 
-    def mean(parts: Sequence[Tensor]) -> Tensor:
-        return torch.stack([one.weight * part for one, part in zip(members, parts, strict=True)]).sum(0)
+    def mean(parts: Sequence[FloatArray]) -> FloatArray:
+        weighted = [one.weight * part for one, part in zip(members, parts, strict=True)]
+        total: FloatArray = np.sum(weighted, axis=0, dtype=np.float32)
+        return total
 
     span_p, label_p, log_z, entropy, may_be_unit = zip(*found, strict=True)
     return Probabilities(mean(span_p), mean(label_p), mean(log_z), mean(entropy), may_be_unit[0])
 
 
 def _probabilities(scored: Scored) -> Probabilities:
-    unit_p, log_z = inference.marginals(scored.scores, scored.chart.sizes)
+    unit_p, log_z = inference.marginals(scored.scores, scored.charts.layout.sizes)
     span_p = unit_p.sum(1)
-    n_charts, n, _ = span_p.shape
-    label_p = span_p.new_zeros(n_charts * n * n, scored.network.labels.out_features)
+    label_p = np.zeros((*span_p.shape, scored.fine_of_labels.shape[0]), dtype=np.float32)
     entropy = inference.entropy(scored.scores, unit_p, log_z)
-    likely = torch.nonzero(unit_p > LEAST)
-    parts = scored.network.label_parts(scored.chart) if len(likely) > len(scored.chart.vectors) else None
-    for units in likely.split(MOST_LABELLED):  # type: ignore[no-untyped-call]
-        row, split, first, last = units.unbind(1)
-        weight, p = unit_p[row, split, first, last], scored.label_logp(row, split, first, last, parts=parts).exp()
-        label_p.index_add_(0, (row * n + first) * n + last, weight[:, None] * p)
-        entropy.index_add_(0, row, weight * torch.special.entr(p).sum(-1))
-    return Probabilities(span_p, label_p.view(n_charts, n, n, -1), log_z, entropy, scored.may_be_unit)
+    # By spans, so that the units of a span are side by side.
+    row, first, last, split = np.nonzero(unit_p.transpose(0, 2, 3, 1) > LEAST)
+    likely = np.stack([row, split, first, last], axis=1)
+    for units in np.split(likely, range(MOST_LABELLED, len(likely), MOST_LABELLED)):
+        if not len(units):
+            continue
+        row, split, first, last = units.T
+        p, weight = np.exp(scored.label_logp(units)), unit_p[row, split, first, last]
+        starts = np.flatnonzero(np.diff(units[:, [0, 2, 3]], axis=0, prepend=-1).any(axis=1))
+        label_p[row[starts], first[starts], last[starts]] += np.add.reduceat(weight[:, None] * p, starts, axis=0)
+        entropy += np.bincount(row, weight * inference.entropy_of(p), len(entropy)).astype(entropy.dtype)
+    return Probabilities(span_p, label_p, log_z, entropy, scored.may_be_unit)
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The distribution over the trees of one document; `infer` makes it."""
+    """The distribution over the trees of a document; `infer` makes it."""
 
     context: ScoringContext
-    number: int
-    """Of the document in its context."""
-    charts: Sequence[DocumentChart]
+    charts: Sequence[Borders]
     tables: Mapping[Span, Tables]
     """What is known of each chart, by the span that it covers."""
 
     @cached_property
     def _borders(self) -> dict[Span, Borders]:
-        return {(one.borders[0], one.borders[-1]): one.borders for one in self.charts}
+        return {(borders[0], borders[-1]): borders for borders in self.charts}
 
     @property
     def n_edus(self) -> int:
         """The number of EDUs of the document."""
-        return len(self.context.kinds[self.number]) - 1
+        return self.context.n_edus
 
-    @torch.inference_mode()
     def given(self, constraints: ResolvedConstraints) -> "Posterior":
         """The distribution under other constraints; the document is not read again."""
-        changed = [*self.context.constraints]
-        changed[self.number] = constraints
-        return _infer(replace(self.context, constraints=changed), [self.number])[0]
+        return infer(replace(self.context, constraints=constraints))
 
     @property
     def is_single(self) -> bool:
-        """Whether one network says it; the average of several has probabilities of spans, but not of trees."""
+        """Whether one scorer says it; the average of several has probabilities of spans, but not of trees."""
         return len(self.context.members) == 1
 
     @property
@@ -230,12 +225,10 @@ class Posterior:
         """The probabilities of the labels of a span, given that it is a unit."""
         place = self.locate((start, stop))
         if place is None:
-            raise UsageError(f"{self.context.ids[self.number]}: EDUs must be a possible unit, was: [{start}, {stop}]")
+            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, was: [{start}, {stop}]")
         chart, first, last = place
-        with torch.inference_mode():
-            own = [DocumentChart(self.number, self._borders[chart])]
-            found = [_probabilities(self.context.score(one, own)) for one in self.context.members]
-            total = _mean(found, self.context.members).label_p[0, first, last]
+        found = [_probabilities(self.context.score(one, [self._borders[chart]])) for one in self.context.members]
+        total = _mean(found, self.context.members).label_p[0, first, last]
         shares: list[float] = (total / total.sum()).tolist()
         return shares
 
@@ -248,13 +241,12 @@ class Posterior:
         ]
         return sorted(units, key=lambda unit: (unit.start, -unit.stop))
 
-    @torch.inference_mode()
     def fine_relations(self, units: Sequence[LabelledUnit]) -> list[int]:
         """The number of the likeliest finer relation of each unit, given its label; −1 if there is none."""
         found = self._fine_at_once()
         places = {unit: self.locate((unit.start, unit.stop)) for unit in units if unit not in found}
         for group in _groups(self.charts) if places else ():
-            rows = {(chart.borders[0], chart.borders[-1]): row for row, chart in enumerate(group)}
+            rows = {(borders[0], borders[-1]): row for row, borders in enumerate(group)}
             own = [(unit, place) for unit, place in places.items() if place is not None and place[0] in rows]
             index = [
                 (rows[chart], bisect_left(self._borders[chart], unit.split), first, last, unit.label)
@@ -262,7 +254,7 @@ class Posterior:
             ]
             if own:
                 scored = [self.context.score(one, group) for one in self.context.members]
-                chosen = _finest(scored, self.context.members, index)
+                chosen = _finest(scored, self.context.members, np.array(index))
                 found |= {unit: one for (unit, _), one in zip(own, chosen, strict=True)}
         return [found.get(unit, -1) for unit in units]
 
@@ -283,7 +275,6 @@ class Posterior:
         """Of a labelled tree; −inf if it cannot be."""
         return self.log_probabilities([units])[0]
 
-    @torch.inference_mode()
     def log_probabilities(self, trees: Sequence[Sequence[LabelledUnit]]) -> list[float]:
         """Of labelled trees; −inf for those that cannot be."""
         by_chart: dict[Span, list[tuple[int, int, int, int, int]]] = {chart: [] for chart in self._borders}
@@ -302,11 +293,11 @@ class Posterior:
             rows = [(row, k, i, j, label) for row, chart in enumerate(spans) for _, k, i, j, label in by_chart[chart]]
             for first in range(0, len(rows), MOST_LABELLED):
                 part = slice(first, first + MOST_LABELLED)
-                for number, score in zip(numbers[part], scored.unit_scores(rows[part]).tolist(), strict=True):
+                found = scored.unit_scores(np.array(rows[part])).tolist()
+                for number, score in zip(numbers[part], found, strict=True):
                     totals[number] += score
         return totals
 
-    @torch.inference_mode()
     def k_best(self, k: int) -> list[LabelledTree]:
         """The k most probable labelled trees, the best first; fewer if there are fewer."""
         rankings = {
@@ -329,16 +320,16 @@ class Posterior:
             for score, units, labels in islice(cheapest_trees(self.n_edus, ranked), k)
         ]
 
-    @torch.inference_mode()
     def sample(self, n_samples: int, seed: int) -> list[list[LabelledUnit]]:
         """Labelled trees drawn from the distribution: their units in preorder."""
-        generator = torch.Generator().manual_seed(seed)
+        generator = np.random.default_rng(seed)
         trees: list[list[LabelledUnit]] = [[] for _ in range(n_samples)]
         for spans, scored in self._scored():
-            drawn = inference.sample(scored.scores.cpu(), scored.chart.sizes, n_samples, generator)
+            drawn = inference.sample(scored.scores, scored.charts.layout.sizes, n_samples, generator)
             rows = [(row, k, i, j) for row, own in enumerate(drawn) for units in own for i, k, j in units]
-            p = scored.label_logp(*torch.tensor(rows).to(scored.scores.device).unbind(1)).exp().cpu()
-            labels = iter(torch.multinomial(p, 1, generator=generator)[:, 0].tolist())
+            upto = np.exp(scored.label_logp(np.array(rows)), dtype=np.float64).cumsum(axis=1)
+            draws = generator.random((len(rows), 1)) * upto[:, -1:]
+            labels = iter((upto <= draws).sum(axis=1).tolist())
             for chart, own in zip(spans, drawn, strict=True):
                 borders = self._borders[chart]
                 for tree, units in zip(trees, own, strict=True):
@@ -350,15 +341,18 @@ class Posterior:
         if not self.is_single:
             raise UsageError("log-probabilities, k-best trees and samples must be of one model, was: of several")
         for group in _groups(self.charts):
-            spans = [(chart.borders[0], chart.borders[-1]) for chart in group]
+            spans = [(borders[0], borders[-1]) for borders in group]
             yield spans, self.context.score(self.context.members[0], group)
 
 
 def _rank(scored: Scored, row: int, n: int) -> Ranking:
     """The ways to split and label the spans of a chart with n borders."""
-    scores = scored.scores[row, :n, :n, :n]
-    best_label = torch.full_like(scores, -math.inf)
-    for units in torch.combinations(torch.arange(n, device=scores.device), 3).split(MOST_LABELLED):  # type: ignore[no-untyped-call]
-        first, split, last = units.unbind(1)
-        best_label[split, first, last] = scored.label_logp(torch.full_like(split, row), split, first, last).amax(-1)
-    return Ranking(scores, n - 1, best_label, lambda span: scored.label_logp_of(row, span).double())
+    scores = np.ascontiguousarray(scored.scores[row, :n, :n, :n])
+    best_label = np.full_like(scores, -math.inf)
+    borders = np.arange(n)
+    is_unit = (borders[None, :, None] < borders[:, None, None]) & (borders[:, None, None] < borders)
+    units = np.insert(np.argwhere(is_unit), 0, row, axis=1)
+    for part in np.split(units, range(MOST_LABELLED, len(units), MOST_LABELLED)):
+        _, split, first, last = part.T
+        best_label[split, first, last] = scored.label_logp(part).max(axis=-1)
+    return Ranking(scores, n - 1, best_label, lambda span: scored.label_logp_of(row, span).astype(np.float64))

@@ -1,4 +1,4 @@
-"""The charts of documents, and their scores under constraints.
+"""The charts of a document, and their scores under constraints.
 
 A document has small charts inside units that are sure to be there, and one over all of them. A sentence that is kept
 whole is a unit of every tree, so its inside and its outside are independent: a chart over its EDUs, and one over the
@@ -13,14 +13,16 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from genrst.chart.examples import Borders, ChartExample, IntArray, boundaries
-from genrst.chart.network import Chart, ChartNetwork, LabelParts, boundaries_around, make_layout
-from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, Span
+from genrst.chart.examples import Borders, FloatArray, IntArray
+from genrst.chart.inference import log_softmax, log_sum_exp
+from genrst.chart.layout import make_layout
+from genrst.chart.scorer import ScoredCharts, Scorer
+from genrst.trees.constraints import ResolvedConstraints, Span
 
 MOST_LEAVES = 200
 """How large a chart may be; its time and memory are cubic."""
@@ -29,24 +31,13 @@ MOST_CELLS, MOST_SPANS = 1 << 23, 1 << 14
 """How many units are scored, and how many spans have vectors at once, unless one chart has more."""
 
 
-class DocumentChart(NamedTuple):
-    """A chart of one of several documents."""
-
-    document: int
-    borders: Borders
-
-
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A network, its weight in averages, and its vectors of the EDUs of all documents."""
+    """A scorer, its weight in averages, and its vectors of a document's EDUs."""
 
-    network: ChartNetwork
+    scorer: Scorer
     weight: float
-    edus: Tensor
-
-
-LabelledRow: TypeAlias = tuple[int, int, int, int, int]
-"""A unit by its chart, split, first and last border and label."""
+    edus: FloatArray
 
 
 class LabelMask(NamedTuple):
@@ -55,149 +46,112 @@ class LabelMask(NamedTuple):
     row: int
     first: int
     last: int
-    is_possible: Tensor
+    is_possible: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Charts as a network scores them under constraints."""
+    """Charts as one of the scorers sees them, under constraints."""
 
-    network: ChartNetwork
-    chart: Chart
+    charts: ScoredCharts
+    fine_of_labels: NDArray[np.bool_]
+    """Which finer relations each label may have. Shape: (labels, finer relations)"""
     temperature: float
     masks: Sequence[LabelMask]
-    scores: Tensor
+    scores: FloatArray
     """Of units; −inf if forbidden. Shape: (charts, N, N, N)"""
-    may_be_unit: Tensor
+    may_be_unit: NDArray[np.bool_]
     """Shape: (charts, N, N)"""
 
-    def label_logp(
-        self, row: Tensor, split: Tensor, first: Tensor, last: Tensor, *, parts: LabelParts | None = None
-    ) -> Tensor:
-        """Log-probabilities of the labels of units, given by their charts and borders.
+    def label_logp(self, units: IntArray) -> FloatArray:
+        """Log-probabilities of the labels of units.
 
-        Shape: (units) each → (units, labels)
+        Shape: (units, 4), as chart, split, first and last → (units, labels)
         """
-        logp = self.network.label_logp(self.chart, row, split, first, last, parts=parts)
-        logp = torch.log_softmax(logp / self.temperature, dim=-1)
+        logp: FloatArray = log_softmax(self.charts.label_logits(units) / np.float32(self.temperature))
+        row, _, first, last = units.T
         for mask in self.masks:
-            (here,) = torch.where((row == mask.row) & (first == mask.first) & (last == mask.last))
-            logp[here] = torch.log_softmax(logp[here].masked_fill(~mask.is_possible, -math.inf), dim=-1)
+            here = np.flatnonzero((row == mask.row) & (first == mask.first) & (last == mask.last))
+            logp[here] = log_softmax(np.where(mask.is_possible, logp[here], np.float32(-math.inf)))
         return logp
 
-    def fine_p(self, units: Tensor) -> Tensor:
-        """Probabilities of the finer relations of units, given by chart, split, first, last and label.
+    def fine_p(self, units: IntArray) -> FloatArray:
+        """Probabilities of the finer relations of units, given their labels; zeros if a label has none.
 
-        Shape: (units, 5) → (units, finer relations)
+        Shape: (units, 5), as chart, split, first, last and label → (units, finer relations)
         """
-        return self.network.fine_logp(self.chart, *units.unbind(1)).exp()
+        logits = self.charts.fine_logits(units[:, :4])
+        possible = np.where(self.fine_of_labels[units[:, 4]], logits, np.float32(-math.inf))
+        found: FloatArray = np.exp(log_softmax(possible))
+        return found
 
-    def label_logp_of(self, row: int, span: Span) -> Tensor:
-        """The same for all units of a span.
+    def label_logp_of(self, row: int, span: Span) -> FloatArray:
+        """The same for all units of a span. Shape: → (splits, labels)"""
+        first, last = span
+        return self.label_logp(np.array([(row, split, first, last) for split in range(first + 1, last)]))
 
-        Shape: → (splits, labels)
-        """
-        split = torch.arange(span[0] + 1, span[1], device=self.scores.device)
-        same = [torch.full_like(split, number) for number in (row, *span)]
-        return self.label_logp(same[0], split, same[1], same[2])
-
-    def tree_scores(self, units: Sequence[LabelledRow]) -> Tensor:
-        """The scores of labelled trees, one of each chart.
-
-        Shape: → (charts)
-        """
-        values = self.unit_scores(units)
-        rows = torch.tensor([unit[0] for unit in units], dtype=torch.long, device=values.device)
-        return values.new_zeros(len(self.scores)).index_add(0, rows, values)
-
-    def unit_scores(self, units: Sequence[LabelledRow]) -> Tensor:
-        """The scores of labelled units.
-
-        Shape: → (units)
-        """
-        index = torch.tensor(units, dtype=torch.long).reshape(-1, 5).to(self.scores.device)
-        row, split, first, last, label = index.unbind(1)
-        label_logp = self.label_logp(row, split, first, last).gather(1, label[:, None])[:, 0]
-        return self.scores[row, split, first, last] + label_logp
+    def unit_scores(self, units: IntArray) -> FloatArray:
+        """The scores of labelled units. Shape: (units, 5) → (units)"""
+        row, split, first, last, label = units.T
+        label_logp = self.label_logp(units[:, :4])[np.arange(len(units)), label]
+        found: FloatArray = self.scores[row, split, first, last] + label_logp
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringContext:
-    """All that the charts of some documents are scored by."""
+    """All that the charts of a document are scored by."""
 
-    ids: Sequence[str]
+    id: str
     members: Sequence[Member]
-    kinds: Sequence[IntArray]
-    constraints: Sequence[ResolvedConstraints]
-    temperature: float
+    kinds: IntArray
+    """What EDUs begin (`boundaries`). Shape: (EDUs + 1)"""
+    constraints: ResolvedConstraints
+    temperature: float = 1.0
+    """Above 1, all distributions are flatter."""
 
-    def charts(self, document: int) -> list[DocumentChart]:
-        """The charts of a document; one EDU has none."""
-        constraints, kinds = self.constraints[document], self.kinds[document]
-        charts = cut(len(kinds) - 1, constraints.forced, kinds.tolist(), constraints.forbidden)
-        return [DocumentChart(document, borders) for borders in charts]
+    @property
+    def n_edus(self) -> int:
+        """The number of EDUs."""
+        return len(self.kinds) - 1
 
-    def score(self, member: Member, charts: Sequence[DocumentChart]) -> Scored:
+    def charts(self) -> list[Borders]:
+        """The charts of the document; one EDU has none."""
+        return cut(self.n_edus, self.constraints.forced, self.kinds.tolist(), self.constraints.forbidden)
+
+    def score(self, member: Member, charts: Sequence[Borders]) -> Scored:
         """The scores of some charts."""
-        network = member.network
-        chart = network(member.edus, make_layout(self.kinds, charts).to(network.device))
-        scores = chart.scores.float() / self.temperature
-        may_be_unit = torch.ones(scores[:, 0].shape, dtype=torch.bool, device=scores.device)
+        found = member.scorer.score(member.edus, make_layout([self.kinds], [(0, borders) for borders in charts]))
+        scores = found.scores / np.float32(self.temperature)
+        may_be_unit = np.ones(scores[:, 0].shape, dtype=np.bool_)
         masks = []
-        for row, (document, borders) in enumerate(charts):
-            constraints, index = self.constraints[document], {edu: number for number, edu in enumerate(borders)}
-            for start, stop in constraints.forbidden:
+        for row, borders in enumerate(charts):
+            index = {edu: number for number, edu in enumerate(borders)}
+            for start, stop in self.constraints.forbidden:
                 if start in index and stop in index:
                     may_be_unit[row, index[start], index[stop]] = False
-            for (start, stop), mask in constraints.labels.items():
+            for (start, stop), mask in self.constraints.labels.items():
                 if start in index and stop in index and index[stop] - index[start] > 1:
-                    is_possible = torch.tensor(mask, device=scores.device)
-                    masks.append(LabelMask(row, index[start], index[stop], is_possible))
-        scores = scores.masked_fill(~may_be_unit[:, None], -math.inf)
-        free = Scored(network, chart, self.temperature, (), scores, may_be_unit)
+                    masks.append(LabelMask(row, index[start], index[stop], np.array(mask)))
+        scores = np.where(may_be_unit[:, None], scores, np.float32(-math.inf))
+        labels = member.scorer.labels
+        fine_of_labels = np.array(labels.fine_of_labels, dtype=np.bool_).reshape(len(labels), -1)
+        free = Scored(found, fine_of_labels, self.temperature, (), scores, may_be_unit)
         for row, first, last, is_possible in masks:
             # A unit weighs as much less as its labels fit worse.
-            logp = free.label_logp_of(row, (first, last)).masked_fill(~is_possible, -math.inf)
-            scores[row, first + 1 : last, first, last] += logp.logsumexp(dim=-1)
+            logp = np.where(is_possible, free.label_logp_of(row, (first, last)), np.float32(-math.inf))
+            scores[row, first + 1 : last, first, last] += log_sum_exp(logp)
         return replace(free, masks=masks)
 
 
-def make_context(
-    networks: Sequence[tuple[ChartNetwork, float]],
-    examples: Sequence[ChartExample],
-    vectors: Sequence[Tensor],
-    constraints: Sequence[ResolvedConstraints] | None = None,
-    temperature: float = 1.0,
-) -> ScoringContext:
-    """The context of documents, given the vectors of all their EDUs, once for each network; a network has a weight.
-
-    A temperature above 1 makes all distributions flatter.
-    """
-    total = sum(weight for _, weight in networks)
-    kinds = [boundaries(example.kinds) for example in examples]
-    around = boundaries_around(kinds)
-    members = [
-        Member(network, weight / total, network.add_boundaries(own, *(side.to(network.device) for side in around)))
-        for (network, weight), own in zip(networks, vectors, strict=True)
-    ]
-    ids = [example.id for example in examples]
-    return ScoringContext(ids, members, kinds, constraints or [UNCONSTRAINED] * len(kinds), temperature)
-
-
-def encode_examples(network: ChartNetwork, examples: Sequence[ChartExample]) -> Tensor:
-    """The vectors of the EDUs of documents whose EDUs are known. Shape: → (EDUs, 2 · edu_size)"""
-    batch = network.make_batch(examples).to(network.device)
-    return network.edu_encoder.pool(network.edu_encoder.read(batch.windows), batch.lengths)
-
-
-def group_charts(charts: Sequence[DocumentChart]) -> Iterator[list[DocumentChart]]:
+def group_charts(charts: Sequence[Borders]) -> Iterator[list[Borders]]:
     """Charts of similar sizes, as many as can be scored at once.
 
     The largest come first: what they leave has room for the others, and memory does not grow.
     """
-    group: list[DocumentChart] = []
-    for chart in sorted(charts, key=lambda chart: -len(chart.borders)):
-        size, n_charts = len((group or [chart])[0].borders), len(group) + 1
+    group: list[Borders] = []
+    for chart in sorted(charts, key=lambda chart: -len(chart)):
+        size, n_charts = len((group or [chart])[0]), len(group) + 1
         if group and (n_charts * size**3 > MOST_CELLS or n_charts * size * (size - 1) // 2 > MOST_SPANS):
             yield group
             group = []

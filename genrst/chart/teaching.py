@@ -7,14 +7,12 @@ taught in the same way.
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.examples import ChartExample, FloatArray, SoftTree
-from genrst.chart.network import ChartNetwork
-from genrst.chart.scoring import DocumentChart, ScoringContext, encode_examples, group_charts, make_context
-from genrst.trees.constraints import ResolvedConstraints
+from genrst.chart.examples import Borders, ChartExample, FloatArray, SoftTree, boundaries
+from genrst.chart.scorer import Scorer
+from genrst.chart.scoring import Member, ScoringContext, group_charts
+from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints
 
 LEAST = 0.02
 """Units less probable than this are left out."""
@@ -22,67 +20,26 @@ N_LABELS = 5
 """How many labels of each unit are kept."""
 
 
-@torch.inference_mode()
-def make_soft_trees(
-    networks: Sequence[tuple[ChartNetwork, float]],
-    examples: Sequence[Sequence[ChartExample]],
-    constraints: Sequence[ResolvedConstraints] | None = None,
+def make_context(
+    scorers: Sequence[tuple[Scorer, float]],
+    examples: Sequence[ChartExample],
+    constraints: ResolvedConstraints = UNCONSTRAINED,
     temperature: float = 1.0,
-) -> list[SoftTree]:
-    """The distribution over the trees of each document, which is given as numbers once for each network."""
-    vectors = [encode_examples(network, own) for (network, _), own in zip(networks, examples, strict=True)]
-    context = make_context(networks, examples[0], vectors, constraints, temperature)
-    found: list[list[Tensor]] = [[] for _ in context.ids]
-    charts = [chart for document in range(len(context.ids)) for chart in context.charts(document)]
-    for group in group_charts(charts):
-        rows, columns = _units(context, group)
-        owners = [chart.document for chart in group]
-        for row, own in enumerate(torch.split(columns, torch.bincount(rows, minlength=len(group)).tolist())):
-            found[owners[row]].append(own)
-    return [_soft_tree(parts) for parts in found]
+) -> ScoringContext:
+    """The context of a document whose EDUs are known, given as numbers once for each scorer."""
+    kinds, total = boundaries(examples[0].kinds), sum(weight for _, weight in scorers)
+    members = []
+    for (scorer, weight), example in zip(scorers, examples, strict=True):
+        (states,) = scorer.read([example.pieces])
+        rows = np.arange(len(example.pieces))
+        members.append(Member(scorer, weight / total, scorer.pool(states, rows, example.piece_lengths, kinds)))
+    return ScoringContext(examples[0].id, members, kinds, constraints, temperature)
 
 
-@torch.inference_mode()
-def make_soft_starts(networks: Sequence[ChartNetwork], examples: Sequence[ChartExample]) -> list[FloatArray]:
-    """The probabilities that an EDU, and that a sentence starts with each piece of documents.
-
-    Shape: → (pieces, 2) of each
-    """
-    found = []
-    for network in networks:
-        states = network.edu_encoder.read(network.make_batch(examples).windows.to(network.device))
-        found.append(network.segments(states).float().sigmoid())
-    starts = torch.stack(found).mean(0).cpu().numpy()
-    return np.split(starts, np.cumsum([len(example.pieces) for example in examples])[:-1])
-
-
-def _units(context: ScoringContext, charts: Sequence[DocumentChart]) -> tuple[Tensor, Tensor]:
-    """The chart of each unit; and its start, split, stop, probability, labels and their probabilities in columns.
-
-    Shape: (units), (units, 4 + 2 · N_LABELS)
-    """
-    scored = [context.score(member, charts) for member in context.members]
-    weighted = [
-        member.weight * inference.marginals(one.scores, one.chart.sizes)[0]
-        for member, one in zip(context.members, scored, strict=True)
-    ]
-    total = torch.stack(weighted).sum(0) if len(weighted) > 1 else weighted[0]
-    row, split, first, last = torch.nonzero(total > LEAST).unbind(1)
-    p = total[row, split, first, last]
-    label_p = torch.stack(
-        [
-            own[row, split, first, last][:, None] * one.label_logp(row, split, first, last).exp()
-            for own, one in zip(weighted, scored, strict=True)
-        ]
-    ).sum(0)
-    best_p, labels = (label_p / p[:, None]).topk(min(N_LABELS, label_p.shape[1]), dim=1)
-    borders = torch.nn.utils.rnn.pad_sequence([torch.tensor(chart.borders) for chart in charts], batch_first=True)
-    places = [borders.to(row.device)[row, place][:, None] for place in (first, split, last)]
-    return row.cpu(), torch.cat([*places, p[:, None], labels, best_p], dim=1).double().cpu()
-
-
-def _soft_tree(parts: Sequence[Tensor]) -> SoftTree:
-    columns = torch.cat(list(parts)).numpy() if parts else np.zeros((0, 4 + 2 * N_LABELS))
+def make_soft_tree(context: ScoringContext) -> SoftTree:
+    """The distribution over the trees of a document."""
+    found = [_units(context, charts) for charts in group_charts(context.charts())]
+    columns = np.concatenate([np.zeros((0, 4 + 2 * N_LABELS)), *found]) if found else np.zeros((0, 4 + 2 * N_LABELS))
     n_labels = (columns.shape[1] - 4) // 2
     return SoftTree(
         columns[:, :3].astype(np.int64),
@@ -90,3 +47,38 @@ def _soft_tree(parts: Sequence[Tensor]) -> SoftTree:
         columns[:, 4 : 4 + n_labels].astype(np.int64),
         columns[:, 4 + n_labels :].astype(np.float32),
     )
+
+
+def make_soft_starts(scorers: Sequence[Scorer], examples: Sequence[ChartExample]) -> list[FloatArray]:
+    """The probabilities that an EDU, and that a sentence starts with each piece of documents.
+
+    Shape: → (pieces, 2) of each
+    """
+    texts = [example.pieces for example in examples]
+    found = [[scorer.start_p(states) for states in scorer.read(texts)] for scorer in scorers]
+    return [np.mean(of_text, axis=0, dtype=np.float32) for of_text in zip(*found, strict=True)]
+
+
+def _units(context: ScoringContext, charts: Sequence[Borders]) -> FloatArray:
+    """The start, split, stop and probability of each unit, its likeliest labels and their probabilities, in columns.
+
+    The units of a chart are side by side. Shape: (units, 4 + 2 · labels)
+    """
+    scored = [context.score(member, charts) for member in context.members]
+    weighted = [
+        member.weight * inference.marginals(one.scores, one.charts.layout.sizes)[0]
+        for member, one in zip(context.members, scored, strict=True)
+    ]
+    total = np.sum(weighted, axis=0)
+    units = np.argwhere(total > LEAST)
+    row, split, first, last = place = tuple(units.T)
+    label_p = sum(
+        own[place][:, None] * np.exp(one.label_logp(units)) for own, one in zip(weighted, scored, strict=True)
+    )
+    shares = label_p / total[place][:, None]
+    labels = np.argsort(-shares, axis=1, kind="stable")[:, :N_LABELS]
+    borders = np.zeros((len(charts), max(map(len, charts))), dtype=np.int64)
+    for number, chart in enumerate(charts):
+        borders[number, : len(chart)] = chart
+    places = [borders[row, one] for one in (first, split, last)]
+    return np.column_stack([*places, total[place], labels, np.take_along_axis(shares, labels, axis=1)])

@@ -10,28 +10,26 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from genrst.chart.examples import ChartExample, FloatArray, IntArray, Labels, join_pieces, make_example
-from genrst.chart.network import ChartNetwork
+from genrst.chart.examples import FloatArray, IntArray, boundaries, join_pieces
+from genrst.chart.scorer import Scorer, States
 from genrst.document import Document, Token, join_runs
-from genrst.encoder.model import Model
-from genrst.encoder.pieces import PieceTokenizer, pack_pieces
+from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.text.layout import edu_kinds
 from genrst.text.raw import sentence_starts, with_edus
 from genrst.text.speakers import with_speakers
 
-MOST_POOLED, MOST_SEGMENTED = 1 << 10, 1 << 14
+MOST_POOLED, MOST_SEGMENTED = 1 << 10, 1 << 12
 """How many EDUs get vectors, and how many word pieces get probabilities at once."""
 
 
 class EncodedText(NamedTuple):
-    """A text with its EDUs and sentences, and the vectors of its EDUs. Shape: (EDUs, 2 · edu_size)"""
+    """A text with its EDUs and sentences, what its EDUs begin, and their vectors. Shape: (EDUs, 2 · edu_size)"""
 
     document: Document
-    example: ChartExample
-    edus: Tensor
+    kinds: IntArray
+    edus: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +54,27 @@ class EncoderCache:
 
     def __init__(self) -> None:
         # Never changed, only replaced: threads need no lock, which a forked process might find closed forever.
-        self._states: dict[bytes, Tensor] = {}
+        self._states: dict[bytes, States] = {}
 
-    def get(self, pieces: IntArray) -> Tensor | None:
+    def get(self, pieces: IntArray) -> States | None:
         """The states of a text, if they are known."""
         return self._states.get(pieces.tobytes())
 
-    def add(self, pieces: IntArray, states: Tensor) -> None:
+    def add(self, pieces: IntArray, states: States) -> None:
         """Keep the states of a text, unless it is too long, and forget the oldest."""
         if len(pieces) > self.most_pieces:
             return
-        # A part of a larger tensor would keep all of it.
-        kept = {**self._states, pieces.tobytes(): states.clone()}
+        kept = {**self._states, pieces.tobytes(): states}
         while sum(map(len, kept.values())) > self.most_pieces:
             del kept[next(iter(kept))]
         self._states = kept
 
 
-def encode_texts(
-    model: Model[ChartNetwork, Labels], documents: Sequence[Document], cache: EncoderCache | None = None
-) -> list[EncodedText]:
+def encode_texts(scorer: Scorer, documents: Sequence[Document], cache: EncoderCache | None = None) -> list[EncodedText]:
     """Encode documents; those that are not segmented get EDUs, those without sentences get sentences."""
-    tokenizer = model.tokenizer
-    assert tokenizer is not None
-    found = [tokenize(document, tokenizer) for document in documents]
-    states = _piece_states(model.network, [pieces.numbers for pieces in found], cache or EncoderCache())
-    return [_encode(model, *parts) for parts in zip(documents, found, states, strict=True)]
+    found = [tokenize(document, scorer.tokenizer) for document in documents]
+    states = _piece_states(scorer, [pieces.numbers for pieces in found], cache or EncoderCache())
+    return [_encode(scorer, *parts) for parts in zip(documents, found, states, strict=True)]
 
 
 def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
@@ -98,46 +91,40 @@ def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
     return Pieces(numbers, starts, document.tokens or words)
 
 
-@torch.inference_mode()
-def _piece_states(network: ChartNetwork, texts: Sequence[IntArray], cache: EncoderCache) -> list[Tensor]:
+def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache) -> list[States]:
     """The states of the word pieces of texts."""
     found = [cache.get(pieces) for pieces in texts]
-    new = [pieces for pieces, states in zip(texts, found, strict=True) if states is None]
-    if not new:
-        return [states for states in found if states is not None]
-    read = network.edu_encoder.read(pack_pieces(new, network.edu_encoder.shape).to(network.device))
-    parts = torch.split(read, [len(pieces) for pieces in new])
-    for pieces, states in zip(new, parts, strict=True):
-        cache.add(pieces, states)
-    rest = iter(parts)
-    return [next(rest) if states is None else states for states in found]
+    new = [number for number, states in enumerate(found) if states is None]
+    if new:
+        for number, states in zip(new, scorer.read([texts[number] for number in new]), strict=True):
+            cache.add(texts[number], states)
+            found[number] = states
+    return found
 
 
-def _encode(model: Model[ChartNetwork, Labels], document: Document, pieces: Pieces, states: Tensor) -> EncodedText:
+def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) -> EncodedText:
     if not (document.is_segmented and document.sentences):
-        document = _segment(document, pieces, _start_probabilities(model.network, pieces, states))
+        document = _segment(document, pieces, _start_probabilities(scorer, pieces, states))
     numbers, is_inside = _edus_of_pieces(document, pieces)
     lengths = np.bincount(numbers[is_inside], minlength=len(document.edus))
     if not lengths.all():
         # An EDU of signs that the tokenizer passes over has a piece of its own when it is read again.
-        return encode_texts(model, [document])[0]
-    example = make_example(document, pieces.numbers[is_inside], lengths)
-    return EncodedText(document, example, _pool(model.network, states, np.flatnonzero(is_inside), lengths))
+        return encode_texts(scorer, [document])[0]
+    kinds = boundaries(edu_kinds(document))
+    return EncodedText(document, kinds, _pool(scorer, states, np.flatnonzero(is_inside), lengths, kinds))
 
 
-@torch.inference_mode()
-def _pool(network: ChartNetwork, states: Tensor, inside: IntArray, lengths: IntArray) -> Tensor:
+def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:
     """The vectors of EDUs, some at a time: of a long text, the states are the largest thing that there is.
 
-    Shape: (pieces, hidden_size), (pieces in EDUs), (EDUs) → (EDUs, 2 · edu_size)
+    Shape: (pieces, hidden_size), (pieces in EDUs), (EDUs), (EDUs + 1) → (EDUs, 2 · edu_size)
     """
     ends, parts = np.append(0, np.cumsum(lengths)), []
     for first in range(0, len(lengths), MOST_POOLED):
         last = min(first + MOST_POOLED, len(lengths))
-        rows, own = torch.from_numpy(inside[ends[first] : ends[last]]), torch.from_numpy(lengths[first:last])
-        own_states = states.index_select(0, rows.to(states.device))
-        parts.append(network.edu_encoder.pool(own_states, own.to(states.device)))
-    return torch.cat(parts)
+        rows = inside[ends[first] : ends[last]]
+        parts.append(scorer.pool(states, rows, lengths[first:last], kinds[first : last + 1]))
+    return np.concatenate(parts)
 
 
 def _edus_of_pieces(document: Document, pieces: Pieces) -> tuple[IntArray, NDArray[np.bool_]]:
@@ -149,16 +136,16 @@ def _edus_of_pieces(document: Document, pieces: Pieces) -> tuple[IntArray, NDArr
     return numbers, is_inside
 
 
-@torch.inference_mode()
-def _start_probabilities(network: ChartNetwork, pieces: Pieces, states: Tensor) -> FloatArray:
+def _start_probabilities(scorer: Scorer, pieces: Pieces, states: States) -> FloatArray:
     """That an EDU, and that a sentence starts with each word: with the first piece from its start on.
 
     Shape: → (words, 2)
     """
-    logits = torch.cat([network.segments(part).float() for part in states.split(MOST_SEGMENTED)])  # type: ignore[no-untyped-call]
-    p: FloatArray = torch.sigmoid(logits).cpu().numpy()
+    starts = range(0, len(states), MOST_SEGMENTED)
+    p = np.concatenate([scorer.start_p(states[start : start + MOST_SEGMENTED]) for start in starts])
     first = np.searchsorted(pieces.starts, [word.start for word in pieces.words])
-    return p[np.minimum(first, len(p) - 1)]
+    found: FloatArray = p[np.minimum(first, len(p) - 1)]
+    return found
 
 
 def _segment(document: Document, pieces: Pieces, p: FloatArray) -> Document:

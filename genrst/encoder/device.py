@@ -1,13 +1,8 @@
-"""Which processor to compute on, and what it can do."""
-
-from pathlib import Path
+"""Which processor PyTorch computes on."""
 
 import torch
 
 from genrst.errors import UsageError
-
-CPU_FILE = Path("/proc/cpuinfo")
-"""Where Linux says what the CPU can do."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -32,24 +27,3 @@ def check_process(device: torch.device) -> None:
     if device.type == "cuda" and torch.cuda._is_in_bad_fork():
         rule = "a process that uses a GPU must be started by spawn (multiprocessing.get_context('spawn'))"
         raise UsageError(f"{rule}, was: forked from one that has used it")
-
-
-def computes_bfloat16(device: torch.device) -> bool:
-    """Whether this is a CPU with instructions for bfloat16 (x86: AVX512-BF16 or AMX) that PyTorch uses.
-
-    It does so through oneDNN (`torch.backends.mkldnn`), which is slower than in float32 without them. ARM has such
-    instructions, too: whether they help has not been measured, so the answer is no.
-    """
-    if device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        return False
-    return not {"avx512_bf16", "amx_bf16"}.isdisjoint(_cpu_features())
-
-
-def _cpu_features() -> set[str]:
-    """From PyTorch or, if it is too old to say (2.4 is), from Linux, which has the same names; empty elsewhere."""
-    if hasattr(torch.cpu, "get_capabilities"):
-        return {name for name, is_there in torch.cpu.get_capabilities().items() if is_there}
-    try:
-        return set(CPU_FILE.read_text(encoding="utf-8").split())
-    except OSError:
-        return set()

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genrst.config import check_sizes, from_mapping
-from genrst.encoder.pieces import HOW_TO_INSTALL, PieceTokenizer, first_line, one_line, read_tokenizer
+from genrst.encoder.memory import check_memory
+from genrst.encoder.tokenizer import HOW_TO_INSTALL, PieceTokenizer, first_line, one_line, read_tokenizer
 from genrst.errors import ConfigError, MissingDependencyError, ModelNotFoundError
-from genrst.storage import check_memory, read_header, read_json
+from genrst.storage import read_header, read_json
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -31,12 +32,6 @@ REVISIONS = {
 _REVISION = re.compile("[0-9a-f]{40}")
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors"
 KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-roberta")
-
-
-_NOT_IN_MPNET = (
-    *("embedding_size", "type_vocab_size"),
-    *("num_key_value_heads", "attention_dropout", "rms_norm_eps", "rope_theta"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +70,6 @@ class EncoderConfig:
             raise ConfigError(f"rope_theta: the value must be 1 or more, was: {self.rope_theta}")
         if not 0 <= (self.pad_token_id or 0) < (self.vocab_size or 1 << 63):
             raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is an MPNet of which all sizes are given, as in every file that we write."""
-        if self.model_type != "mpnet" or self.hidden_act != "gelu":
-            return False
-        is_whole = all(value is not None for name, value in asdict(self).items() if name not in _NOT_IN_MPNET)
-        return is_whole and (self.hidden_size or 0) % (self.num_attention_heads or 1) == 0
 
     def to_json_string(self) -> str:
         """The content of a `config.json` with these settings."""
@@ -210,16 +197,6 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
 def blank_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
     """An encoder of random weights, found by name: on the meta device, to see how large it is."""
     return make_encoder(find_encoder(name), tokenizer)
-
-
-def restore_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder for inference only, with weights yet to come: a plain MPNet does without transformers."""
-    config = read_encoder_config(folder / CONFIG)
-    if not config.is_plain:
-        return make_encoder(folder, tokenizer)
-    from genrst.encoder.pretrained import Mpnet
-
-    return _check(Mpnet(config), tokenizer, folder)
 
 
 def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401

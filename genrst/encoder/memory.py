@@ -1,10 +1,16 @@
 """How much is computed at once, and how memory is given back."""
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from genrst.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Item = TypeVar("Item")
 
@@ -38,3 +44,14 @@ def give_back_memory() -> None:
 def _find_trim() -> Callable[[int], int] | None:
     """The function of glibc; no other library has it."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def check_memory(network: "nn.Module", where: str, n_copies: int = 1) -> None:
+    """Raise an error if this many copies of a network, which may be on the meta device, need more than all memory."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return
+    n_bytes = n_copies * sum(tensor.numel() * tensor.element_size() for tensor in network.state_dict().values())
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if n_bytes > there:
+        sizes = f"{there / 2**30:.1f} GiB, was: {n_bytes / 2**30:.1f} GiB"
+        raise ConfigError(f"{where}: the sizes of the network must fit into memory, {sizes}")

@@ -5,20 +5,24 @@ encoder itself is not installed; the encoder's weights are among those of the mo
 in `genrst.storage`. What a parser needs besides a model is in `genrst.parser.folders`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
-from genrst.encoder.files import CONFIG, TOKENIZER, restore_encoder
-from genrst.encoder.pieces import PieceTokenizer, one_line, read_tokenizer
+from genrst.encoder.files import CONFIG, TOKENIZER, make_encoder
+from genrst.encoder.memory import check_memory
 from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.encoder.tokenizer import PieceTokenizer, one_line, read_tokenizer
+from genrst.errors import ConfigError
 from genrst.io import write_atomically
-from genrst.packing import Precision
-from genrst.storage import ENCODER, load_network, read_network, save_network
+from genrst.packing import ENCODER as ENCODER_PREFIX
+from genrst.packing import SCALE, Precision, unpack
+from genrst.storage import ENCODER, WEIGHTS, read_header, read_network, read_weights, save_network, weight_files
 
 
 class Symbols(Protocol):
@@ -79,7 +83,7 @@ def load_model(
     def build() -> AnyNetwork:
         pretrained = None
         if tokenizer is not None:
-            pretrained = wrap_encoder(config, restore_encoder(folder / ENCODER, tokenizer), tokenizer)
+            pretrained = wrap_encoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
         return make_network(config, symbols, pretrained)
 
     # Of the encoder, all parameters but not all buffers: the angles of rotary positions need all their digits.
@@ -99,4 +103,59 @@ def save_model(model: Model[Any, Any], folder: Path, precision: Precision = "flo
     if model.tokenizer is not None:
         write_atomically(folder / ENCODER / CONFIG, model.network.edu_encoder.encoder.config.to_json_string())
         write_atomically(folder / ENCODER / TOKENIZER, model.tokenizer.json)
-    save_network(model.network.state_dict(), model.network.config, model.symbols.as_dict(), folder, precision)
+    weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in model.network.state_dict().items()}
+    save_network(weights, model.network.config, model.symbols.as_dict(), folder, precision)
+
+
+def load_network(make: Callable[[], AnyNetwork], folder: Path, encoder_dtype: torch.dtype | None = None) -> AnyNetwork:
+    """The network that `make` builds, with the weights of a folder as float32, or those of its encoder as another type.
+
+    It is built twice: first without memory, to be compared with the header of the weights.
+    """
+    header = {name: one for path in weight_files(folder) for name, one in read_header(path).items()}
+    scales = {name + SCALE for name, one in header.items() if one.dtype in ("int8", "uint8")}
+    with torch.device("meta"), _WithoutDrawing():
+        network = make()
+        shapes = {name: torch.empty(one.unpacked) for name, one in header.items() if name not in scales}
+        _set_weights(network, shapes, folder)
+    check_memory(network, str(folder))
+    with _WithoutDrawing():
+        network = make()
+    try:
+        stored = unpack(read_weights(folder))
+    except ConfigError as error:
+        raise ConfigError(f"{folder / WEIGHTS}: {error}") from error
+    weights = {name: torch.from_numpy(array) for name, array in stored.items()}
+    if encoder_dtype is not None:
+        weights |= {name: one.to(encoder_dtype) for name, one in weights.items() if name.startswith(ENCODER_PREFIX)}
+    _set_weights(network, weights, folder)
+    return network
+
+
+def _set_weights(network: nn.Module, weights: Mapping[str, torch.Tensor], folder: Path) -> None:
+    try:
+        # Assigned, not copied: then there is never a second copy of the weights.
+        network.load_state_dict(weights, assign=True)
+    except RuntimeError as error:
+        # The first line of PyTorch's message is a heading.
+        reason = str(error).splitlines()[-1].strip()
+        raise ConfigError(f"{folder}: the weights do not fit the configuration: {reason}") from error
+
+
+class _WithoutDrawing(TorchFunctionMode):
+    """Leave weights that will be replaced as they are, instead of drawing them: that takes time and random numbers.
+
+    On the meta device PyTorch even loads its compiler for it, which takes two seconds.
+    """
+
+    def __torch_function__(
+        self,
+        func: Any,  # noqa: ANN401
+        types: object,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init" or func in (torch.Tensor.normal_, torch.Tensor.uniform_):
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)

@@ -7,15 +7,14 @@ from genrst.document import Document
 from genrst.trees.constraints import Label
 
 if TYPE_CHECKING:
-    import torch
-
     from genrst.chart.finder import Distribution
 
 
 class TreeFinder(Protocol):
     """Reads texts, finds their EDUs and their trees. `genrst.chart.finder` and `genrst.rnng.finder` have one each."""
 
-    device: "torch.device"
+    device: str
+    """`cpu`, or the kind of GPU it computes on."""
     labels: Sequence[Label]
     """The relation and the nuclearity of each label."""
     fine: Mapping[str, str]

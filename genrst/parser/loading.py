@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -18,9 +19,12 @@ from genrst.parser.parser import Parser
 from genrst.trees.constraints import KeepWhole
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 AnyModel = TypeVar("AnyModel")
+
+_GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")
+"""What Linux has if there is an NVIDIA GPU, by itself or inside Windows."""
 
 
 def load(
@@ -58,29 +62,32 @@ def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser
     except MissingDependencyError:
         raise  # it says what is missing
     except ImportError as error:
-        raise MissingDependencyError("models need PyTorch: pip install 'genrst[model]'") from error
+        raise MissingDependencyError(f"the model {config.name!r} needs PyTorch: pip install 'genrst[torch]'") from error
     return Parser(finder, config, folder, partial(load_with, folder, options))
 
 
 def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:
-    from genrst.chart.finder import ChartFinder, ChartSettings, load_chart
+    from genrst.chart.finder import ChartFinder, ChartSettings
+    from genrst.chart.load import load_scorer
 
-    models = [(model, weight) for model, weight, _ in _load_members(folder, config, options.device, load_chart)]
+    load_one = partial(load_scorer, device=_choose_device(options.device))
+    scorers = [(scorer, weight) for scorer, weight, _ in _load_members(folder, config, load_one)]
     settings = ChartSettings(
-        models[0][0].symbols,
+        scorers[0][0].labels,
         config.name,
         cast(Any, config.search),
         cast(KeepWhole, config.keep_whole),
         config.relations,
         config.temperature,
     )
-    return ChartFinder(models, settings)
+    return ChartFinder(scorers, settings)
 
 
 def _rnng_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:
     from genrst.rnng.finder import Member, RnngFinder, RnngSettings, load_rnng
 
-    members = [Member(*one) for one in _load_members(folder, config, options.device, load_rnng)]
+    load_one = partial(load_rnng, device=_choose_device(options.device))
+    members = [Member(*one) for one in _load_members(folder, config, load_one)]
     settings = RnngSettings(
         config.name,
         cast(Any, config.search),
@@ -99,12 +106,9 @@ def _load_segmenter(folder: Path, device: str) -> TreeFinder:
 
 
 def _load_members(
-    folder: Path, config: ParserConfig, device_name: str, load_one: "Callable[..., AnyModel]"
+    folder: Path, config: ParserConfig, load_one: "Callable[..., AnyModel]"
 ) -> list[tuple[AnyModel, float, bool]]:
     """The model of a folder, or those of an ensemble: each with its weight, and whether it lower-cases words."""
-    from genrst.encoder.device import choose_device
-
-    device = choose_device(device_name)
     found, loaded = [], dict[Path, AnyModel]()
     for place, weight in read_models(folder):
         own = config if place == folder else read_parser_config(place)
@@ -113,18 +117,21 @@ def _load_members(
         overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
         # A folder that is named twice takes its memory once.
         if place not in loaded:
-            loaded[place] = load_one(place, device, _encoder_dtype(precision, device), overlap)
+            loaded[place] = load_one(place, precision=precision, overlap=overlap)
         found.append((loaded[place], weight, own.lowercase))
     return found
 
 
-def _encoder_dtype(precision: str, device: "torch.device") -> "torch.dtype":
-    import torch
-
-    from genrst.encoder.device import computes_bfloat16
-
-    is_half = precision == "bfloat16" or (precision == "auto" and computes_bfloat16(device))
-    return torch.bfloat16 if is_half else torch.float32
+def _choose_device(name: str) -> str:
+    """The device of that name. Where there can be no GPU, `auto` is the CPU, and PyTorch is not even imported."""
+    has_gpu = find_spec("torch") and (sys.platform == "win32" or any(map(os.path.exists, _GPU_FILES)))
+    if name == "cpu" or (name == "auto" and not has_gpu):
+        return "cpu"
+    try:
+        from genrst.encoder.device import choose_device
+    except ImportError as error:
+        raise MissingDependencyError(f"the device {name!r} needs PyTorch: pip install 'genrst[torch]'") from error
+    return str(choose_device(name))
 
 
 def _calm_threads() -> None:

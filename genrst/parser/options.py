@@ -14,7 +14,7 @@ ChartSearch: TypeAlias = Literal["mbr", "best"]
 RnngSearch: TypeAlias = Literal["bag", "word", "action", "greedy"]
 Search: TypeAlias = Literal["bag", "word", "action", "greedy", "mbr", "best"]
 Relations: TypeAlias = Literal["fine", "coarse"]
-EncoderPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+EncoderPrecision: TypeAlias = Literal["auto", "int8", "float32", "bfloat16"]
 
 SEARCHES: dict[ModelKind, tuple[Search, ...]] = {"chart": get_args(ChartSearch), "rnng": get_args(RnngSearch)}
 """The searches of each kind of model, the default first."""
@@ -39,7 +39,7 @@ class ParserConfig:
     segmenter: str = "en"
     """The chart that finds EDUs for a model that does not: installed, or a folder relative to this one."""
     encoder_precision: EncoderPrecision = "auto"
-    """Of a pretrained encoder; if `auto`, bfloat16 on a CPU that computes with it, and float32 elsewhere."""
+    """Of a pretrained encoder; if `auto`, int8 for a chart on a CPU, and float32 elsewhere."""
     encoder_overlap: float | None = None
     """The share of a window that is also in the one before it; as in training if not given. Less is faster."""
     keep_whole: KeepWhole | None = None

@@ -185,7 +185,7 @@ class Parser:
         if n_process == 1:
             yield from chain.from_iterable(map(self._parse_batch, batches))
             return
-        is_forked = can_fork(self.finder.device.type)
+        is_forked = can_fork(self.finder.device)
         if not is_forked and self.reload is None:
             raise UsageError("a parser must be loaded from a folder to be used by other processes, was: made in memory")
         # A forked process has this parser; another one makes its own.

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-from genrst.encoder.pieces import PieceWindows, WindowShape, pack_windows
+from genrst.encoder.batch import PieceWindows, pack_windows
+from genrst.encoder.windows import WindowShape
 from genrst.errors import ConfigError
 from genrst.rnng.examples import Derivation, Example, n_read
 from genrst.rnng.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees

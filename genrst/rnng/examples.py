@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.document import Document
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import TreeError, UnknownLabelError
 from genrst.rnng.schedule import IntArray, Units, build_units
 from genrst.rnng.symbols import NONE_ID, PAD_ID, UNK_ID, Symbols

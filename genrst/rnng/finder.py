@@ -51,14 +51,10 @@ def make_network(config: RnngConfig, symbols: Symbols, pretrained: PretrainedEnc
     return Network(config, len(symbols.words), len(symbols.deprels), len(symbols.actions.labels), pretrained)
 
 
-def load_rnng(
-    folder: Path,
-    device: torch.device | str = "cpu",
-    encoder_dtype: torch.dtype = torch.float32,
-    encoder_overlap: float | None = None,
-) -> RnngModel:
+def load_rnng(folder: Path, device: str = "cpu", precision: str = "auto", overlap: float | None = None) -> RnngModel:
     """Read a model of this kind; see `genrst.encoder.model.load_model`."""
-    return load_model(folder, RnngConfig, Symbols, make_network, device, encoder_dtype, encoder_overlap)
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    return load_model(folder, RnngConfig, Symbols, make_network, device, dtype, overlap)
 
 
 class Segmenter(Protocol):
@@ -115,7 +111,8 @@ class RnngFinder:
         self.labels: Sequence[Label] = members[0].model.symbols.actions.pairs
         self.fine: Mapping[str, str] = {}
         self.has_distributions = False
-        self.device = members[0].model.network.embeddings.weight.device
+        self._processor = members[0].model.network.embeddings.weight.device
+        self.device = self._processor.type
         # A weighted sum of log-probabilities is not one, and words without a weight are not scored at all.
         self._is_single = len(members) == 1 and members[0].weight == 1
         scores_words = settings.search != "greedy" and settings.word_weight > 0
@@ -145,7 +142,7 @@ class RnngFinder:
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
-        check_process(self.device)
+        check_process(self._processor)
         documents, results = self.segment(documents), []
         constraints = [self.constraints(document) for document in documents]
         examples = self.make_examples(documents)
@@ -206,7 +203,7 @@ class RnngFinder:
 
         Where nothing has a weight, samples are exact and there are no more particles than samples.
         """
-        check_process(self.device)
+        check_process(self._processor)
         constraints = self.constraints(document)
         own = constraints if constraints != UNCONSTRAINED else None
         config = self.members[0].model.network.config

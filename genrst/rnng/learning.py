@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from genrst.encoder.memory import in_batches
-from genrst.encoder.pieces import IntArray
+from genrst.encoder.tokenizer import IntArray
 from genrst.evaluation.report import Evaluation, evaluate_trees
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Derivation, Example, derive

@@ -112,7 +112,7 @@ def single_model(finder: RnngFinder) -> Member:
     """The only model of a finder."""
     if len(finder.members) > 1:
         raise UsageError(f"likelihoods must be of one model, was: an ensemble, {finder.settings.name!r}")
-    check_process(finder.device)
+    check_process(torch.device(finder.device))
     return finder.members[0]
 
 

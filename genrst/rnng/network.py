@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from genrst.encoder.pieces import PieceWindows, WindowShape
+from genrst.encoder.batch import PieceWindows
 from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.encoder.windows import WindowShape
 from genrst.rnng.batch import Batch, Trees, Words, pack_examples, pack_words
 from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example

@@ -13,7 +13,7 @@ from typing import Any
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
 from genrst.encoder.files import find_tokenizer
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
 from genrst.text import pipeline

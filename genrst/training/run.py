@@ -19,11 +19,12 @@ from torch import Tensor, nn
 
 from genrst.config import to_toml
 from genrst.encoder.files import blank_encoder, keep_layers, load_encoder
+from genrst.encoder.memory import check_memory
 from genrst.encoder.model import Model, save_model, wrap_encoder
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically, write_atomically_with
-from genrst.storage import CARD, PARSER, check_memory
+from genrst.storage import CARD, PARSER
 from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.distributed import ALONE, Processes

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from genrst.chart.config import ChartConfig
-from genrst.encoder.pieces import PieceTokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.task import TrainingTask
 from genrst.training.kinds import AnyConfig

@@ -7,8 +7,8 @@ seed, the epoch and the step alone, so that a run resumed from a checkpoint is t
 import math
 import random
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import TrainingError
-from genrst.packing import Precision, pack, unpack
 from genrst.task import Lesson, TrainingTask
 from genrst.training.distributed import ALONE, Processes
+from genrst.training.rounding import rounded
 from genrst.training.run_config import TrainingConfig
 
 
@@ -178,26 +178,6 @@ class Trainer:
         if not (is_due or is_last):
             return {}
         return self.task.scores(self.kept_network)
-
-
-@contextmanager
-def rounded(network: nn.Module, precision: Precision) -> Iterator[None]:
-    """A network whose weights are as they would be stored; afterwards they are as they were, or as they have learned.
-
-    A gradient that was found with rounded weights is applied to the exact ones (a straight-through estimator).
-    """
-    exact = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-    _set(network, unpack(pack(exact, precision)))
-    try:
-        yield
-    finally:
-        _set(network, exact)
-
-
-@torch.no_grad()
-def _set(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    for name, parameter in network.named_parameters():
-        parameter.copy_(weights[name])
 
 
 def _drop_overflow(network: nn.Module) -> None:

@@ -15,7 +15,7 @@ from genrst.chart.learning import (
     without_paragraphs,
     without_pieces,
 )
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.text.layout import Kind
 from tests.chart.random_networks import LABELS

@@ -14,7 +14,7 @@ from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample
 from genrst.encoder.files import CONFIG, TOKENIZER
 from genrst.encoder.model import wrap_encoder
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.rnng.config import RnngConfig
 from tests.rnng.random_examples import random_example

@@ -16,7 +16,7 @@ from experiments.silver_trees import join, label
 from experiments.silver_trees.label import choose
 from experiments.silver_trees.teachers import make_translation
 from genrst.encoder.model import Model, save_model
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import UsageError
 from genrst.rnng.examples import Example, prepare
 from genrst.rnng.finder import RnngModel, load_rnng, make_network

@@ -6,7 +6,7 @@ import torch
 
 from genrst.chart.examples import Labels, fine_of, join_pieces, make_example, units_of
 from genrst.document import Document, Span, Token
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.finder import make_network

@@ -1,0 +1,117 @@
+"""From the folder of a chart to a scorer: in ONNX Runtime on a CPU, in PyTorch on a GPU or for other encoders."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from genrst.chart.config import ChartConfig
+from genrst.chart.examples import Labels
+from genrst.chart.scorer import OnnxScorer, Scorer
+from genrst.encoder.files import CONFIG, TOKENIZER, EncoderConfig, read_encoder_config
+from genrst.encoder.runtime import Encoder, Precision, is_supported
+from genrst.encoder.tokenizer import one_line, read_tokenizer
+from genrst.encoder.windows import WindowShape
+from genrst.errors import ConfigError, MissingDependencyError
+from genrst.packing import ENCODER as ENCODER_PREFIX
+from genrst.packing import unpack
+from genrst.storage import ENCODER, check_shapes, read_network, read_weights
+from genrst.text.layout import SIZES, Kind
+
+EncoderPrecision = Literal["auto", "int8", "float32", "bfloat16"]
+
+
+def load_scorer(
+    folder: Path, device: str = "cpu", precision: EncoderPrecision = "auto", overlap: float | None = None
+) -> Scorer:
+    """Read a chart, ready for parsing; with other overlaps of windows than in training, if given."""
+    config, labels = read_network(folder, ChartConfig, Labels.from_dict)
+    if overlap is not None:
+        config = replace(config, encoder_overlap=overlap)
+    encoder_config = read_encoder_config(folder / ENCODER / CONFIG)
+    if device == "cpu" and precision != "bfloat16" and is_supported(encoder_config):
+        return _onnx_scorer(folder, config, labels, encoder_config, "float32" if precision == "float32" else "int8")
+    try:
+        return _torch_scorer(folder, config, device, precision)
+    except MissingDependencyError:
+        raise
+    except ImportError as error:
+        where = f"on {device}" if device != "cpu" else f"with an encoder of the type {encoder_config.model_type!r}"
+        raise MissingDependencyError(f"{folder}: a chart {where} needs PyTorch: pip install 'genrst[torch]'") from error
+
+
+def _onnx_scorer(
+    folder: Path,
+    config: ChartConfig,
+    labels: Labels,
+    encoder_config: EncoderConfig,
+    precision: Precision,
+) -> OnnxScorer:
+    tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
+    stored = read_weights(folder)
+    own = {name: array for name, array in stored.items() if not name.startswith(ENCODER_PREFIX)}
+    check_shapes(own, _shapes(config, labels, encoder_config.hidden_size or 0), folder)
+    of_encoder = {name.removeprefix(ENCODER_PREFIX): stored.pop(name) for name in stored.keys() - own.keys()}
+    with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
+        encoder = Encoder(encoder_config, of_encoder, precision)
+        encoder(np.array([*tokenizer.prefix, *tokenizer.suffix, 0]))
+    size = min(config.encoder_window, encoder.n_positions)
+    shape = WindowShape(size, config.encoder_overlap, False, tokenizer.prefix, tokenizer.suffix, 0)
+    return OnnxScorer(config, labels, tokenizer, encoder, unpack(own), shape)
+
+
+def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: EncoderPrecision) -> Scorer:
+    import torch
+
+    from genrst.chart.network import make_network
+    from genrst.chart.torch_scorer import TorchScorer
+    from genrst.encoder.model import load_model
+
+    if device == "mps":
+        raise ConfigError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    model = load_model(folder, ChartConfig, Labels, make_network, device, dtype, config.encoder_overlap)
+    assert model.tokenizer is not None
+    return TorchScorer(model.network, model.symbols, model.tokenizer)
+
+
+def _shapes(config: ChartConfig, labels: Labels, state_size: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of all weights but those of the encoder."""
+    edu, span, split, label = 2 * config.edu_size, config.span_size, config.split_size, config.label_size
+    segment, n_kinds, heads = config.segment_size, len(Kind), config.span_heads
+    linear = {
+        "edu_encoder.project": (edu, 3 * state_size),
+        "segments.hidden": (segment, state_size),
+        "segments.output": (2, segment),
+        "spans.first": (span, edu),
+        "spans.weights": (heads, edu),
+        "spans.values": (span, edu),
+        "left": (split, span),
+        "right": (split, span),
+        "whole": (1, span),
+        "label_left": (label, span),
+        "labels": (len(labels), label),
+    }
+    if labels.fine:
+        linear["fine"] = (len(labels.fine), label)
+    tables = {
+        "before": (n_kinds + 1, edu),
+        "after": (n_kinds + 1, edu),
+        "spans.last": (span, edu),
+        "spans.pooled": (span, span),
+        "spans.sizes": (len(SIZES) + 1, span),
+        "spans.inside": (n_kinds, span),
+        "spans.at_start": (n_kinds + 1, span),
+        "spans.at_stop": (n_kinds + 1, span),
+        "label_right": (label, span),
+        "label_whole": (label, span),
+        "label_layout": (4 * n_kinds, label),
+    }
+    norms = {"edu_encoder.norm": 3 * state_size, "spans.norm": span}
+    return {
+        "layout_scores": (n_kinds, 2, 2),
+        **{f"{name}.weight": shape for name, shape in (linear | tables).items()},
+        **{f"{name}.bias": shape[:1] for name, shape in linear.items()},
+        **{f"{name}.{part}": (size,) for name, size in norms.items() for part in ("weight", "bias")},
+    }

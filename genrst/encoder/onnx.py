@@ -1,0 +1,157 @@
+"""Graphs for ONNX Runtime, written without the `onnx` package.
+
+A graph is a list of operations on named values. Its file is a protocol buffer: fields, each with a number, a wire type
+and a value, nested in one another. Only the few kinds of fields that our graphs need are written here.
+
+Sessions compute with the calling thread alone. So a result never depends on how many threads there are, and a process
+that is forked does not wait for threads that it has lost; what can be done in parallel is, by threads of Python.
+"""
+
+import struct
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Value: TypeAlias = str
+"""The name of what an operation takes or gives."""
+Dtype: TypeAlias = Literal["float32", "uint8", "int8", "int32", "int64"]
+Attribute: TypeAlias = float | int | tuple[int, ...]
+
+MICROSOFT = "com.microsoft"
+"""Where the operations are from that ONNX Runtime has beyond the standard."""
+_OPSETS = {"": 18, MICROSOFT: 1}
+_IR_VERSION = 10
+_TYPES: dict[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+_VARINT, _LENGTH, _FIXED_32 = 0, 2, 5
+_FLOAT, _INT, _INTS = 1, 2, 7
+
+
+class Graph:
+    """A graph under construction. Calling it adds an operation: `product = graph("MatMul", left, right)`."""
+
+    def __init__(self) -> None:
+        self._nodes: list[bytes] = []
+        self._inputs: list[bytes] = []
+        self._outputs: list[bytes] = []
+        self._constants: list[bytes] = []
+        self._n_values = 0
+
+    def input(self, name: str, n_dimensions: int, dtype: Dtype = "float32") -> Value:
+        """An input of the graph."""
+        self._inputs.append(_value(name, n_dimensions, dtype))
+        return name
+
+    def output(self, value: Value, n_dimensions: int, dtype: Dtype = "float32") -> None:
+        """Return a value, after those that are returned already."""
+        self._outputs.append(_value(value, n_dimensions, dtype))
+
+    def constant(self, array: NDArray[Any] | np.generic) -> Value:
+        """A constant."""
+        name = self._name()
+        shape = b"".join(_number(1, size) for size in array.shape)
+        parts = shape, _number(2, _TYPES[array.dtype.name]), _text(8, name), _bytes(9, array.tobytes())
+        self._constants.append(b"".join(parts))
+        return name
+
+    def floats(self, *numbers: float) -> Value:
+        """A constant of float32: a scalar if there is one number."""
+        return self.constant(np.float32(numbers[0]) if len(numbers) == 1 else np.array(numbers, dtype=np.float32))
+
+    def ints(self, *numbers: int) -> Value:
+        """A constant list of int64, such as a shape."""
+        return self.constant(np.array(numbers, dtype=np.int64))
+
+    def __call__(self, operation: str, *inputs: Value, domain: str = "", **attributes: Attribute) -> Value:
+        """Add an operation and return its result."""
+        return self.several(1, operation, *inputs, domain=domain, **attributes)[0]
+
+    def several(
+        self, n_outputs: int, operation: str, *inputs: Value, domain: str = "", **attributes: Attribute
+    ) -> list[Value]:
+        """Add an operation with several results."""
+        outputs = [self._name() for _ in range(n_outputs)]
+        parts = [*(_text(1, name) for name in inputs), *(_text(2, name) for name in outputs), _text(4, operation)]
+        parts += [_bytes(5, _attribute(*pair)) for pair in attributes.items()]
+        self._nodes.append(b"".join([*parts, _text(7, domain)]))
+        return outputs
+
+    def _name(self) -> Value:
+        self._n_values += 1
+        return f"v{self._n_values}"
+
+    def to_bytes(self) -> bytes:
+        """The content of an ONNX file."""
+        parts = {1: self._nodes, 5: self._constants, 11: self._inputs, 12: self._outputs}
+        graph = [_text(2, "graph"), *(_bytes(field, one) for field, several in parts.items() for one in several)]
+        opsets = [_bytes(8, _text(1, domain) + _number(2, version)) for domain, version in _OPSETS.items()]
+        return b"".join([_number(1, _IR_VERSION), _bytes(7, b"".join(graph)), *opsets])
+
+
+class Session:
+    """A graph that is ready to run."""
+
+    def __init__(self, graph: Graph) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        # Graphs are written as they are to be computed.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        # Memory is given back after each run: a long text must not set the size of the process for good.
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(graph.to_bytes(), options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        return [one.name for one in self._session.get_inputs()]
+
+    def __call__(self, *inputs: NDArray[Any]) -> list[NDArray[Any]]:
+        """Run the graph on its inputs, in their order."""
+        found: list[NDArray[Any]] = self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))
+        return found
+
+
+# Fields of a protocol buffer.
+
+
+def _varint(value: int) -> bytes:
+    """A whole number, seven bits a byte, the lowest first; negative ones as in 64 bits."""
+    value &= (1 << 64) - 1
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3 | _VARINT) + _varint(value)
+
+
+def _bytes(field: int, value: bytes) -> bytes:
+    return b"".join([_varint(field << 3 | _LENGTH), _varint(len(value)), value])
+
+
+def _text(field: int, value: str) -> bytes:
+    return _bytes(field, value.encode())
+
+
+def _value(name: str, n_dimensions: int, dtype: Dtype) -> bytes:
+    """What is said about an input or an output: its name, type and shape, whose sizes have names, too."""
+    sizes = b"".join(_bytes(1, _text(2, f"{name}.{number}")) for number in range(n_dimensions))
+    return _text(1, name) + _bytes(2, _bytes(1, _number(1, _TYPES[dtype]) + _bytes(2, sizes)))
+
+
+def _attribute(name: str, value: Attribute) -> bytes:
+    parts: Iterable[bytes]
+    if isinstance(value, tuple):
+        parts = *(_number(8, one) for one in value), _number(20, _INTS)
+    elif isinstance(value, int):
+        parts = _number(3, value), _number(20, _INT)
+    else:
+        parts = _varint(2 << 3 | _FIXED_32), struct.pack("<f", value), _number(20, _FLOAT)
+    return b"".join([_text(1, name), *parts])

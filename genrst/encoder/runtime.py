@@ -1,0 +1,216 @@
+"""BERT and MPNet for inference: from word pieces to their states, by ONNX Runtime and without PyTorch.
+
+A layer is attention and a hidden layer; each is added to what it was given, and normalised. MPNet (Song et al. 2020) is
+a BERT in which a number for each head and each class of distances is added to the scores of attention.
+
+Almost all of the time goes into products of states and matrices. As `int8`, matrices have seven bits with a scale for
+each column, and each state, which is a row, is rounded to eight bits with a scale of its own. With one scale for all
+rows, much would be lost; so nothing is, and no row depends on another.
+
+Windows are read one by one: the states of a text do not depend on the texts beside it.
+"""
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from genrst.encoder.files import EncoderConfig
+from genrst.encoder.onnx import MICROSOFT, Graph, Session, Value
+from genrst.encoder.tokenizer import IntArray
+from genrst.encoder.windows import WindowShape, cut
+from genrst.packing import LARGEST_OF_8, SCALE, FloatArray, Stored, requantise, unpack_one
+
+Precision: TypeAlias = Literal["int8", "float32"]
+
+FARTHEST = 128
+"""From this distance on, all are of one class."""
+
+_BERT = (
+    "attention.output.LayerNorm",
+    [
+        *(f"attention.self.{name}" for name in ("query", "key", "value")),
+        "attention.output.dense",
+    ],
+)
+_MPNET = "attention.LayerNorm", [f"attention.attn.{name}" for name in "qkvo"]
+_ATTENTION = {"mpnet": _MPNET, **dict.fromkeys(("bert", "camembert", "roberta", "xlm-roberta"), _BERT)}
+"""What the parts of attention are called in each kind of encoder."""
+
+
+def is_supported(config: EncoderConfig) -> bool:
+    """Whether an encoder can be read here; all others need PyTorch."""
+    sizes = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.layer_norm_eps)
+    return config.model_type in _ATTENTION and config.hidden_act == "gelu" and None not in sizes
+
+
+class Encoder:
+    """A pretrained encoder, ready for inference."""
+
+    def __init__(self, config: EncoderConfig, weights: Stored, precision: Precision = "int8") -> None:
+        """Weights are as they are stored."""
+        assert is_supported(config)
+        self.size, self._epsilon = config.hidden_size or 0, config.layer_norm_eps or 0.0
+        self.state_dtype: type[np.floating[Any]] = np.float16 if precision == "int8" else np.float32
+        # Pieces are looked up in what is stored: a few rows at a time are quick to unpack.
+        self._embeddings = {name: array for name, array in weights.items() if name.startswith("embeddings.")}
+        self._first_position = 0 if config.model_type == "bert" else 1 + (config.pad_token_id or 0)
+        self.n_positions = len(self._embeddings["embeddings.position_embeddings.weight"]) - self._first_position
+        bias = "encoder.relative_attention_bias.weight"
+        self._distances = unpack_one(weights, bias) if bias in weights else None
+
+        def make(number: int) -> Session:
+            return Session(_Layer(config, weights, f"encoder.layer.{number}.", precision).graph)
+
+        with ThreadPoolExecutor(n_threads()) as pool:
+            self._layers = list(pool.map(make, range(config.num_hidden_layers or 0)))
+
+    def read(self, texts: Sequence[IntArray], shape: WindowShape) -> list[NDArray[np.floating[Any]]]:
+        """The states of the word pieces of texts, each from the window where it has the most context.
+
+        Shape: (pieces) of each → (pieces, size) of each
+        """
+        found = [np.empty((len(text), self.size), dtype=self.state_dtype) for text in texts]
+        limit = shape.size - len(shape.prefix) - len(shape.suffix)
+        windows = [
+            (number, window)
+            for number, text in enumerate(texts)
+            for window in cut([1] * len(text), limit, shape.overlap, is_causal=False)
+        ]
+
+        def read_one(place: int) -> None:
+            number, window = windows[place]
+            part = texts[number][window.start : window.stop]
+            states = self(np.concatenate([shape.prefix, part, shape.suffix]).astype(np.int64))
+            before = len(shape.prefix) - window.start
+            found[number][window.first : window.last] = states[before + window.first : before + window.last]
+
+        # The longest first, so that no thread is left with it in the end.
+        order = sorted(range(len(windows)), key=lambda place: windows[place][1].start - windows[place][1].stop)
+        with ThreadPoolExecutor(n_threads()) as pool:
+            # Without `list`, errors would be lost.
+            list((pool.map if len(windows) > 1 else map)(read_one, order))
+        return found
+
+    def __call__(self, pieces: IntArray) -> FloatArray:
+        """The states of a window. Shape: (pieces) → (pieces, size)"""
+        positions = np.arange(len(pieces)) + self._first_position
+        states = self._rows("word", pieces) + self._rows("position", positions)
+        if "embeddings.token_type_embeddings.weight" in self._embeddings:
+            states += self._rows("token_type", np.zeros(1, dtype=np.int64))
+        states = self._normalise(states)
+        scores = () if self._distances is None else (_distance_scores(self._distances, len(pieces)),)
+        for layer in self._layers:
+            (states,) = layer(states, *scores)
+        return states
+
+    def _rows(self, table: str, numbers: IntArray) -> FloatArray:
+        name = f"embeddings.{table}_embeddings.weight"
+        names = [name, *({name + SCALE} & self._embeddings.keys())]
+        return unpack_one({one: self._embeddings[one][numbers] for one in names}, name)
+
+    def _normalise(self, states: FloatArray) -> FloatArray:
+        weight, bias = (unpack_one(self._embeddings, f"embeddings.LayerNorm.{name}") for name in ("weight", "bias"))
+        centred = states - states.mean(axis=1, keepdims=True)
+        deviation = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(self._epsilon))
+        normalised: FloatArray = centred / deviation * weight + bias
+        return normalised
+
+
+def n_threads() -> int:
+    """How many threads read windows: as many as there are cores, unless OMP_NUM_THREADS says otherwise."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted):
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Layer:
+    """The graph of a layer: (pieces, size), and the scores of distances if there are any → (pieces, size)."""
+
+    def __init__(self, config: EncoderConfig, weights: Stored, prefix: str, precision: Precision) -> None:
+        self.graph = Graph()
+        self._weights, self._prefix, self._precision = weights, prefix, precision
+        self._n_heads, self._size = config.num_attention_heads or 1, config.hidden_size or 0
+        self._epsilon = config.layer_norm_eps or 0.0
+        norm, maps = _ATTENTION[config.model_type]
+        states = self.graph.input("states", 2)
+        read, bias = self._attend(states, maps, has_distances=config.model_type == "mpnet")
+        states = self._add(self._multiply(read, maps[3]), states, norm, bias)
+        hidden = self._multiply(states, "intermediate.dense")
+        constant = self.graph.constant(self._get("intermediate.dense.bias"))
+        hidden = self.graph("BiasGelu", hidden, constant, domain=MICROSOFT)
+        joined = self._multiply(hidden, "output.dense")
+        self.graph.output(self._add(joined, states, "output.LayerNorm", self._get("output.dense.bias")), 2)
+
+    def _get(self, name: str) -> FloatArray:
+        return unpack_one(self._weights, self._prefix + name)
+
+    def _attend(self, states: Value, maps: Sequence[str], has_distances: bool) -> tuple[Value, FloatArray]:
+        """What each piece reads, before the last map; and what is to be added after it.
+
+        Two of the four biases need no addition here. That of keys adds the same to all scores of a piece, which softmax
+        does not see. That of values is added to whatever is read, since the shares sum to one: it becomes a part of the
+        last bias.
+        """
+        graph, size = self.graph, self._size // self._n_heads
+        parts = self._multiply(states, *maps[:3])
+        heads = graph("Reshape", parts, graph.ints(-1, 3, self._n_heads, size))
+        heads = graph("Transpose", heads, perm=(1, 2, 0, 3))
+        query, key, value = graph.several(3, "Split", heads, axis=0, num_outputs=3)
+        of_query = graph.constant(self._get(f"{maps[0]}.bias").reshape(1, self._n_heads, 1, size))
+        query = graph("Mul", graph("Add", query, of_query), graph.floats(size**-0.5))
+        scores = graph("MatMul", query, graph("Transpose", key, perm=(0, 1, 3, 2)))
+        if has_distances:
+            scores = graph("Add", scores, graph.input("distances", 4))
+        read = graph("MatMul", graph("Softmax", scores, axis=-1), value)
+        joined = graph("Reshape", graph("Transpose", read, perm=(0, 2, 1, 3)), graph.ints(-1, self._size))
+        return joined, self._get(f"{maps[3]}.bias") + self._get(f"{maps[3]}.weight") @ self._get(f"{maps[2]}.bias")
+
+    def _multiply(self, states: Value, *names: str) -> Value:
+        """The products of states with one or more matrices, side by side."""
+        graph, places = self.graph, [f"{self._prefix}{name}.weight" for name in names]
+        if self._precision == "float32":
+            whole = np.concatenate([unpack_one(self._weights, place) for place in places])
+            return graph("MatMul", states, graph.constant(whole.T))
+        numbers, scales = zip(*(requantise(self._weights, place) for place in places), strict=True)
+        matrix, scale = graph.constant(np.concatenate(numbers).T), graph.constant(np.concatenate(scales))
+        # Rows become numbers from 1 to 255, with 128 for 0.
+        largest = graph("ReduceMax", graph("Abs", states), graph.ints(1), keepdims=0)
+        steps = graph("Max", graph("Mul", largest, graph.floats(1 / LARGEST_OF_8)), graph.floats(1e-30))
+        zero = graph.constant(np.uint8(128))
+        rounded = graph("QuantizeLinear", states, steps, graph("Expand", zero, graph("Shape", steps)), axis=0)
+        product = graph("MatMulIntegerToFloat", rounded, matrix, graph.floats(1.0), scale, zero, domain=MICROSOFT)
+        return graph("Mul", product, graph("Unsqueeze", steps, graph.ints(1)))
+
+    def _add(self, values: Value, states: Value, norm: str, bias: FloatArray) -> Value:
+        """Values and a bias added to states, and normalised."""
+        constants = [
+            self.graph.constant(part) for part in (self._get(f"{norm}.weight"), self._get(f"{norm}.bias"), bias)
+        ]
+        return self.graph("SkipLayerNormalization", values, states, *constants, domain=MICROSOFT, epsilon=self._epsilon)
+
+
+def _distance_scores(table: FloatArray, length: int) -> FloatArray:
+    """Shape: (classes, heads) → (1, heads, length, length)"""
+    of_distances = table[distance_classes(np.arange(1 - length, length), len(table))].T
+    # Row i holds the distances from −i on.
+    return np.ascontiguousarray(sliding_window_view(of_distances, length, axis=1)[None, :, ::-1])
+
+
+def distance_classes(distances: IntArray, n_classes: int) -> IntArray:
+    """The class of each distance: half of them to the left, half to the right.
+
+    Of each half, the first half are single distances, and the others grow, up to the farthest.
+    """
+    half, single = n_classes // 2, n_classes // 4
+    size = np.abs(distances)
+    growth = math.log(FARTHEST / single)
+    far = (np.log(np.maximum(size, 1) / single) / growth * (half - single)).astype(np.int64)
+    far = single + np.clip(far, 0, half - 1 - single)
+    return half * (distances > 0) + np.where(size < single, size, far)
