@@ -13,9 +13,9 @@ from genrst.rnng.learning import evaluate_parses
 from genrst.rnng.symbols import Symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.data import annotate_as_configured, open_split, prepare_data
+from genrst.training.kinds import TaskKind, kind_of
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import DataConfig, RunConfig
-from genrst.training.tasks import TaskKind, kind_of
 from genrst.trees.binarise import prepare_tree
 from genrst.trees.node import Tree
 from genrst.trees.relations import load_inventory

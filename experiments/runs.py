@@ -28,10 +28,10 @@ from genrst.rnng.finder import Member, RnngFinder, RnngModel, RnngSettings, load
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.results import SearchResult
 from genrst.rnng.search.word import WordOptions, search_words
+from genrst.training.kinds import AnyConfig
 from genrst.training.prepared import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
-from genrst.training.tasks import AnyConfig
 
 TRAINED = "trained.json"
 """Written last: a run that has it is finished."""
