@@ -177,7 +177,7 @@ def test_what_the_shipped_model_prints(tmp_path: Path, monkeypatch: pytest.Monke
     """The tutorial, and the page on weaknesses."""
     monkeypatch.chdir(tmp_path)
     shipped = genrst.load()
-    monkeypatch.setattr("genrst.parser.parser.load", lambda: shipped)
+    monkeypatch.setattr("genrst.parser.loading.load", lambda: shipped)
     known: dict[str, object] = {}
     for block in blocks(WEAKNESSES):
         run_python(block["code"], known, WEAKNESSES)
