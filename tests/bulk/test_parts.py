@@ -69,9 +69,7 @@ def test_a_later_run_must_be_the_same(tiny: Path, tmp_path: Path):
     folder = Folder(tmp_path / "out", "parquet")
     folder.claim(manifest(tiny), SOURCES)
     folder.claim(manifest(tiny), SOURCES)
-    with pytest.raises(
-        UsageError, match=r"settings\.load\.beam must be as in the first run \(None\), was: 3; "
-    ):
+    with pytest.raises(UsageError, match=r"settings\.load\.beam must be as in the first run \(None\), was: 3; "):
         folder.claim(manifest(tiny, beam=3), SOURCES)
     for problem, sources in {
         "missing": SOURCES[:1],
