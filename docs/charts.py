@@ -52,7 +52,8 @@ LAYERS: dict[str, Box] = {
 }
 LAYER_ARROWS = (
     ("trees", "formats"), ("trees", "evaluation"), ("formats", "corpora"), ("evaluation", "rendering"),
-    ("evaluation", "chart"), ("evaluation", "rnng"), ("text", "chart"), ("encoder", "chart"), ("text", "rnng"), ("encoder", "rnng"),
+    ("evaluation", "chart"), ("evaluation", "rnng"), ("text", "chart"), ("encoder", "chart"),
+    ("text", "rnng"), ("encoder", "rnng"),
     ("corpora", "training"), ("chart", "training"), ("rnng", "training"), ("chart", "parser"), ("rnng", "parser"),
     ("parser", "bulk"), ("parser", "serve"), ("rendering", "bulk"), ("rendering", "serve"), ("bulk", "cli"),
     ("serve", "cli"), ("training", "cli"),

