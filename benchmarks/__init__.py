@@ -2,7 +2,7 @@
 
 
 def read_anew() -> None:
-    """Charts keep what their encoder made of the last texts; where texts come twice, that would be measured instead."""
+    """Turn off the encoder cache of charts, which would make repeated texts look too fast."""
     from genrst.chart.texts import EncoderCache
 
     EncoderCache.most_pieces = 0

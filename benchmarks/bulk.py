@@ -1,4 +1,4 @@
-"""How many EDUs a second come from raw text, everything counted: one document at a time, in batches, and in processes.
+"""How many EDUs a second are parsed from raw text: one document at a time, in batches, and in several processes.
 
     python -m benchmarks.bulk TEXTS [--model NAME|DIR] [--documents 24] [--device cpu] [--ways one batch …]
     python -m benchmarks.bulk TEXTS --device cuda --workers 8 --format jsonl --ways one batch local
@@ -6,11 +6,11 @@
 
 TEXTS is a folder or anything else that `genrst bulk` reads. Prints a JSON object a line, for each way: `one` and
 `threads` parse one document at a time in this process, with one thread and with two; `batch` does units of work, as
-workers do; `local` and `ray` are whole runs, after a short one that is not counted (its time, for loading, is `start`),
-and write parts of `--format`: Parquet, or JSON lines, which need no pyarrow.
-`share` is the time that the matrix products need at the machine's measured rate, over the time taken. What is
-measured alternates `--rounds` times, and the best counts: other programs only ever make it slower. `--memory` parses so
-many documents of words that never come again, and prints the memory of the process after each twentieth of them.
+workers do; `local` and `ray` are whole runs that write parts in `--format`: Parquet, or JSON lines, which need no
+pyarrow. A short run is done first and subtracted; its time is `start`. `share` is the time that the matrix products
+need at the machine's measured rate, over the time taken. The ways take turns `--rounds` times, and the best time of
+each counts, because other programs can only make it slower. `--memory` parses that many documents of words that never
+repeat, and prints the memory of the process after each twentieth of them.
 """
 
 import argparse
@@ -148,7 +148,7 @@ def whole_run(
 
 
 def cpu_seconds() -> float:
-    """What this process and those that it has waited for have computed; actors of Ray are none of them."""
+    """CPU time of this process and of the child processes that have ended; Ray actors do not count."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
@@ -162,7 +162,7 @@ def count_flops(units: Sequence[Unit], settings: Settings) -> float:
 
 
 def watch_memory(settings: Settings, n_documents: int) -> None:
-    """The memory of a worker that meets new words all the time."""
+    """Print the memory of a worker that keeps meeting new words."""
     parser, rng = load_worker(settings), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(20):
@@ -175,13 +175,13 @@ def watch_memory(settings: Settings, n_documents: int) -> None:
 
 
 def invent(rng: random.Random) -> str:
-    """A text of words that nobody has seen."""
+    """A text of invented words."""
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(4, 9))) for _ in range(6)]
     return "The {} said that the {} {} because of {}, but {} was {}.".format(*words)
 
 
 def memory_now() -> float:
-    """What the process takes now, in MiB."""
+    """The current memory of the process, in MiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return round(pages * resource.getpagesize() / 2**20, 1)
 

@@ -2,11 +2,11 @@
 
     python -m benchmarks.charts corpora/gum --model DIR --edus 50 200 800 3000 20000
 
-Documents of dev are put one after the other, until there are enough EDUs; EDUs, sentences and paragraphs are theirs.
-Measured is all from EDUs to trees: word pieces, encoder, chart. Each size has a process of its own, so that its peak of
-resident memory is its own, too; in it, the tree of minimum risk is found, which needs the probabilities of all units,
-and then, in turn with it, the most probable tree, which needs none (not with --only-risk). Prints a line of JSON for
-each size, the best of some rounds; memory is that of the tree of minimum risk, on a GPU also the GPU's.
+Dev documents are joined until there are enough EDUs. EDUs, sentences and paragraphs are gold. The time covers
+everything from EDUs to trees: word pieces, encoder, chart. Each size runs in its own process, so that its peak memory
+can be measured. The process alternates between the minimum Bayes risk tree, which needs the probabilities of all units,
+and the most probable tree, which does not (skipped with --only-risk). Prints a line of JSON for each size, the best of
+several rounds; memory is that of the minimum Bayes risk tree, on a GPU also the GPU's.
 """
 
 import argparse

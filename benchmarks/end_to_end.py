@@ -2,8 +2,8 @@
 
     python -m benchmarks.end_to_end [--model NAME|DIR] [--text FILE] [--words 500] [--runs 3] [--random]
 
-Prints one JSON object: the seconds of `genrst parse` as a user waits for it (a new process, median of the runs), of a
-parser that is loaded already, and of each stage. `--random` measures a model of the paper's sizes with random weights.
+Prints one JSON object: the seconds of `genrst parse` in a new process (median of the runs), of a parser that is already
+loaded, and of each stage. `--random` measures a model of the paper's sizes with random weights.
 """
 
 import argparse
@@ -70,14 +70,14 @@ def repeat(text: str, n_words: int) -> str:
 
 
 def random_model(folder: Path) -> Path:
-    """A model of the paper's sizes that knows nothing."""
+    """Write an untrained model of the paper's sizes."""
     symbols = random_prepared().symbols
     save_model(Model(make_network(RnngConfig(), symbols), symbols), folder)
     return folder
 
 
 def cold_seconds(text: str, model: str | Path | None) -> float:
-    """What a user of the command line waits for."""
+    """The time of the whole command, in a new process."""
     command = [sys.executable, "-W", "ignore", "-m", "genrst.cli.main", "parse", "-", "--device", "cpu"]
     command += ["--model", str(model)] if model else []
     started = time.perf_counter()
@@ -104,7 +104,7 @@ class Clock:
 
 
 def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
-    """Seconds of a parser that is loaded, in all and by stage; the median of the runs after the first."""
+    """Time a loaded parser, in total and by stage: the median of the runs after the first."""
     read_anew()
     clock = Clock()
     with clock.stage("load model"):
@@ -135,13 +135,13 @@ def warm(text: str, model: str | Path | None, runs: int) -> dict[str, object]:
 
 
 def watch(parser: Parser, clock: Clock) -> None:
-    """Let the stages of a parser be timed."""
+    """Time the stages of a parser."""
     for name, stage in (("prepare", "annotate"), ("segment", "segment"), ("find", "search")):
         setattr(parser.finder, name, timed(getattr(parser.finder, name), clock, stage))
 
 
 def timed(method: Callable[..., Any], clock: Clock, name: str) -> Callable[..., Any]:
-    """The method with an eye on the clock."""
+    """The method, timed as a stage."""
 
     def run(*arguments: Any) -> Any:  # noqa: ANN401
         with clock.stage(name):

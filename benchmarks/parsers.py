@@ -2,7 +2,7 @@
 
     python -m benchmarks.parsers corpora/gum --documents 8 --models en en-generative runs/mpnet/model
 
-Documents of dev keep their EDUs and are annotated beforehand; measured is all that follows: word pieces, encoder,
+Dev documents keep their EDUs and are annotated beforehand. The time covers everything after that: word pieces, encoder,
 features, search. Prints a line of JSON for each model and search, the better of two runs.
 """
 

@@ -1,4 +1,4 @@
-"""How fast search is, and how near to what the machine could do.
+"""How fast search is, and how close to what the machine could do.
 
     python -m benchmarks.search --prepared FILE --model DIR [--edus 50 100 200] [--beams 1 10] [--literal 30]
 
@@ -46,7 +46,7 @@ SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
 
 
 class CountingScorer(NetworkScorer):
-    """A scorer that counts what it is asked for."""
+    """A scorer that counts its work."""
 
     def __init__(self, model: RnngModel, examples: Sequence[Example]) -> None:
         self.counts: Counter[str] = Counter()
@@ -70,7 +70,7 @@ class CountingScorer(NetworkScorer):
 
 
 def needed_flops(model: RnngModel, example: Example, counts: Counter[str]) -> float:
-    """Multiplications and additions of the matrix products that the search cannot do without."""
+    """Multiplications and additions in the matrix products that the search must compute."""
     c, lm = model.network.config, model.network.language_model
     n_words = len(lm.bias) if lm is not None else 0
     predicted = len(model.network.action_head.scores.bias) + c.word_size
@@ -122,7 +122,7 @@ def measure(model: RnngModel, examples: Sequence[Example], search: str, beam: in
         "edus_per_second": n_edus / min(seconds),
         "peak_memory_mib": peak_memory(device),
     }
-    # A GPU works on every slot, needed or not, and its steps are recorded: nothing to count there.
+    # A GPU works on every slot, needed or not, and replays recorded steps, so counts would mean nothing.
     return row | count(model, examples, search, beam, rate, min(seconds)) if sync_is_free(device) else row
 
 

@@ -1,9 +1,9 @@
-"""How fast training is: the batched network against the plain equations, one action at a time, in one run.
+"""How fast training is: the batched network against the plain equations, which take one action at a time.
 
     python -m benchmarks.train [--prepared FILE] [--device cuda] [--documents 16] [--precision bfloat16]
 
 Prints one JSON object. Without prepared features of a corpus it uses random documents of GUM's sizes. The reference is
-the one that the tests compare the network with; it gets one short document, since an epoch of it would take hours.
+the one that the tests compare the network with; it gets one short document, because an epoch would take hours.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the commands of all experiments share: their arguments, errors of one line, and rows that name their origin."""
+"""What the commands of all experiments share: arguments, one-line errors, and result rows with their environment."""
 
 import argparse
 import json
@@ -32,7 +32,7 @@ def start_parser(description: str | None) -> argparse.ArgumentParser:
 def run_command(
     parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], object], words: Sequence[str] | None = None
 ) -> None:
-    """Run a command with these arguments, or with those of the program; one of our errors ends it with one line."""
+    """Run a command with these arguments, or with those of the program; a GenrstError ends it with one line."""
     arguments = parser.parse_args(words)
     try:
         run(arguments)
@@ -51,7 +51,7 @@ def add_search_arguments(parser: argparse.ArgumentParser, word_weights: Sequence
 
 
 def check_search_arguments(arguments: argparse.Namespace) -> None:
-    """Raise an error for arguments that no search can work with, before anything is trained."""
+    """Raise an error for invalid search settings, before anything is trained."""
     choose_device(arguments.device)
     for weight in arguments.word_weights:
         ParserConfig(word_weight=weight)
@@ -107,7 +107,7 @@ def read_environment(device: torch.device) -> Environment:
 
 
 def read_seeds(folder: Path) -> list[int | None]:
-    """The seed of a model, or those of the models in an ensemble; None where no run tells."""
+    """The seed of a model, or of each model in an ensemble; None if it is unknown."""
     return [_seed(model) for model, _ in read_models(folder)]
 
 
@@ -127,7 +127,7 @@ def _seed(folder: Path) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Results as lines of JSON; each also has what all have in common, and the environment."""
+    """Results as lines of JSON; each also has the common settings and the environment."""
 
     environment: Environment
     common: dict[str, Any] = field(default_factory=dict)
@@ -146,5 +146,5 @@ class Rows:
 
 
 def scores_of(evaluation: Evaluation) -> dict[str, float]:
-    """S, N, R, F by Parseval, in percent, as rows have them."""
+    """S, N, R, F by Parseval, in percent, rounded for a row."""
     return {aspect: round(score, 2) for aspect, score in evaluation.percentages().items()}

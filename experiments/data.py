@@ -13,9 +13,9 @@ from genrst.rnng.learning import evaluate_parses
 from genrst.rnng.symbols import Symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.data import annotate_as_configured, open_split, prepare_data
+from genrst.training.kinds import TaskKind, kind_of
 from genrst.training.prepared import Prepared, load_prepared
 from genrst.training.run_config import DataConfig, RunConfig
-from genrst.training.tasks import TaskKind, kind_of
 from genrst.trees.binarise import prepare_tree
 from genrst.trees.node import Tree
 from genrst.trees.relations import load_inventory
@@ -23,12 +23,12 @@ from genrst.trees.relations import load_inventory
 
 @dataclass(frozen=True)
 class Split:
-    """Documents that searches are compared on, and the symbols of their gold trees."""
+    """Documents to compare searches on, and the symbols of their gold trees."""
 
     name: str
     examples: Sequence[Example]
     symbols: Symbols
-    """Those of the models; labels that only gold trees of this split have come last."""
+    """Those of the models, followed by labels that occur only in gold trees of this split."""
 
     def first(self, n: int | None) -> "Split":
         """The first n documents, under another name, or all if n is None."""
@@ -78,7 +78,7 @@ def load_dev(prepared: Prepared) -> Split:
 
 
 def load_test(config: DataConfig, prepared: Prepared) -> Split:
-    """The test documents of the corpus, prepared with the symbols that the models know."""
+    """The test documents of the corpus, prepared with the symbols of the models."""
     documents = list(open_split(config, "test"))
     inventory = load_inventory(prepared.notes["inventory"])
     trees = [prepare_tree(_gold_tree(document), inventory) for document in documents]

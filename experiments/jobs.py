@@ -1,4 +1,4 @@
-"""Trainings and searches side by side, in processes of their own; what already has a file is not done again."""
+"""Run trainings and searches in parallel, each in its own process; results that already have a file are skipped."""
 
 import multiprocessing
 import os
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Starts what has no file yet."""
+    """Starts the trainings and searches that have no file yet."""
 
     workers: Executor
     device: str
@@ -29,7 +29,7 @@ class Schedule:
     """Hypotheses side by side in one search."""
 
     def train(self, runs: Sequence[SeedRun], prepared: Prepared) -> Iterator[SeedRun]:
-        """Train; every run comes out as soon as it is finished."""
+        """Train, and yield every run as soon as it is finished."""
         ready = [run for run in runs if run.is_trained]
         waiting = {self.workers.submit(train, run, prepared, self.device): run for run in runs if run not in ready}
         yield from ready
@@ -38,7 +38,7 @@ class Schedule:
             yield waiting[future]
 
     def search(self, ready: Iterable[SeedRun], searches: Mapping[str, Sequence[Search]], split: Split) -> list[Result]:
-        """Search with every run as soon as it comes; results are by model, by search, then by seed."""
+        """Search with every run as soon as it is ready; results are ordered by model, search and seed."""
         runs: list[SeedRun] = []
         waiting: list[Future[None]] = []
         for run in ready:
@@ -56,7 +56,7 @@ class Schedule:
 
     def _start(self, run: SeedRun, searches: Sequence[Search], split: Split) -> list["Future[None]"]:
         missing = [search for search in searches if not result_path(run, search, split).is_file()]
-        # The slow ones first, so that no worker has to be waited for at the end.
+        # The slow ones first, so that no single worker is left running at the end.
         missing.sort(key=lambda search: -search.beam)
         return [self.workers.submit(run_search, run, search, split, self.at_once, self.device) for search in missing]
 
@@ -75,7 +75,7 @@ class Here(Executor):
 
 @contextmanager
 def start_workers(n_jobs: int) -> Iterator[Executor]:
-    """An executor; when a task fails, those that have not begun are dropped."""
+    """An executor; when a task fails, tasks that have not started are dropped."""
     if n_jobs == 1:
         yield Here()
         return
@@ -94,7 +94,7 @@ def _start_worker(n_threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would go on, and write into the folders of the next start."""
+    """Exit with the parent: an orphaned worker would keep writing into the folders of the next start."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

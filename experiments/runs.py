@@ -1,7 +1,7 @@
-"""Training one seed of a model and searching with it; each leaves files that a later start takes as they are.
+"""Train one seed of a model and search with it; each step writes files that a later start reuses.
 
-The result of a search holds the actions of every tree, so that everything else can be computed from it again. What
-runs when is up to `experiments/jobs.py`.
+The result of a search holds the actions of every tree, so that everything else can be computed from it. Scheduling is
+in `experiments/jobs.py`.
 """
 
 import json
@@ -28,16 +28,16 @@ from genrst.rnng.finder import Member, RnngFinder, RnngModel, RnngSettings, load
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.results import SearchResult
 from genrst.rnng.search.word import WordOptions, search_words
+from genrst.training.kinds import AnyConfig
 from genrst.training.prepared import Prepared
 from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
-from genrst.training.tasks import AnyConfig
 
 TRAINED = "trained.json"
 """Written last: a run that has it is finished."""
 
 MAX_STACK = 40
-"""The bound on the stacks of bag-level search; the others need none to be fast."""
+"""The bound on the stacks of bag-level search; other searches are fast without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SeedRun:
 
     @property
     def is_trained(self) -> bool:
-        """Whether training is over. A model without a log was put there by hand, and is taken as it is."""
+        """Whether training is over. A model without a log was put there by hand, and is used as it is."""
         is_given = is_model(self.model_folder) and not (self.folder / LOG).exists()
         return is_given or (self.folder / TRAINED).is_file()
 
@@ -72,7 +72,7 @@ class SeedRun:
             raise UsageError(f"{self.folder} holds a run of other settings: choose another --output")
 
     def summary(self) -> dict[str, Any]:
-        """How training went; only names for a model that was put there by hand."""
+        """How training went; only model and seed if the model was put there by hand."""
         path = self.folder / TRAINED
         known = json.loads(path.read_bytes()) if path.is_file() else {}
         return {"model": self.model, "seed": self.seed, **known}
@@ -101,7 +101,7 @@ def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
         "seconds": sum(record.train_seconds + record.dev_seconds for record in records),
     }
     write_atomically(seed_run.folder / TRAINED, json.dumps(summary))
-    # Other processes on the GPU need the memory that parsing dev took.
+    # Parsing dev took memory that other processes on the GPU need.
     torch.cuda.empty_cache()
 
 
@@ -109,7 +109,7 @@ KINDS: dict[str, tuple[RnngSearch, ...]] = {
     "generative": ("word", "bag", "greedy"),
     "discriminative": ("action", "greedy"),
 }
-"""The searches of each model; one without words is searched action by action."""
+"""The searches of each model; without words, action-level search takes the place of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Result:
     seconds: float
     """Of the search alone."""
     n_bounded: int
-    """Trees that need the whole stack that they are allowed."""
+    """Trees that reach the bound on the stack."""
     environment: Environment
 
 
@@ -209,7 +209,7 @@ def result_path(seed_run: SeedRun, search: Search, split: Split) -> Path:
 
 
 def read_result(seed_run: SeedRun, search: Search, split: Split) -> Result:
-    """A result that was written."""
+    """Read a result."""
     path = result_path(seed_run, search, split)
     try:
         result = from_mapping(Result, json.loads(path.read_bytes()))
@@ -264,7 +264,7 @@ def find_trees(
 
 
 def find_by_words(model: RnngModel, examples: Sequence[Example], search: Search, at_once: int) -> list[SearchResult]:
-    """Word-level search of every document, with all of its beams as they are given."""
+    """Word-level search of every document, with all three beams as given."""
     options = WordOptions(search.beam, search.word_beam, search.fast_beam, search.word_weight)
     is_right = model.symbols.nucleus_is_right
     return _in_parts(
@@ -277,7 +277,7 @@ def _in_parts(
     at_once: int,
     find: Callable[[Sequence[Sequence[Example]]], list[SearchResult]],
 ) -> list[SearchResult]:
-    """Documents of similar length are searched together, so that few have to wait."""
+    """Search documents of similar length together, so that short ones do not wait for long ones."""
     order = sorted(range(len(examples[0])), key=lambda number: examples[0][number].n_edus)
     found: dict[int, SearchResult] = {}
     for first in range(0, len(order), at_once):

@@ -17,19 +17,25 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genrst.rnng.model_config import ChartConfig, ModelConfig
-
 from fuzz.mutate import NUMBERS, as_json, change_data, change_file, change_safetensors
+from genrst.chart.config import ChartConfig
 from genrst.errors import GenrstError
+from genrst.rnng.config import RnngConfig
+from genrst.storage import SEGMENTER
 
 if TYPE_CHECKING:
     from genrst.training.trainer import Trainer
 
-TINY = ModelConfig(
+TINY = RnngConfig(
     word_size=4, edu_size=4, edu_layers=1, unit_size=4, relation_size=2, stack_size=4, decoder_size=4,
     lookahead_size=4, boundary_size=2, deprel_size=2,
 )  # fmt: skip
-TINY_CHART = ChartConfig(word_size=4, edu_size=4, edu_layers=1, span_size=4, span_heads=2, split_size=2, label_size=2)
+TINY_CHART = ChartConfig(
+    edu_size=4, encoder="tiny", encoder_window=16, span_size=4, span_heads=2, split_size=2, label_size=2,
+    segment_size=2,
+)  # fmt: skip
+BESIDE = f"../generative/{SEGMENTER}"
+"""The segmenter of one model, as seen from another."""
 
 
 def scratch(name: str) -> Path:
@@ -40,55 +46,46 @@ def scratch(name: str) -> Path:
 
 
 def _write_generative(folder: Path) -> None:
-    from genrst.rnng.storage import Model, make_network, save_model
-    from genrst.segmenter.network import SegmenterConfig
-    from genrst.segmenter.segment import Segmenter, save_segmenter
-    from genrst.segmenter.segment import make_network as make_segmenter_network
-    from tests.segmenter.samples import make_document, make_segmenter
-
-    from tests.parser.samples import WORDS, make_model
+    from genrst.encoder.model import Model, save_model
+    from genrst.rnng.finder import make_network
+    from tests.parser.samples import make_model
 
     symbols = make_model().symbols
     save_model(Model(make_network(TINY, symbols), symbols), folder)
-    segmenter = make_segmenter([make_document(WORDS[:5], random.Random(5))])
-    config = SegmenterConfig(4, 2, 2, 2, 2, 4, 1, 1)
-    network = make_segmenter_network(config, segmenter.symbols)
-    save_segmenter(Segmenter(network, segmenter.symbols), folder / "segmenter")
-    (folder / "parser.json").write_text(json.dumps({"name": "tiny", "pipeline": "none", "beam": 2}))
+    _write_chart(folder / SEGMENTER)
+    settings = {"name": "tiny", "pipeline": "none", "beam": 2, "segmenter": SEGMENTER}
+    (folder / "parser.json").write_text(json.dumps(settings))
 
 
 def _write_pretrained(folder: Path) -> None:
-    from genrst.rnng.storage import Model, make_network, save_model
-
-    from genrst.encoder.pretrained import PretrainedEncoder
-    from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
+    from genrst.encoder.model import Model, save_model
+    from genrst.rnng.finder import make_network
+    from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
     from tests.parser.samples import make_model
 
     config = replace(TINY, kind="discriminative", encoder="tiny", encoder_window=16)
-    symbols, tokenizer = make_model().symbols, make_tokenizer()
-    pretrained = PretrainedEncoder(config, make_hugging_face(), tokenizer)
-    save_model(Model(make_network(config, symbols, pretrained), symbols, tokenizer), folder, "int8")
-    (folder / "parser.json").write_text(json.dumps({"search": "greedy", "segmenter": "../generative"}))
+    symbols = make_model().symbols
+    network = make_network(config, symbols, make_pretrained(config))
+    save_model(Model(network, symbols, make_tokenizer()), folder, "int8")
+    (folder / "parser.json").write_text(json.dumps({"search": "greedy", "segmenter": BESIDE}))
 
 
 def _write_chart(folder: Path) -> None:
-    from genrst.chart.storage import ChartModel, make_chart_network, save_chart
+    from genrst.chart.network import make_network
+    from genrst.encoder.model import Model, save_model
+    from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
+    from tests.parser.samples import make_chart
 
-    from genrst.encoder.pretrained import PretrainedEncoder
-    from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
-    from tests.parser.samples import make_model
-
-    config = replace(TINY_CHART, encoder="tiny", encoder_window=16)
-    symbols, tokenizer = make_model().symbols, make_tokenizer()
-    pretrained = PretrainedEncoder(config, make_hugging_face(), tokenizer)
-    save_chart(ChartModel(make_chart_network(config, symbols, pretrained), symbols, tokenizer), folder)
-    (folder / "parser.json").write_text(json.dumps({"whole": "paragraphs", "temperature": 2.0}))
+    labels = make_chart().symbols
+    network = make_network(TINY_CHART, labels, make_pretrained(TINY_CHART))
+    save_model(Model(network, labels, make_tokenizer()), folder)
+    (folder / "parser.json").write_text(json.dumps({"keep_whole": "paragraphs", "temperature": 2.0}))
 
 
 def _write_ensemble(folder: Path) -> None:
     from tests.parser.samples import write_ensemble
 
-    write_ensemble(folder, {"../generative": 1.0, "../pretrained": 0.5})
+    write_ensemble(folder, {"../generative": 1.0, "../pretrained": 0.5}, segmenter=BESIDE)
 
 
 KINDS: dict[str, Callable[[Path], None]] = {
@@ -141,9 +138,8 @@ def check_folder(kind: str, content: bytes) -> None:
         refused = error
     parser = load(folder, device="cpu")
     document = make_document(0)
-    if parser.segmenter is not None:
-        parser.segmenter.segment([document])
-    parser.search([document])
+    parser.finder.segment([replace(document, is_segmented=False)])
+    parser.finder.find([document])
     if refused is not None:
         raise refused
 
@@ -172,16 +168,18 @@ def _put(path: Path, new: str) -> None:
 def trainer() -> "Trainer":
     """One that has trained for an epoch."""
     import torch
-    from genrst.rnng.storage import make_network
 
+    from genrst.rnng.finder import make_network
     from genrst.training.run_config import TrainingConfig
+    from genrst.training.tasks import make_task
     from genrst.training.trainer import Trainer
     from tests.training.samples import prepare_samples
 
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    prepared = prepare_samples()
-    one = Trainer(make_network(TINY, prepared.symbols), prepared, TrainingConfig(batch_documents=2), 1)
+    prepared, config = prepare_samples(), TrainingConfig(batch_documents=2)
+    network = make_network(TINY, prepared.symbols)
+    one = Trainer(network, make_task(prepared, network, config, 1), config, 1)
     next(one.epochs())
     return one
 
@@ -223,9 +221,9 @@ LABELS = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
 
 
 def make_constraints(chance: random.Random) -> bytes:
-    """ResolvedConstraints on a small document, a few of them wrong."""
+    """Constraints on a small document, a few of them wrong."""
     n_edus = chance.randint(1, 6)
-    demands: list[dict[str, object]] = []
+    wanted: list[dict[str, object]] = []
     for _ in range(chance.choice([0, 1, 2, 3, 5])):
         start = chance.randrange(n_edus)
         one: dict[str, object] = {"edus": [start, chance.randint(start + 1, n_edus + (chance.random() < 0.05))]}
@@ -233,24 +231,24 @@ def make_constraints(chance: random.Random) -> bytes:
             one["is_unit"] = False
         elif chance.random() < 0.3:
             one["relation"], one["nuclearity"] = chance.choice([*LABELS, ("cause", "NN"), ("other", "NS")])
-        demands.append(one)
+        wanted.append(one)
     groups = sorted(chance.choices(range(3), k=n_edus)) if chance.random() < 0.5 else None
-    if demands and chance.random() < 0.4:
-        demands = change_data(chance, demands)
+    if wanted and chance.random() < 0.4:
+        wanted = change_data(chance, wanted)
     if groups and chance.random() < 0.05:
         groups[0] = chance.choice([one for one in NUMBERS if isinstance(one, int)])
-    return as_json({"n_edus": n_edus, "constraints": demands, "groups": groups})
+    return as_json({"n_edus": n_edus, "constraints": wanted, "groups": groups})
 
 
 def check_constraints(content: bytes) -> None:
-    """The trees that are as demanded are those of brute force."""
+    """The trees that meet constraints are those of brute force."""
     from genrst.rnng.transitions.legal import LegalActions
     from genrst.trees.constraints import constraint_from_dict, resolve_constraints
     from tests.chart.enumeration import all_trees, fits, spans_of
 
     case = json.loads(content)
-    n_edus, groups, demands = case["n_edus"], case["groups"], case["constraints"]
-    constraints = [constraint_from_dict(one) for one in (demands if isinstance(demands, list) else [demands])]
+    n_edus, groups, wanted = case["n_edus"], case["groups"], case["constraints"]
+    constraints = [constraint_from_dict(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
     assert [constraint_from_dict(one.as_dict()) for one in constraints] == constraints, "JSON there and back"
     has_order = groups is None or groups == sorted(groups)
     expected = [tree for tree in all_trees(0, n_edus) if has_order and fits(tree, constraints, groups, n_edus)]
@@ -262,7 +260,7 @@ def check_constraints(content: bytes) -> None:
         assert not (expected and is_known), "trees are left, but refused"
         raise
     spans = {tree: spans_of(tree, n_edus) for tree in all_trees(0, n_edus)}
-    left = [tree for tree, own in spans.items() if own.issuperset(found.whole) and own.isdisjoint(found.forbidden)]
+    left = [tree for tree, own in spans.items() if own.issuperset(found.forced) and own.isdisjoint(found.forbidden)]
     assert left == expected, "not the trees of brute force are left"
     try:
         LegalActions(n_edus, found, 2)

@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 from unicodedata import category
 from xml.parsers import expat
 
@@ -32,6 +31,7 @@ from fuzz.mutate import (
     change_xml,
     random_document,
 )
+from genrst.chart.config import ChartConfig
 from genrst.config import CONFIGS, read_tables, resolve, to_toml
 from genrst.corpora.amalgum import read_genre
 from genrst.corpora.conllu import read_conllu
@@ -326,15 +326,8 @@ def check_text(content: bytes) -> None:
 @cache
 def configurations() -> list[str]:
     """All that ship, and one with every setting."""
-    whole = [to_toml(asdict(RunConfig())), to_toml(asdict(segmenter_config()()))]
+    whole = [to_toml(asdict(RunConfig())), to_toml(asdict(RunConfig(model=ChartConfig(encoder="folder"))))]
     return [path.read_text(encoding="utf-8") for path in sorted(CONFIGS.glob("*.toml"))] + whole
-
-
-def segmenter_config() -> type[Any]:
-    """Loads PyTorch."""
-    from genrst.segmenter.segmenter_config import SegmenterRunConfig
-
-    return SegmenterRunConfig
 
 
 def make_toml(chance: random.Random) -> bytes:
@@ -353,11 +346,9 @@ def check_toml(content: bytes) -> None:
 
 def check_tables(path: Path, changes: Sequence[str]) -> None:
     """The configuration of a file, with changes."""
-    tables = read_tables(path, changes)
-    kind: type[Any] = segmenter_config() if "segmenter" in tables else RunConfig
-    config = resolve(kind, tables, path)
+    config = resolve(RunConfig, read_tables(path, changes), path)
     with must_work("a configuration cannot be read again"):
-        again = resolve(kind, read_tables(in_file("again.toml", to_toml(asdict(config)).encode())), path)
+        again = resolve(RunConfig, read_tables(in_file("again.toml", to_toml(asdict(config)).encode())), path)
     if again != config:
         raise BrokenRuleError("a configuration is read as another")
 

@@ -51,7 +51,7 @@ def test_a_trained_parser_still_parses(trained: RnngModel, tmp_path: Path):
 
 
 def test_what_is_large_becomes_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("genrst.storage.LARGE", 20_000)
+    monkeypatch.setattr("genrst.storage.LARGE", 3_000)
     chart = make_chart()
     save_model(chart, tmp_path, "float16")
     files = weight_files(tmp_path)

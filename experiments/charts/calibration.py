@@ -4,7 +4,7 @@
     python -m experiments.charts.calibration corpora/gum --model DIR --split test --temperatures 2 \
         --plot curve.svg
 
-The expected calibration error (ECE) of the units of the trees of minimum risk, in ten classes of equal width: the mean
+The expected calibration error (ECE) of the units of minimum Bayes risk trees, in ten classes of equal width: the mean
 distance between the probability that was given and the share that was right, weighted by the size of the class. EDUs,
 sentences and paragraphs are the corpus' own. One temperature is chosen on dev, and used on test.
 """

@@ -1,11 +1,11 @@
-"""Correct a node, and the rest is parsed again around it: how much better does the rest become?
+"""After a correction the rest of the tree is parsed again: how much better does the rest become?
 
     python -m experiments.charts.corrections corpora/gum --model DIR --split dev --corrections 1 3 10
 
-A simulated annotator looks at the units of a tree from the least probable one on, and corrects the first that is wrong:
-a wrong label becomes the gold one; for a wrong span, the smallest gold unit that crosses it is demanded, with its
-label. Then the document is parsed again under all corrections so far. Scores are those of the other units, which nobody
-corrected, after and before: Parseval precision over the units of the tree, relations coarse, trees binary.
+A simulated annotator checks the units of a tree, the least probable first, and corrects the first wrong one: a wrong
+label becomes the gold one; for a wrong span, the smallest gold unit that crosses it becomes a constraint, with its
+label. Then the document is parsed again with all corrections so far. The other units, which nobody corrected, are
+scored before and after: Parseval precision over the units of the tree, with coarse relations and binary trees.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def correct(parser: Parser, document: Document) -> Iterator[tuple[Tree, list[Con
 
 
 def mend(unit: Unit, gold: Gold) -> Constraint | None:
-    """The correction of a unit; none if it is right."""
+    """The correction of a unit, or None if it is right."""
     span = unit.start, unit.stop
     if span in gold:
         is_right = gold[span] == (unit.relation, unit.nuclearity)
@@ -104,7 +104,7 @@ def mend(unit: Unit, gold: Gold) -> Constraint | None:
 
 
 def score(tree: Tree, gold: Gold, corrected: set[tuple[int, int]]) -> dict[str, int]:
-    """How many units nobody corrected, and how many of these have a right span, and right labels besides."""
+    """How many units nobody corrected, and how many of these have the right span, and the right label too."""
     others = [unit for unit in units(tree) if (unit.start, unit.stop) not in corrected]
     spans = [unit for unit in others if (unit.start, unit.stop) in gold]
     right = [unit for unit in spans if gold[unit.start, unit.stop] == (unit.relation, unit.nuclearity)]

@@ -1,15 +1,14 @@
-"""How good is a chart on texts of a kind that nobody annotated? Train without a genre, then parse all of it.
+"""How good is a chart on a genre that it has not seen? Train without the genre, then parse all of it.
 
     python -m experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/genres
     python -m experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/noisy \
         --set training.layout_noise=0.3 --genres news vlog bio court --together 2
 
 The features are those of `genrst train --prepare-only`; the second word of a document's name is its genre, as in GUM.
-A genre's documents of train and dev are parsed by a network that has seen none of them, after the last epoch: there is
-nothing else to choose an epoch by. With --together several genres are left out of one training, which is harder for
-them and takes less time. Each genre is parsed as it is, without its layout, and without its punctuation, and has a line
-of JSON for each; the means over genres come last. Each training has a folder, and is not done again if its model is
-there.
+The train and dev documents of a genre are parsed by a network that has seen none of them, after the last epoch, because
+there is no dev data to choose an epoch with. With --together several genres are left out of one training, which is
+harder but takes less time. Each genre is parsed as it is, without layout, and without punctuation, with a line of JSON
+for each; the means over genres come last. Each training has a folder, and is skipped if its model is there.
 """
 
 import argparse

@@ -1,13 +1,13 @@
-"""Prepared features without discourse, to train the same language model without a stack.
+"""Replace the trees of prepared features with flat ones, to train the same language model without discourse.
 
     genrst train fast --set data.path=GUM --prepare-only
     python -m experiments.shuffling.flatten --prepared FEATURES.npz --output FLAT.npz
     genrst train fast --prepared FLAT.npz --set training.select=loss --set training.evaluate_search=greedy \\
         --output runs/flat
 
-In flat trees all EDUs are generated before the first two units are joined. So the words of an EDU are given an LSTM
-over the EDUs before it, and the features, the layout and the vectors of the last two of them: nothing is composed, and
-no relation is seen. The joins at the end have all the same label, and the model learns that they are certain.
+In flat trees all EDUs are generated before the first two units are joined. So the words of an EDU are conditioned on an
+LSTM over the EDUs before it, and on the features, the layout and the vectors of the last two: nothing is composed, and
+no relation is seen. The reductions at the end all have the same label, and the model learns that they are certain.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from genrst.rnng.transitions.actions import GENERATE
 from genrst.training.prepared import Prepared, save_prepared
 
 LABEL = GENERATE + 1
-"""The first action that joins units; any would do, as no word comes after it."""
+"""The first label; any would do, because no words follow it."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -49,7 +49,7 @@ def _flatten(example: Example) -> Example:
 
 
 def flat_actions(n_edus: int) -> tuple[int, ...]:
-    """All EDUs, then the joins that are left: only one tree can be made so, which branches to the right."""
+    """All EDUs, then all reductions: this makes the right-branching tree."""
     return (GENERATE,) * n_edus + (LABEL,) * (n_edus - 1)
 
 

@@ -1,6 +1,6 @@
-"""What charts do in another way in the recipe of silver trees: scores, alone and together, and soft trees.
+"""The steps of the silver-tree recipe that are different for charts: scores, alone and as an ensemble, and soft trees.
 
-`experiments.silver_trees.run` calls them. What has a file is not computed again.
+`experiments.silver_trees.run` calls them. Results that already have a file are skipped.
 """
 
 import argparse
@@ -87,9 +87,9 @@ def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[tupl
 
 
 def score(models: Sequence[tuple[ChartModel, float]], prepared: Prepared) -> dict[str, float]:
-    """The scores on dev of a chart or an ensemble, as users have it: least risk, whole sentences.
+    """The scores on dev of a chart or an ensemble, as users have it: minimum Bayes risk, whole sentences.
 
-    Seg, how well EDUs are found, is that of a single chart: an ensemble leaves it to its first member.
+    Seg, how well EDUs are found, is given for single charts only: an ensemble leaves EDUs to its first member.
     """
     networks = [(model.network, weight) for model, weight in models]
     started = perf_counter()

@@ -1,13 +1,14 @@
-"""Give silver documents the trees of least risk that trained charts, the teachers, see together.
+"""Give silver documents the minimum Bayes risk trees of trained charts, the teachers, together.
 
     python -m experiments.silver_trees.harden --teacher A B C --prepared CHARTS.npz --students STUDENTS.npz \\
         --output LABELLED.npz
 
-For students that build trees step by step, which learn from one tree of a document. Charts read other features than
-they do: CHARTS.npz must have the labels and the tokenizer of the teachers, STUDENTS.npz is what the students read, with
-the trees replaced of those silver documents that both have. Students may know more labels than teachers. Several
-processes may take a shard each, to be joined (`experiments.silver_trees.join`). Prints the teachers' scores on
-dev, and how far they agree with the earlier silver trees.
+For students that build trees step by step, which learn from one tree per document. Charts need other features than
+these students: CHARTS.npz must have the labels and the tokenizer of the teachers, and STUDENTS.npz has the features of
+the students. The output is STUDENTS.npz with the silver documents that are in both files, and the teachers' trees.
+Students may know more labels than teachers. Several processes can take a shard each, to be joined by
+`experiments.silver_trees.join`. Prints the teachers' scores on dev, and how far they agree with the earlier silver
+trees.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Join silver documents that several processes have labelled side by side, a shard each.
+"""Join silver documents that several processes have labelled in parallel, a shard each.
 
     python -m experiments.silver_trees.label --shard 1/2 --output PART1.npz …
     python -m experiments.silver_trees.label --shard 2/2 --output PART2.npz …
     python -m experiments.silver_trees.join PART1.npz PART2.npz --output LABELLED.npz
 
-The file is the one that a single process would have written.
+The file is the same as a single process would have written.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def join(parts: dict[Path, Prepared]) -> Prepared:
-    """All shards together, their documents in the order they had before."""
+    """Join all shards; documents are in their original order."""
     shards = {path: _shard(path, part) for path, part in parts.items()}
     (first_path, first), *_ = parts.items()
     for path, part in parts.items():
@@ -58,7 +58,7 @@ def _shard(path: Path, part: Prepared) -> tuple[int, int]:
 
 
 def _origin(part: Prepared) -> tuple[Any, ...]:
-    """All that shards must have in common."""
+    """What all shards must have in common."""
     ids = [[example.id for example in examples] for examples in (part.train, part.dev)]
     return part.symbols, part.tokenizer, ids, _notes(part)
 

@@ -1,4 +1,4 @@
-"""Replace the trees of silver documents by those that trained parsers, the teachers, find together.
+"""Replace the trees of silver documents with those that trained parsers, the teachers, find together.
 
     python -m experiments.silver_trees.label --teacher runs/teacher/model --prepared FILE.npz \
         --output LABELLED.npz
@@ -59,7 +59,7 @@ def make_parser() -> argparse.ArgumentParser:
 def add_silver_arguments(
     parser: argparse.ArgumentParser, kind: str, *, documents: int, min_edus: int, max_edus: int
 ) -> None:
-    """Add what all have that ask teachers about silver documents."""
+    """Add the arguments of all commands that ask teachers about silver documents."""
     parser.add_argument("--teacher", nargs="+", required=True, metavar="MODEL", help=f"folders or names of {kind}")
     parser.add_argument("--prepared", type=Path, required=True, help="features with silver documents")
     parser.add_argument("--output", type=Path, required=True)

@@ -12,7 +12,7 @@ these. On a machine without spaCy or the corpora, from features that `--prepare-
 
 Everything is written at once and never computed twice: a run that was killed goes on with the same command. Prints a
 line of JSON for each step and writes all of them to results.jsonl: scores on dev by bag-level search, beams of 10, or
-of the trees of least risk if they are charts.
+of minimum Bayes risk trees if they are charts.
 """
 
 import argparse

@@ -2,11 +2,11 @@
 
     python -m experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
 
-Students learn from all units and labels, weighted by their probabilities, instead of one tree. So they do with EDUs and
-sentences if there are teachers for these; else they learn those that the documents have. With --resegment a share of
-the documents has trees over the EDUs that these teachers find, as a student will find them. Teachers must have the
-labels and the tokenizer of the prepared features. Training and dev documents stay as they are. Several processes may
-take a shard each, to be joined (`experiments.silver_trees.join`). Prints the teachers' scores on dev.
+Students learn from all units and labels, weighted by their probabilities, instead of one tree. If there are teachers of
+EDUs and sentences, students learn these in the same way; otherwise they learn those of the documents. With --resegment,
+a share of the documents gets trees over the EDUs that these teachers find. Teachers must have the labels and the
+tokenizer of the prepared features. Training and dev documents stay as they are. Several processes can take a shard
+each, to be joined by `experiments.silver_trees.join`. Prints the teachers' scores on dev.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _is_resegmented(example: ChartExample, probability: float) -> bool:
-    """Drawn by the name of a document, so that shards do not matter."""
+    """Draw by the name of a document, so that the result does not depend on shards."""
     return random.Random(example.id).random() < probability
 
 

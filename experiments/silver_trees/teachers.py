@@ -1,7 +1,7 @@
 """The teachers: parsers that find the trees of prepared documents together.
 
 Teachers and students number their symbols differently, so features are translated: words, dependency relations, word
-pieces and labels are the same if they are written the same.
+pieces and labels are matched by their spelling.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def make_translation(prepared: Prepared, model: RnngModel) -> Translation:
 
 
 def _symbols(ours: Vocabulary, theirs: Vocabulary, specials: Sequence[str]) -> IntArray:
-    # The special symbols come first in either; asked for by name they would be words like any other.
+    # The special symbols come first in both; looked up by name, they would be treated as ordinary words.
     return np.array([*range(len(specials)), *theirs.numbers(ours.symbols[len(specials) :])])
 
 

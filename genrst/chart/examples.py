@@ -159,7 +159,7 @@ def _soft_tree(columns: Mapping[str, NDArray[Any]]) -> SoftTree | None:
         return None
     p = columns["soft.p"].astype(np.float32)
     # A document of one EDU has no units; NumPy could not tell how many labels each has.
-    n_labels = max(len(columns["soft.labels"]) // max(len(p), 1), 1)
+    n_labels = max(columns["soft.labels"].size // max(len(p), 1), 1)
     units = columns["soft.units"].astype(np.int64).reshape(-1, 3)
     labels = columns["soft.labels"].astype(np.int64).reshape(-1, n_labels)
     label_p = columns["soft.label_p"].astype(np.float32).reshape(-1, n_labels)

@@ -174,13 +174,14 @@ def describe_model(folder: Path) -> dict[str, Any]:
 
 
 def _describe_network(folder: Path) -> dict[str, Any]:
-    path = folder / storage.SYMBOLS
+    path, kind = folder / storage.SYMBOLS, _read_kind(folder)
     symbols = storage.read_json(path)
+    names = ("labels",) if kind == "chart" else ("words", "deprels", "labels")
     try:
-        sizes = {f"n_{name}": len(symbols[name]) for name in ("words", "deprels", "labels") if name in symbols}
-    except TypeError as error:
+        sizes = {f"n_{name}": len(symbols[name]) for name in names}
+    except (KeyError, TypeError) as error:
         raise ConfigError(f"{path}: symbols must be lists, was: {error!r}") from error
-    config = storage.read_config(_config_type(_read_kind(folder)), folder / storage.CONFIG)
+    config = storage.read_config(_config_type(kind), folder / storage.CONFIG)
     return {"n_parameters": storage.count_parameters(folder), **sizes, "config": asdict(config)}
 
 

@@ -118,7 +118,6 @@ def _prepare(
 ) -> Prepared:
     inventory = _inventory(config, [*train, *dev])
     relations = _classes([*train, *dev], inventory)
-    tell(f"relations by {inventory.name}: {describe_classes(relations)}")
     notes = {"inventory": inventory.name, "relations": relations}
     gold = [
         _Gold([_as_model_sees(document, inventory) for document in documents], [_tree(one) for one in documents])
@@ -130,7 +129,9 @@ def _prepare(
     prepared_silver = [_as_model_sees(document, inventory) for document in silver]
     prepared_silver = [document for document in prepared_silver if known.issuperset(_labels_of([document]))]
     make = _prepare_chart if kind == "chart" else _prepare_rnng
-    return make(config, labels, gold, prepared_silver, tokenizer, inventory, notes)
+    prepared = make(config, labels, gold, prepared_silver, tokenizer, inventory, notes)
+    tell(f"relations by {inventory.name}: {describe_classes(relations)}")
+    return prepared
 
 
 def _prepare_chart(

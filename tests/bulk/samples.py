@@ -55,7 +55,7 @@ def write_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = [str(folder / "packages"), str(repository), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
     name = write_pipeline(folder / "packages")
-    return write_parser(folder / "model", has_segmenter=False, pipeline=name, beam=2)
+    return write_parser(folder / "model", pipeline=name, beam=2)
 
 
 class InProcess:

@@ -14,6 +14,7 @@ from genrst.bulk.inputs import Choice, Source
 from genrst.bulk.parts import Folder, PartFormat, check_apart, make_manifest, make_part
 from genrst.bulk.work import TABLES, Rows, Settings
 from genrst.errors import GenrstError, OutputError, UsageError
+from genrst.parser.options import LoadOptions
 from tests.bulk.samples import content
 
 SOURCES = [Source("a.txt", "", "12"), Source("b.jsonl", "", "34", array("q", [0, 9]), array("q", [9, 9]))]
@@ -59,15 +60,16 @@ def test_what_killed_runs_have_left_is_removed(tmp_path: Path):
     assert (tmp_path / "nodes" / "00000.parquet").exists()
 
 
-def manifest(tiny: Path, sources: list[Source] = SOURCES, **settings: Any) -> dict[str, Any]:
-    return make_manifest(Settings(str(tiny), **settings), Choice(), "parquet", sources)
+def manifest(tiny: Path, sources: list[Source] = SOURCES, **options: Any) -> dict[str, Any]:
+    settings = Settings(str(tiny), LoadOptions(device="cpu", **options))
+    return make_manifest(settings, Choice(), "parquet", sources)
 
 
 def test_a_later_run_must_be_the_same(tiny: Path, tmp_path: Path):
     folder = Folder(tmp_path / "out", "parquet")
     folder.claim(manifest(tiny), SOURCES)
     folder.claim(manifest(tiny), SOURCES)
-    with pytest.raises(UsageError, match=r"settings\.beam must be as in the first run \(None\), was: 3; use another"):
+    with pytest.raises(UsageError, match=r"settings\.load\.beam must be as in the first run \(None\), was: 3; "):
         folder.claim(manifest(tiny, beam=3), SOURCES)
     for problem, sources in {
         "missing": SOURCES[:1],
@@ -121,6 +123,6 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
 def test_the_manifest_says_what_made_the_results(tiny: Path):
     found = json.loads(json.dumps(manifest(tiny, search="greedy")))
     assert found["model"]["name"] == "tiny"
-    assert found["settings"]["search"] == "greedy"
+    assert found["settings"]["load"]["search"] == "greedy"
     assert found["inputs"]["documents"] == 3
     assert {"genrst", "python", "torch", "spacy"} <= found["versions"].keys()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.bulk.inputs import Choice, Columns, Record, make_units, scan
-from genrst.bulk.work import BATCH_BYTES, BATCH_DOCUMENTS, TABLES, Settings, make_batches, work
+from genrst.bulk.work import BATCH_BYTES, BATCH_DOCUMENTS, TABLES, Settings, load_worker, make_batches, work
+from genrst.chart.finder import ChartFinder
 from genrst.document import require_tree
 from genrst.formats.json_format import tree_to_dict
 from genrst.outputs.tables import unit_rows
+from genrst.parser.loading import load_with
+from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Parser, unwrap
-from tests.parser.samples import TEXT
+from tests.parser.samples import PIPELINE, TEXT, rnng_finder, write_reading_chart
 
 
 @given(st.lists(st.integers(0, BATCH_BYTES), max_size=200), st.randoms())
@@ -59,3 +63,17 @@ def test_texts_may_be_left_out(parser: Parser, tmp_path: Path):
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     (unit,) = make_units([scan(str(tmp_path / "a.txt"), Columns())], Choice())
     assert work(parser, unit.records, Settings(with_text=False)).documents[0]["text"] is None
+
+
+def test_workers_load_their_parser_with_all_options(tiny: Path, tmp_path: Path):
+    options = LoadOptions("cpu", PIPELINE, "action", 3, 0.75, 9, "sentences")
+    settings = pickle.loads(pickle.dumps(Settings(str(tiny), options)))
+    worker = load_worker(settings)
+    assert worker.config == load_with(tiny, options).config != load_with(tiny, LoadOptions()).config
+    assert rnng_finder(worker).settings == rnng_finder(load_with(tiny, options)).settings
+    options = LoadOptions("cpu", search="best", keep_whole="nothing", relations="coarse")
+    finder = load_worker(Settings(str(write_reading_chart(tmp_path)), options)).finder
+    assert isinstance(finder, ChartFinder)
+    assert (finder.settings.search, finder.settings.keep_whole, finder.settings.relations) == (
+        "best", "nothing", "coarse",
+    )  # fmt: skip

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 import torch
-from genrst.rnng.storage import load_model
 from safetensors import safe_open
 
 from genrst.cli.main import main
+from genrst.rnng.finder import load_rnng
 from genrst.storage import WEIGHTS
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, read_log
 from genrst.training.run_config import load_config
@@ -44,7 +44,7 @@ def check_readable(folder: Path) -> int:
             assert json.loads(file.metadata()["progress"])["epoch"] > 0
             assert all(file.get_tensor(name).isfinite().all() for name in file.keys())  # noqa: SIM118 - no mapping
     if (folder / MODEL / WEIGHTS).exists():
-        load_model(folder / MODEL)
+        load_rnng(folder / MODEL)
     return len(read_log(folder / LOG))
 
 

@@ -58,7 +58,7 @@ def test_a_run_its_rerun_and_shards(
     assert [row["document"] for row in rows_of(tmp_path / "lines", "documents")] == [1, 2, 3, 4]
     refused = bulk("out", "--beam", "3")
     assert (refused.status, len(refused.messages)) == (2, 1)
-    assert "settings.beam must be as in the first run" in refused.messages[0]
+    assert "settings.load.beam must be as in the first run" in refused.messages[0]
 
 
 def test_an_input_that_vanishes_is_missed_and_done_later(

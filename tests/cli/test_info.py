@@ -5,17 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from genrst.rnng.storage import load_model
-from genrst.segmenter.segment import load_segmenter
 
 from genrst.corpora.corpus import load_corpus
 from genrst.corpora.statistics import count
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
+from genrst.rnng.finder import load_rnng
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import Outcome, call
 from tests.miniatures import write_amalgum, write_gum, write_rstdt
-from tests.parser.samples import LABELS, write_ensemble, write_parser
+from tests.parser.samples import LABELS, write_chart, write_ensemble, write_parser
 
 CARD = "---\nlanguage: en\n---\n\n# tiny\n\nTrained on nothing, \x1b[31mby nobody."
 ROOTS = "".join(f"<segment {place}>x</segment>" for place in ('id="1" parent="2" relname="r"', 'id="2"', 'id="3"'))
@@ -142,11 +141,10 @@ def test_a_card(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert (outcome.status, outcome.messages) == (0, [])
     assert outcome.output.startswith("# tiny\n\nTrained on nothing, ␛[31mby nobody.\n\n")
     rows = dict(line.split(maxsplit=1) for line in outcome.output.split("\n\n")[2].splitlines())
-    n_parameters = sum(weights.numel() for weights in load_model(folder).network.state_dict().values())
-    n_segmenter = sum(weights.numel() for weights in load_segmenter(folder / "segmenter").network.state_dict().values())
+    n_parameters = sum(weights.numel() for weights in load_rnng(folder).network.state_dict().values())
     assert rows["model"] == rows["folder"] == "tiny"
     assert rows["parameters"] == f"{n_parameters:,}"
-    assert rows["segmenter"] == f"{n_segmenter:,} parameters"
+    assert rows["segmenter"] == "chart"
     assert rows["labels"] == str(len(LABELS))
     assert rows["search"] == "bag, beam 4, word weight 0.5"
 
@@ -162,24 +160,24 @@ def test_a_card_as_json(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_names_folders_and_corpora(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.parser.folders.MODELS", folder.parent / "models")
     assert "no such file, folder or model" in call(capsys, "info", "en").messages[0]
-    write_parser(folder.parent / "models" / "en", has_segmenter=False)
+    write_chart(folder.parent / "models" / "en")
     output = call(capsys, "info", "en").output
-    assert output.startswith("model       tiny\n")
-    assert "none: EDUs are found by rules" in output
+    assert output.startswith("model       chart\n")
+    assert "none: its encoder finds EDUs" in output
     Path("en").mkdir()
     (Path("en") / "a.edus").write_text("a\nb\n", encoding="utf-8")
     assert call(capsys, "info", "en/a.edus").output.startswith("files, ")
 
 
 def test_the_card_of_an_ensemble(folder: Path, capsys: pytest.CaptureFixture[str]):
-    write_parser(folder.parent / "other", kind="discriminative", has_segmenter=False, name="small")
-    write_ensemble(folder.parent / "both", {"../other": 0.5, "../tiny": 1})
+    write_parser(folder.parent / "other", kind="discriminative", name="small")
+    write_ensemble(folder.parent / "both", {"../other": 0.5, "../tiny": 1}, segmenter="../tiny/segmenter")
     rows = dict(line.split(maxsplit=1) for line in call(capsys, "info", "both").output.splitlines())
     facts = json.loads(call(capsys, "info", "both", "--json").output)
     alone = [json.loads(call(capsys, "info", name, "--json").output) for name in ("other", "tiny")]
     assert (rows["model"], rows["kind"]) == ("both", "ensemble: 0.5 × small, 1 × tiny")
     assert rows["parameters"] == f"{sum(one['n_parameters'] for one in alone):,}"
-    assert rows["segmenter"] == f"{alone[1]['segmenter_parameters']:,} parameters"
+    assert rows["segmenter"] == "chart"
     assert (rows["labels"], "words" in rows) == (str(len(LABELS)), False)
     own = sum(path.stat().st_size for path in Path("both").iterdir())
     assert facts["bytes"] == sum(one["bytes"] for one in alone) + own
@@ -209,10 +207,10 @@ def test_damaged_files(folder: Path, name: str, content: bytes, capsys: pytest.C
 def test_the_installed_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path)
     assert call(capsys, "info").output == "no models are installed\n"
-    write_parser(tmp_path / "a", has_segmenter=False, name="first")
-    write_parser(tmp_path / "b", has_segmenter=False, name="second")
+    write_parser(tmp_path / "a", name="first")
+    write_chart(tmp_path / "b", name="second")
     lines = call(capsys, "info").output.splitlines()
-    assert [line.split(", ")[0].split() for line in lines] == [["first", "generative"], ["second", "generative"]]
+    assert [line.split(", ")[0].split() for line in lines] == [["first", "generative"], ["second", "chart"]]
     assert [facts["model"] for facts in numbers_of_all(call(capsys, "info", "--json"))] == ["first", "second"]
 
 

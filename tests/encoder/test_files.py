@@ -17,14 +17,13 @@ from genrst.encoder.files import (
     CONFIG,
     REVISIONS,
     TOKENIZER,
-    PieceTokenizer,
     find_encoder,
     find_tokenizer,
     keep_layers,
     load_encoder,
     make_encoder,
-    read_tokenizer,
 )
+from genrst.encoder.pieces import PieceTokenizer, read_tokenizer
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.training.run_config import load_config
 from tests.encoder.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder

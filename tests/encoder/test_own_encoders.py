@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from genrst.encoder.mpnet import PADDING, Mpnet, distance_classes
 
 from genrst.encoder.files import CONFIG, make_encoder, read_encoder_config, restore_encoder
+from genrst.encoder.pretrained import PADDING, Mpnet, distance_classes
 from tests.encoder.tiny_encoders import N_POSITIONS, make_tokenizer, write_encoder
 
 

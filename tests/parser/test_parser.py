@@ -19,14 +19,14 @@ from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.rnng.search.word import WordOptions, search_words
 from genrst.rnng.transitions.oracle import tree_of
-from tests.parser.samples import TEXT, check, load_like, step_search, write_parser
+from tests.parser.samples import TEXT, check, load_like, rnng_finder, write_parser
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
 
 def own_logp(parser: Parser, document: Document) -> float:
     """What the network says about a tree when it sees all of it at once, as in training."""
-    model = parser.search.models[0].model
+    model = rnng_finder(parser).members[0].model
     example = prepare(document, model.symbols, document.tree)
     with torch.inference_mode():
         found = model.network(make_batch([example], [derive(example, model.symbols.nucleus_is_right)]))
@@ -66,7 +66,7 @@ def test_words_that_are_not_scored_leave_no_log_probability(tmp_path: Path, tiny
 @pytest.mark.parametrize("word_weight", [0.5, 1.0])
 def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
     document = load(tiny).segment(TEXT)
-    model = step_search(load(tiny)).models[0].model
+    model = rnng_finder(load(tiny)).members[0].model
     examples = [prepare(document, model.symbols)]
 
     def scorer() -> NetworkScorer:
@@ -89,10 +89,10 @@ def test_searches_are_those_of_the_library(tiny: Path, word_weight: float):
 
 
 @pytest.mark.slow
-def test_k_best_trees(parser: Parser):
+def test_k_best_trees(parser: Parser, tiny: Path):
     assert parser.kbest(TEXT, 4)[0] == parser(TEXT)
     found = parser.kbest(TEXT, 7)
-    assert found == load_like(parser, beam=7).kbest(TEXT, 7), "the beam is as large as it must be"
+    assert found == load(tiny, beam=7).kbest(TEXT, 7), "the beam is as large as it must be"
     assert len({document.tree for document in found}) == 7
     assert len({replace(document, tree=None, log_probability=None) for document in found}) == 1
     joint = load_like(parser, word_weight=1.0).kbest(EDUS, 5)
@@ -238,13 +238,13 @@ def test_long_documents_are_searched_in_groups(parser: Parser, monkeypatch: pyte
     items: list[Any] = [EDUS, EDUS * 4, EDUS[:1], EDUS[:2], EDUS * 2]
     together = [one.tree for one in parser.pipe(items) if isinstance(one, Document)]
     sizes = []
-    find = step_search(parser).find
+    search = rnng_finder(parser).search
 
     def spy(examples: Any, *others: Any) -> Any:
         sizes.append([example.n_edus for example in examples[0]])
-        return find(examples, *others)
+        return search(examples, *others)
 
-    monkeypatch.setattr(parser.search, "find", spy)
+    monkeypatch.setattr(parser.finder, "search", spy)
     monkeypatch.setattr("genrst.rnng.finder.MOST_EDUS", 6)
     assert [one.tree for one in parser.pipe(items) if isinstance(one, Document)] == together
     assert sizes == [[3], [12], [1, 2], [6]]
@@ -276,7 +276,7 @@ def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pyte
 def test_documents_by_spacy_are_not_annotated_again(parser: Parser, monkeypatch: pytest.MonkeyPatch):
     segmented = parser.segment(TEXT)
     expected = parser(TEXT).tree
-    monkeypatch.setattr("genrst.parser.parser.annotate", None)
+    monkeypatch.setattr("genrst.rnng.finder.annotate", None)
     raw = replace(segmented, edus=(Span(0, len(TEXT)),))
     bad = replace(raw, tokens=(), id="bad")
     first, second, third = parser.parse_annotated([raw, bad, raw])

@@ -14,20 +14,16 @@ from genrst import Failure, Leaf, Parser, Unit
 from genrst.corpora.corpus import load_corpus
 from genrst.errors import ParserWarning, TreeError, UsageError
 from genrst.parser.loading import load
-from tests.parser.samples import TEXT, check, load_like, write_parser
+from genrst.parser.parser import Text
+from tests.parser.samples import check
 from tests.text.hostile import texts
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]
 
 
-def test_no_segmenter_is_said_once(tmp_path: Path):
-    parser = load(write_parser(tmp_path, has_segmenter=False))
-    assert parser.parse_edus(EDUS).tree is not None
-    with pytest.warns(ParserWarning, match="^the model 'tiny' has no segmenter; EDUs are found by rules$"):
-        document = parser(TEXT)
-    check(document, TEXT)
-    assert "because the harbour is too shallow." in document.edu_texts
-    check(parser(TEXT), TEXT)
+@pytest.fixture(scope="module")
+def greedy(tiny: Path) -> Parser:
+    return load(tiny, device="cpu", search="greedy")
 
 
 GERMAN = """Die Fähre nach Skara fährt im Mai nicht mehr, weil der Hafen zu flach ist. Der Rat hat kein Geld, um ihn
@@ -76,9 +72,8 @@ ODD = {
 
 @pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
-@pytest.mark.parametrize("has_segmenter", [True, False])
-def test_odd_texts(parser: Parser, text: str, has_segmenter: bool):
-    document = (parser if has_segmenter else load_like(parser, has_segmenter=False))(text)
+def test_odd_texts(parser: Parser, text: str):
+    document = parser(text)
     check(document, text)
     assert document.log_probability is not None
     assert math.isfinite(document.log_probability)
@@ -95,19 +90,18 @@ def test_texts_without_a_word(parser: Parser, text: str):
 @pytest.mark.parametrize("text", [None, 3, b"bytes", {}])
 def test_what_is_no_text(parser: Parser, text: Any):
     for read in (parser, parser.segment):
-        with pytest.raises(UsageError, match=f"^text: a text must be a string, was: {type(text).__name__}$"):
+        with pytest.raises(UsageError, match=f"^text: .* a text, a list of EDUs or .*, was: {type(text).__name__}$"):
             read(text)
-    with pytest.raises(UsageError, match=f"a text, a list of EDUs or a Document, was: {type(text).__name__}$"):
-        parser.parse(text)
+    with pytest.raises(UsageError, match=f"^rain: a text must be a string, was: {type(text).__name__}$"):
+        Text("rain", text)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @settings(max_examples=25)
 @given(st.lists(texts, min_size=5, max_size=5), st.booleans())
-def test_no_character_is_lost(parser: Parser, hostile: list[str], is_greedy: bool):
-    search = load_like(parser, search="greedy") if is_greedy else parser
-    for text, outcome in zip(hostile, search.pipe(hostile), strict=True):
+def test_no_character_is_lost(parser: Parser, greedy: Parser, hostile: list[str], is_greedy: bool):
+    for text, outcome in zip(hostile, (greedy if is_greedy else parser).pipe(hostile), strict=True):
         if isinstance(outcome, Failure):
             assert re.match(r"text-\d: a text must have a word, was: '", str(outcome.error))
         else:
@@ -139,6 +133,5 @@ def right_branching(n_edus: int) -> Any:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")
 @pytest.mark.parametrize("text", ["a" * 1_000_000, f"{SENTENCE}\n" * (1_000_000 // len(SENTENCE))])
-def test_a_million_characters(parser: Parser, text: str):
-    greedy = load_like(parser, has_segmenter=False, search="greedy")
+def test_a_million_characters(greedy: Parser, text: str):
     check(greedy(text), text)

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from genrst.document import Document, Span, Token
@@ -18,7 +17,7 @@ def split(text: str, borders: str = r"[\s\S]") -> list[str]:
     document = Document("text", text, document.edus, tokens=tokens, paragraphs=document.paragraphs, sentences=sentences)
     firsts = {paragraph.start for paragraph in document.paragraphs}
     starts = [token.start in firsts or bool(re.match(borders, text[token.start :])) for token in tokens]
-    return with_edus(document, np.array(starts)).edu_texts
+    return with_edus(document, starts).edu_texts
 
 
 EXAMPLES = {

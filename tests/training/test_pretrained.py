@@ -112,7 +112,7 @@ def test_features_that_do_not_fit(tmp_path: Path, encoder: Path):
         next(run.records(prepare_samples()))
     with pytest.raises(ConfigError, match="must be prepared with this encoder, but were with another"):
         next(run.records(prepare_samples(make_tokenizer("mpnet"))))
-    with pytest.raises(ConfigError, match="must be prepared for a model that builds trees .*, but were for another"):
+    with pytest.raises(ConfigError, match=r"must be prepared for a model that builds trees .*, but were for another"):
         next(run.records(prepare_chart_samples(make_tokenizer())))
 
 
