@@ -69,20 +69,18 @@ def first_edus(documents: Iterable[Document], n_edus: int) -> Document:
 
 def measure(model: str, device: str, document: Document, n_rounds: int, only_risk: bool) -> dict[str, object]:
     """The row of a document."""
-    import torch
-
     from genrst.chart.finder import ChartFinder
+    from genrst.encoder.runtime import n_threads
     from genrst.parser.loading import load
 
     read_anew()
     finder = load(model, device=device, search="mbr").finder
     assert isinstance(finder, ChartFinder)
-    other = ChartFinder(finder.models, replace(finder.settings, search="best"))
+    other = ChartFinder(finder.scorers, replace(finder.settings, search="best"))
     loaded = peak_mebibytes()
     risks, bests = [seconds_of(partial(finder.find, [document]))], []
     peak = peak_mebibytes()
-    is_gpu = finder.device.type == "cuda"
-    gpu = {"gpu_mebibytes": torch.cuda.max_memory_allocated(finder.device) >> 20} if is_gpu else {}
+    gpu = {"gpu_mebibytes": gpu_mebibytes()} if finder.device == "cuda" else {}
     for number in range(n_rounds):
         risks += [seconds_of(partial(finder.find, [document]))] if number else []
         bests += [] if only_risk else [seconds_of(partial(other.find, [document]))]
@@ -94,8 +92,8 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
         "cost_of_probabilities": None if only_risk else round(risk / min(bests) - 1, 3),
         "loaded_mebibytes": loaded,
         "peak_mebibytes": peak,
-        "threads": torch.get_num_threads(),
-        "device": str(finder.device),
+        "threads": n_threads(),
+        "device": finder.device,
         **gpu,
     }
 
@@ -111,6 +109,13 @@ def peak_mebibytes() -> int:
     """The most memory that this process ever had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def gpu_mebibytes() -> int:
+    """The most memory of the GPU that this process ever had."""
+    import torch
+
+    return torch.cuda.max_memory_allocated() >> 20
 
 
 if __name__ == "__main__":

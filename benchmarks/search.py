@@ -237,7 +237,7 @@ def main() -> None:
 def load(arguments: argparse.Namespace, device: torch.device) -> tuple[RnngModel, list[Example]]:
     """A trained model and its development documents, or random ones."""
     if arguments.prepared and arguments.model:
-        return load_rnng(arguments.model, device), load_prepared(arguments.prepared).dev
+        return load_rnng(arguments.model, str(device)), load_prepared(arguments.prepared).dev
     symbols = random_prepared().symbols
     torch.manual_seed(1)
     network = make_network(RnngConfig(), symbols).to(device).eval()

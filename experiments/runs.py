@@ -223,7 +223,7 @@ def read_result(seed_run: SeedRun, search: Search, split: Split) -> Result:
 def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, device: str) -> None:
     """Find the best tree of every document, up to `at_once` hypotheses side by side, and write the result."""
     processor = choose_device(device)
-    model = load_rnng(seed_run.model_folder, processor)
+    model = load_rnng(seed_run.model_folder, str(processor))
     _check_symbols(model, split, seed_run)
     # A document has a beam for every size of the stack, or one.
     n_beams = search.max_stack if search.kind == "bag" else 1

@@ -97,7 +97,7 @@ def at_temperature(parser: Parser, temperature: float) -> Parser:
     finder = parser.finder
     if not isinstance(finder, ChartFinder):
         raise UsageError(f"--model: only a chart gives probabilities, was: {parser.config.name!r}")
-    changed = ChartFinder(finder.models, replace(finder.settings, temperature=temperature))
+    changed = ChartFinder(finder.scorers, replace(finder.settings, temperature=temperature))
     return replace(parser, finder=changed, config=replace(parser.config, temperature=temperature))
 
 

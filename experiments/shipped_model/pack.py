@@ -17,8 +17,8 @@ from typing import get_args
 
 import torch
 
+from experiments.charts.network import load_chart
 from experiments.command import run_command, start_parser
-from genrst.chart.finder import load_chart
 from genrst.encoder.model import save_model
 from genrst.errors import UsageError
 from genrst.io import write_atomically

@@ -15,14 +15,15 @@ from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
+from experiments.charts.network import load_chart
 from experiments.command import read_environment, scores_of
 from experiments.data import read_features
 from experiments.jobs import Schedule, start_workers
 from experiments.runs import SeedRun
 from experiments.silver_trees import join, soften
-from genrst.chart.finder import ChartModel, load_chart
 from genrst.chart.learning import evaluate_units, segment_f1
 from genrst.chart.teaching import make_soft_starts
+from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import write_atomically
@@ -75,29 +76,27 @@ def _write_ensemble(runs: Sequence[SeedRun]) -> Path:
     return folder
 
 
-def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[tuple[ChartModel, float]]:
+def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[tuple[TorchScorer, float]]:
     """A chart or the members of an ensemble and their weights, in full precision, to parse these documents."""
     device = choose_device(device_name)
-    models = [(load_chart(place, device), weight) for place, weight in read_models(folder)]
-    for model, _ in models:
-        tokenizer = model.tokenizer.json if model.tokenizer else None
-        if (model.symbols.pairs, tokenizer) != (prepared.symbols.pairs, prepared.tokenizer):
+    charts = [(soften.make_scorer(load_chart(place, device)), weight) for place, weight in read_models(folder)]
+    for chart, _ in charts:
+        if (chart.labels.pairs, chart.tokenizer.json) != (prepared.symbols.pairs, prepared.tokenizer):
             raise UsageError(f"{folder}: the model was trained with other features than these")
-    return models
+    return charts
 
 
-def score(models: Sequence[tuple[ChartModel, float]], prepared: Prepared) -> dict[str, float]:
+def score(charts: Sequence[tuple[TorchScorer, float]], prepared: Prepared) -> dict[str, float]:
     """The scores on dev of a chart or an ensemble, as users have it: minimum Bayes risk, whole sentences.
 
     Seg, how well EDUs are found, is given for single charts only: an ensemble leaves EDUs to its first member.
     """
-    networks = [(model.network, weight) for model, weight in models]
     started = perf_counter()
-    found = soften.find_trees(networks, prepared.dev, prepared, temperature=1.0)
+    found = soften.find_trees(charts, prepared.dev, prepared, temperature=1.0)
     seconds = perf_counter() - started
     scores = scores_of(evaluate_units(prepared.dev, found, prepared.symbols))
-    if len(models) == 1:
-        starts = [starts for one in prepared.dev for starts in make_soft_starts([networks[0][0]], [one])]
+    if len(charts) == 1:
+        starts = [starts for one in prepared.dev for starts in make_soft_starts([charts[0][0]], [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)
     return {**scores, "seconds": round(seconds, 2)}
 

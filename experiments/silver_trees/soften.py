@@ -17,24 +17,26 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from experiments.charts.network import ChartModel, load_chart
 from experiments.command import Rows, read_environment, run_command, scores_of, share, start_parser
 from experiments.data import read_features
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
-from genrst.chart.examples import ChartExample, LabelledUnit
-from genrst.chart.finder import MOST_EDUS, load_chart
+from genrst.chart.examples import ChartExample, LabelledUnit, boundaries
+from genrst.chart.finder import MOST_EDUS
 from genrst.chart.learning import evaluate_units, segment_f1, segment_starts
-from genrst.chart.network import ChartNetwork
 from genrst.chart.posterior import infer
-from genrst.chart.scoring import encode_examples, make_context
-from genrst.chart.teaching import make_soft_starts, make_soft_trees
-from genrst.encoder.device import choose_device, computes_bfloat16
+from genrst.chart.scorer import Scorer
+from genrst.chart.scoring import Member, ScoringContext
+from genrst.chart.teaching import make_soft_starts, make_soft_tree
+from genrst.chart.torch_scorer import TorchScorer
+from genrst.encoder.device import choose_device
 from genrst.encoder.memory import in_batches
 from genrst.errors import UsageError
 from genrst.io import progress
 from genrst.parser.folders import find_model
 from genrst.text.layout import Kind
 from genrst.training.prepared import Prepared, save_prepared
-from genrst.trees.constraints import ResolvedConstraints, resolve_constraints
+from genrst.trees.constraints import resolve_constraints
 
 SETTINGS = ("teacher", "segment_teacher", "resegment", "documents", "seed", "temperature", "shard")
 
@@ -63,11 +65,11 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--resegment needs --segment-teacher")
     prepared = read_features(arguments.prepared, "chart")
     device = choose_device(arguments.device)
-    networks = [(load_teacher(name, prepared, device), 1.0) for name in arguments.teacher]
+    teachers = [(load_teacher(name, prepared, device), 1.0) for name in arguments.teacher]
     segmenters = [load_teacher(name, prepared, device) for name in arguments.segment_teacher]
     settings = {name: getattr(arguments, name) for name in SETTINGS}
     rows = Rows(read_environment(device), {LABELLING: settings})
-    found = find_trees(networks, prepared.dev, prepared, arguments.temperature)
+    found = find_trees(teachers, prepared.dev, prepared, arguments.temperature)
     scores = scores_of(evaluate_units(prepared.dev, found, prepared.symbols))
     if segmenters:
         starts = [starts for one in prepared.dev for starts in make_soft_starts(segmenters, [one])]
@@ -84,11 +86,9 @@ def run(arguments: argparse.Namespace) -> None:
             pairs = zip(group, make_soft_starts(segmenters, group), strict=True)
             group = [replace(example, starts=starts) for example, starts in pairs]
         group = [resegment(one) if _is_resegmented(one, arguments.resegment) else one for one in group]
-        trees = make_soft_trees(
-            networks, [group] * len(networks), _whole_sentences(group, prepared), arguments.temperature
-        )
-        for number, example, soft in zip(chosen, group, trees, strict=True):
-            silver[number] = replace(example, soft=soft)
+        contexts = read_contexts(teachers, group, prepared, arguments.temperature)
+        for number, example, context in zip(chosen, group, contexts, strict=True):
+            silver[number] = replace(example, soft=make_soft_tree(context))
     notes = prepared.notes | {LABELLING: settings}
     save_prepared(replace(prepared, silver=silver, notes=notes), arguments.output)
 
@@ -119,20 +119,24 @@ def resegment(example: ChartExample) -> ChartExample:
     )
 
 
-def load_teacher(name: str, prepared: Prepared, device: torch.device) -> ChartNetwork:
+def load_teacher(name: str, prepared: Prepared, device: torch.device) -> TorchScorer:
     """A chart by name or folder, which must have the labels and the tokenizer of the features."""
-    is_half = device.type == "cuda" or computes_bfloat16(device)
-    model = load_chart(find_model(name), device, torch.bfloat16 if is_half else torch.float32)
+    model = load_chart(find_model(name), device, torch.bfloat16 if device.type == "cuda" else torch.float32)
     if model.symbols.pairs != prepared.symbols.pairs:
         raise UsageError(f"{name}: a teacher must have the labels of the features, was: with others")
     if model.tokenizer is None or model.tokenizer.json != prepared.tokenizer:
         raise UsageError(f"{name}: a teacher must have the tokenizer of the features, was: with another")
-    return model.network
+    return make_scorer(model)
 
 
-@torch.inference_mode()
+def make_scorer(model: ChartModel) -> TorchScorer:
+    """A chart that is ready to be asked."""
+    assert model.tokenizer is not None
+    return TorchScorer(model.network, model.symbols, model.tokenizer)
+
+
 def find_trees(
-    networks: Sequence[tuple[ChartNetwork, float]],
+    scorers: Sequence[tuple[Scorer, float]],
     examples: Sequence[ChartExample],
     prepared: Prepared,
     temperature: float,
@@ -143,16 +147,29 @@ def find_trees(
     found: dict[int, list[LabelledUnit]] = {}
     for numbers in progress(groups, "asking teachers", len(groups)):
         group = [examples[number] for number in numbers]
-        vectors = [encode_examples(network, group) for network, _ in networks]
-        context = make_context(networks, group, vectors, _whole_sentences(group, prepared), temperature)
-        found |= zip(numbers, (posterior.mbr() for posterior in infer(context)), strict=True)
+        contexts = read_contexts(scorers, group, prepared, temperature)
+        found |= zip(numbers, (infer(context).mbr() for context in contexts), strict=True)
     return [found[number] for number in range(len(examples))]
 
 
-def _whole_sentences(examples: Sequence[ChartExample], prepared: Prepared) -> list[ResolvedConstraints]:
-    """The constraints on the trees of these documents: sentences are kept whole."""
+def read_contexts(
+    scorers: Sequence[tuple[Scorer, float]], examples: Sequence[ChartExample], prepared: Prepared, temperature: float
+) -> list[ScoringContext]:
+    """The contexts of documents, whose sentences are kept whole. All are read side by side, as a GPU likes it."""
+    total = sum(weight for _, weight in scorers)
+    kinds = [boundaries(example.kinds) for example in examples]
+    members: list[list[Member]] = [[] for _ in examples]
+    for scorer, weight in scorers:
+        read = scorer.read([example.pieces for example in examples])
+        for own, example, states, found in zip(members, examples, read, kinds, strict=True):
+            vectors = scorer.pool(states, np.arange(len(example.pieces)), example.piece_lengths, found)
+            own.append(Member(scorer, weight / total, vectors))
     labels = prepared.symbols.pairs
-    return [resolve_constraints(example.n_edus, (), labels, [example.sentences]) for example in examples]
+    constraints = [resolve_constraints(example.n_edus, (), labels, [example.sentences]) for example in examples]
+    return [
+        ScoringContext(example.id, own, found, given, temperature)
+        for example, own, found, given in zip(examples, members, kinds, constraints, strict=True)
+    ]
 
 
 if __name__ == "__main__":

@@ -119,4 +119,4 @@ def _load_model(name: str, device: torch.device) -> Member:
     folder = find_model(name)
     if is_ensemble(folder):
         raise UsageError(f"{name}: a teacher must have weights of its own, was: an ensemble")
-    return Member(load_rnng(folder, device, encoder_overlap=read_parser_config(folder).encoder_overlap))
+    return Member(load_rnng(folder, str(device), overlap=read_parser_config(folder).encoder_overlap))

@@ -10,7 +10,7 @@ import torch
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import Labels
-from genrst.chart.finder import ChartModel
+from genrst.chart.network import ChartNetwork
 from genrst.chart.network import make_network as make_chart_network
 from genrst.document import Document
 from genrst.encoder.model import Model, save_model
@@ -76,7 +76,7 @@ def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool 
     return folder
 
 
-def make_chart(seed: int = 4, fine: Sequence[tuple[str, str]] = ()) -> ChartModel:
+def make_chart(seed: int = 4, fine: Sequence[tuple[str, str]] = ()) -> Model[ChartNetwork, Labels]:
     """A small chart with opinions, but no knowledge."""
     labels = Labels(tuple((label.relation, label.nuclearity) for label in LABELS), tuple(fine))
     network = make_chart_network(SMALL_CHART, labels, make_pretrained(SMALL_CHART)).eval()
