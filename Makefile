@@ -14,7 +14,7 @@ PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 define install
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) --require-hashes -r requirements/$(1).txt
-	$(INSTALL) -c constraints.txt torch
+	$(2)
 	$(INSTALL) --no-deps --no-build-isolation -e .
 endef
 
@@ -23,7 +23,7 @@ $(VENV)/.user: pyproject.toml constraints.txt requirements/demo.txt
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt requirements/test.txt
-	$(call install,test)
+	$(call install,test,$(INSTALL) -c constraints.txt torch)
 	touch $@ $(VENV)/.user
 
 # From raw text to a tree, in the terminal and as a picture.
@@ -78,7 +78,7 @@ LOCK := printf '%s\n' $(CUDA) | uv pip compile --quiet --universal --python-vers
 	--no-header --excludes /dev/stdin --no-emit-package torch -c constraints.txt --group build pyproject.toml
 
 lock:
-	$(LOCK) --extra model --extra text --output-file requirements/demo.txt
+	$(LOCK) --output-file requirements/demo.txt
 	$(LOCK) --extra dev --output-file requirements/test.txt
 
 clean:

@@ -33,7 +33,7 @@ VERBS = {
 """All verbs, and what they do in a line."""
 
 EXTRAS = {
-    **{"torch": "model", "safetensors": "model", "spacy": "text", "matplotlib": "plot", "pyarrow": "parquet"},
+    **{"torch": "torch", "transformers": "torch", "spacy": "spacy", "matplotlib": "plot", "pyarrow": "parquet"},
     **dict.fromkeys(("uvicorn", "prometheus_client", "starlette", "pydantic"), "serve"),
 }
 """Which extra of the package installs an optional library."""

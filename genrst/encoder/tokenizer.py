@@ -21,7 +21,7 @@ MASKS = ("[MASK]", "<mask>", "Ġ_")
 """Pieces that stand for a hidden one. Qwen has none for that, but a line to be filled in (BehnamGhader et al. 2024)."""
 SPACE = "Ġ"
 """How tokenizers that read bytes write a space."""
-HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[model]'"
+HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[torch]'"
 
 
 class Piece(NamedTuple):

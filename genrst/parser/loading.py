@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AnyModel = TypeVar("AnyModel")
 
+_RNNG_NEEDS = "PyTorch and spaCy: pip install 'genrst[torch,spacy]'"
 _GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")
 """What Linux has if there is an NVIDIA GPU, by itself or inside Windows."""
 
@@ -62,7 +63,8 @@ def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser
     except MissingDependencyError:
         raise  # it says what is missing
     except ImportError as error:
-        raise MissingDependencyError(f"the model {config.name!r} needs PyTorch: pip install 'genrst[torch]'") from error
+        needs = f"{error.name}: pip install genrst" if kind == "chart" else _RNNG_NEEDS
+        raise MissingDependencyError(f"the model {config.name!r} needs {needs}") from error
     return Parser(finder, config, folder, partial(load_with, folder, options))
 
 

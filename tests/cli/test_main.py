@@ -281,7 +281,7 @@ def test_a_progress_bar_on_a_terminal(capsys: pytest.CaptureFixture[str]):
     assert "reading:" not in output
 
 
-@pytest.mark.parametrize(("library", "extra"), [("torch", "model"), ("spacy", "text"), ("pyarrow", "parquet")])
+@pytest.mark.parametrize(("library", "extra"), [("torch", "torch"), ("spacy", "spacy"), ("pyarrow", "parquet")])
 @pytest.mark.usefixtures("world")
 def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypatch, capsys):
     def fail(_arguments: object) -> int:

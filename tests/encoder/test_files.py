@@ -156,7 +156,7 @@ def test_without_transformers(folder: Path, monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     for call in (lambda: load_encoder(str(folder), make_tokenizer()), lambda: find_encoder("some/name")):
-        with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
+        with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[torch\]'"):
             call()
 
 
@@ -227,7 +227,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch):
         return normal(name, *parts, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[torch\]'"):
         PieceTokenizer(BERT.json)
 
 

@@ -108,7 +108,7 @@ def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_pytorch_that_is_not_there(tiny: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "genrst.rnng.finder", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[torch,spacy\]'"):
         load(tiny)
 
 

@@ -225,6 +225,6 @@ def test_without_the_libraries(encoded: Path, library: str, monkeypatch: pytest.
         return normal(name, *parts, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[model\]'") as error:
+    with pytest.raises(MissingDependencyError, match=r"pip install 'genrst\[torch\]'") as error:
         load_rnng(encoded)
     assert "\n" not in str(error.value)

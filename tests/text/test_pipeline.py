@@ -38,7 +38,7 @@ def one_line(name: str | None = None) -> str:
     with pytest.raises(MissingDependencyError) as error:
         load_pipeline(name)
     assert "\n" not in str(error.value)
-    assert "pip install 'genrst[text]'" in str(error.value)
+    assert "pip install 'genrst[spacy]'" in str(error.value)
     return str(error.value)
 
 
