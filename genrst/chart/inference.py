@@ -102,9 +102,12 @@ def log_sum_exp(values: Array) -> Array:
 
 def log_softmax(values: Array) -> Array:
     """Over the last dimension; −inf where everything is. Shape: (…, n) → the same"""
-    total = log_sum_exp(values)[..., None]
-    found: Array = values - np.where(np.isfinite(total), total, 0)
-    return found
+    largest = values.max(axis=-1, keepdims=True)
+    # The largest becomes 0 first: a difference of large numbers would have lost its last digits.
+    centred: Array = values - np.where(np.isfinite(largest), largest, 0)
+    total = log_sum_exp(centred)[..., None]
+    centred -= np.where(np.isfinite(total), total, 0)
+    return centred
 
 
 def inside(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
@@ -143,7 +146,11 @@ def marginals(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
         total = _spans(table, width)
         is_possible = (total > -math.inf)[..., None]
         split_logp = _alternatives(scores, table, width) - np.where(is_possible, total[..., None], 0)
-        split_p = np.where(is_possible, np.exp(split_logp), 0) * _spans(spans, width)[..., None]
+        split_p = np.where(is_possible, np.exp(split_logp), 0)
+        # They sum to one but for the rounding of the table, whose numbers may be large.
+        split_p *= (_spans(spans, width) / np.where(is_possible, split_p.sum(axis=-1, keepdims=True), 1)[..., 0])[
+            ..., None
+        ]
         units_of_width(units, width)[...] = split_p
         _left(spans, width)[...] += split_p
         _right(spans, width)[...] += split_p

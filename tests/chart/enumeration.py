@@ -8,12 +8,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
+from typing import Any, TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from genrst.trees.constraints import Constraint
 
+Array: TypeAlias = NDArray[np.floating[Any]]
 Unit = tuple[int, int, int]
 Tree = tuple[Unit, ...]
 LabelledTree = tuple[Tree, tuple[int, ...]]
@@ -65,11 +67,11 @@ def fits(tree: Tree, constraints: Sequence[Constraint], groups: Sequence[int] | 
     return True
 
 
-def score_of(tree: Tree, scores: Tensor) -> float:
+def score_of(tree: Tree, scores: Array) -> float:
     return math.fsum(float(scores[k, i, j]) for i, k, j in tree)
 
 
-def labelled_score(pair: LabelledTree, scores: Tensor, label_logp: Tensor) -> float:
+def labelled_score(pair: LabelledTree, scores: Array, label_logp: Array) -> float:
     tree, labels = pair
     labels_logp = (float(label_logp[k, i, j, label]) for (i, k, j), label in zip(tree, labels, strict=True))
     return score_of(tree, scores) + math.fsum(labels_logp)
@@ -81,16 +83,16 @@ def log_sum(values: Iterable[float]) -> float:
     return top + math.log(math.fsum(math.exp(value - top) for value in values)) if values else -math.inf
 
 
-def distribution(scores: Tensor, n_edus: int, keep: Callable[[Tree], bool] = lambda tree: True) -> dict[Tree, float]:
+def distribution(scores: Array, n_edus: int, keep: Callable[[Tree], bool] = lambda tree: True) -> dict[Tree, float]:
     """The probabilities of the trees that are kept and possible."""
     by_tree = {tree: score_of(tree, scores) for tree in all_trees(0, n_edus) if keep(tree)}
     log_z = log_sum(by_tree.values())
     return {tree: math.exp(score - log_z) for tree, score in by_tree.items() if score > -math.inf}
 
 
-def unit_probabilities(trees: Mapping[Tree, float], n_positions: int) -> Tensor:
+def unit_probabilities(trees: Mapping[Tree, float], n_positions: int) -> Array:
     """Shape: (N, N, N), by split, start and stop."""
-    table = torch.zeros(n_positions, n_positions, n_positions, dtype=torch.double)
+    table = np.zeros((n_positions,) * 3)
     for tree, p in trees.items():
         for i, k, j in tree:
             table[k, i, j] += p
@@ -101,5 +103,5 @@ def entropy_of(probabilities: Iterable[float]) -> float:
     return -math.fsum(p * math.log(p) for p in probabilities if p > 0)
 
 
-def total_gain(tree: Sequence[Unit], gains: Tensor) -> float:
+def total_gain(tree: Sequence[Unit], gains: Array) -> float:
     return math.fsum(float(gains[i, j]) for i, _, j in tree)
