@@ -39,7 +39,7 @@ def make_context(
 def make_soft_tree(context: ScoringContext) -> SoftTree:
     """The distribution over the trees of a document."""
     found = [_units(context, charts) for charts in group_charts(context.charts())]
-    columns = np.concatenate([np.zeros((0, 4 + 2 * N_LABELS)), *found]) if found else np.zeros((0, 4 + 2 * N_LABELS))
+    columns = np.concatenate(found) if found else np.zeros((0, 4 + 2 * N_LABELS))
     n_labels = (columns.shape[1] - 4) // 2
     return SoftTree(
         columns[:, :3].astype(np.int64),

@@ -61,7 +61,7 @@ def weights_of(network: torch.nn.Module) -> dict[str, FloatArray]:
     return {name: tensor.detach().numpy() for name, tensor in network.state_dict().items()}
 
 
-def encoder_config(encoder: Any) -> EncoderConfig:  # noqa: ANN401
+def encoder_config(encoder: Any) -> EncoderConfig:
     """The settings of an encoder of transformers, as they are read from its folder."""
     names = [field.name for field in fields(EncoderConfig)]
     return EncoderConfig(**{name: getattr(encoder.config, name, None) for name in names})

@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from typing import Any
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest

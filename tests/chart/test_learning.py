@@ -12,9 +12,11 @@ from torch import Tensor
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample, Labels, boundaries, tree_of, units_of
-from genrst.chart.finder import load_chart
+from genrst.chart.layout import make_layout
 from genrst.chart.learning import ChartTask, find_losses, segment_f1, segment_starts
-from genrst.chart.network import ChartNetwork, make_layout
+from genrst.chart.network import ChartNetwork
+from genrst.chart.network import make_network as make_chart_network
+from genrst.encoder.model import load_model
 from genrst.errors import ConfigError, UnknownLabelError
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
@@ -83,7 +85,7 @@ def test_three_documents_are_learned_by_heart(tmp_path: Path, encoder: Path):
     assert records[-1].dev_scores["F"] == 100
     assert records[-1].dev_scores["Seg"] > 90
     assert records[-1].dev_perplexity is None
-    network = load_chart(run.folder / MODEL).network
+    network = load_model(run.folder / MODEL, ChartConfig, Labels, make_chart_network).network
     task = ChartTask(prepared.train, prepared.dev, prepared.symbols, make_tokenizer("mpnet"))
     assert task.evaluate(network).percentages()["F"] == 100
 
@@ -133,16 +135,15 @@ def test_the_starts_of_edus_are_counted():
 def test_the_loss_of_finer_relations_is_that_of_the_units_that_have_one():
     possible = [[True, True, False], [True, True, False], [False, False, True]]
     network = make_network(fine=[("reason", "cause"), ("result", "cause"), ("list", "joint")])
-    assert network.fine_of_labels.tolist() == possible
+    assert network.label_names.fine_of_labels == possible
     examples = [replace(one, fine=np.full(one.n_edus - 1, -1)) for one in some_examples()]
     start, split, stop, label = examples[0].units[1].tolist()
     examples[0].fine[1] = possible[label].index(True)
     kinds = boundaries(examples[0].kinds)
     with torch.no_grad():
         chart = network(network.encode(network.make_batch(examples[:1])), make_layout([kinds], [(0, range(5))]))
-        state = network._label_state(chart, *(torch.tensor([n]) for n in (0, split, start, stop)))
-        assert network.fine is not None
-        scores = network.fine(state)[0][torch.tensor(possible[label])]
+        logits = network.fine_logits(chart, np.array([(0, split, start, stop)]))[0]
+        scores = logits[torch.tensor(possible[label])]
         expected = float(torch.logsumexp(scores, 0) - scores[0])
     found = find_losses(network, examples).fine
     assert found.tolist() == pytest.approx([expected, 0, 0], abs=1e-4)

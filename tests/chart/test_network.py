@@ -3,6 +3,7 @@
 import math
 from itertools import combinations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -10,7 +11,8 @@ from torch.nn.functional import gelu
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample, boundaries
-from genrst.chart.network import ChartNetwork, make_layout
+from genrst.chart.layout import make_layout
+from genrst.chart.network import ChartNetwork
 from genrst.errors import ConfigError
 from genrst.text.layout import SIZES
 from tests.chart.random_networks import make_charts, make_network
@@ -73,8 +75,8 @@ def test_scores_are_those_of_the_formulas():
     for row, example in enumerate(examples):
         plain = Plain(network, example)
         for i, k, j in combinations(range(example.n_edus + 1), 3):
-            torch.testing.assert_close(scores[row, k, i, j], plain.score(i, k, j), rtol=1e-4, atol=1e-4)
-            torch.testing.assert_close(labels[row, k, i, j], plain.label_logp(i, k, j), rtol=1e-4, atol=1e-4)
+            assert float(scores[row, k, i, j]) == pytest.approx(float(plain.score(i, k, j)), rel=1e-4, abs=1e-4)
+            np.testing.assert_allclose(labels[row, k, i, j], plain.label_logp(i, k, j), rtol=1e-4, atol=1e-4)
 
 
 @torch.no_grad()
@@ -88,8 +90,8 @@ def test_charts_over_blocks_have_the_scores_of_the_chart_over_all_edus():
     for row, (document, places) in enumerate(charts):
         for i, k, j in combinations(range(len(places)), 3):
             expected = whole[document, places[k], places[i], places[j]]
-            torch.testing.assert_close(parts.scores[row, k, i, j], expected, rtol=1e-4, atol=1e-4)
-    assert parts.sizes == (3, 3, 4, 4)
+            assert float(parts.scores[row, k, i, j]) == pytest.approx(float(expected), rel=1e-4, abs=1e-4)
+    assert parts.layout.sizes == (3, 3, 4, 4)
 
 
 def test_layout_of_blocks():

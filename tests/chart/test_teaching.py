@@ -1,18 +1,20 @@
 """Soft trees against the enumeration, and their loss against the mean of the losses of trees."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from genrst.chart.examples import SoftTree
+from genrst.chart.examples import ChartExample, SoftTree
 from genrst.chart.learning import find_losses
-from genrst.chart.teaching import LEAST, make_soft_starts, make_soft_trees
-from genrst.trees.constraints import resolve_constraints
+from genrst.chart.network import ChartNetwork
+from genrst.chart.teaching import LEAST, make_context, make_soft_starts, make_soft_tree
+from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
-from tests.chart.random_networks import LABELS, make_charts, make_network
+from tests.chart.random_networks import LABELS, make_charts, make_network, onnx_scorer, torch_scorer
 from tests.encoder.tiny_encoders import piece_example
 
 
@@ -22,10 +24,19 @@ def by_unit(tree: SoftTree) -> dict[tuple[int, ...], dict[int, float]]:
     return {tuple(unit): {label: p * q for label, q in zip(labels, qs, strict=True)} for unit, p, labels, qs in rows}
 
 
+def make_soft(
+    networks: Sequence[tuple[ChartNetwork, float]],
+    example: ChartExample,
+    constraints: ResolvedConstraints = UNCONSTRAINED,
+) -> SoftTree:
+    scorers = [(torch_scorer(network), weight) for network, weight in networks]
+    return make_soft_tree(make_context(scorers, [example] * len(networks), constraints))
+
+
 def test_soft_trees_have_the_probabilities_of_all_likely_units():
     networks = [(make_network(seed=1), 1.0), (make_network(seed=2), 3.0)]
     examples = [piece_example(5, seed=1), piece_example(1, seed=2), piece_example(4, seed=3)]
-    found = make_soft_trees(networks, [examples, examples])
+    found = [make_soft(networks, example) for example in examples]
     for row, (example, tree) in enumerate(zip(examples, found, strict=True)):
         expected: dict[tuple[int, ...], dict[int, float]] = {}
         for network, weight in networks:
@@ -44,9 +55,7 @@ def test_soft_trees_have_the_probabilities_of_all_likely_units():
 
 def test_whole_sentences_have_charts_of_their_own():
     network, example = make_network(), piece_example(7, seed=1)
-    (tree,) = make_soft_trees(
-        [(network, 1.0)], [[example]], [resolve_constraints(7, [], LABELS, [[0, 0, 0, 1, 1, 1, 1]])]
-    )
+    tree = make_soft([(network, 1.0)], example, resolve_constraints(7, [], LABELS, [[0, 0, 0, 1, 1, 1, 1]]))
     spans = {(start, stop): 0.0 for start, _, stop in tree.units.tolist()}
     for (start, _, stop), p in zip(tree.units.tolist(), tree.p.tolist(), strict=True):
         spans[start, stop] += p
@@ -60,7 +69,9 @@ def test_soft_segments_are_the_mean_of_the_probabilities():
     for number, network in enumerate(networks, start=1):
         network.segments.output.weight.mul_(number / 100)
         network.segments.output.bias.mul_(0)
-    for example, found in zip(examples, make_soft_starts(networks, examples), strict=True):
+    # Wherever they compute.
+    scorers = [torch_scorer(networks[0]), onnx_scorer(networks[1])]
+    for example, found in zip(examples, make_soft_starts(scorers, examples), strict=True):
         each = [
             torch.sigmoid(one.segments(one.edu_encoder.read(one.make_batch([example]).windows))) for one in networks
         ]
@@ -73,7 +84,7 @@ def test_the_loss_of_a_soft_tree_is_the_mean_of_those_of_its_trees(monkeypatch: 
     """Weighted by their probabilities, and for trees and labels."""
     monkeypatch.setattr("genrst.chart.teaching.LEAST", 0.0)
     teacher, student, example = make_network(seed=1), make_network(seed=2), piece_example(4, seed=1)
-    (soft,) = make_soft_trees([(teacher, 1.0)], [[example]])
+    soft = make_soft([(teacher, 1.0)], example)
     tree, label, *_ = find_losses(student, [replace(example, soft=soft)])
     theirs, ours = (make_charts(network, [example]) for network in (teacher, student))
     pairs = labelled_trees(4, 3)
@@ -89,7 +100,7 @@ def test_the_loss_of_a_soft_tree_is_the_mean_of_those_of_its_trees(monkeypatch: 
 def test_what_teachers_left_out_does_not_drive_scores_away():
     """Scores of a student that are all lower by the same number have the same loss."""
     network, example = make_network(), piece_example(12, seed=4)
-    (soft,) = make_soft_trees([(network, 1.0)], [[example]])
+    soft = make_soft([(network, 1.0)], example)
     assert soft.p.sum() < 10.9, "something is left out"
     losses = []
     for shift in (0.0, -100.0):

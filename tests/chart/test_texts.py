@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,7 +127,7 @@ def test_a_text_is_read_once(parser: Parser, document: Document, monkeypatch: py
     wanted = [Constraint(0, 2, is_unit=False)]
     expected = load(parser.folder, device="cpu").parse(document, wanted)
     parser(TEXT)
-    monkeypatch.setattr(parser.finder.models[0][0].network.edu_encoder, "read", None)
+    monkeypatch.setattr(parser.finder.scorers[0][0], "read", None)
     found = parser.parse(document, wanted)
     assert found.tree == expected.tree
     assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
@@ -154,10 +153,10 @@ def test_old_texts_are_forgotten():
     cache.most_pieces = 10
     texts = {n: np.arange(n) for n in (4, 5, 6, 11)}
     for n, pieces in texts.items():
-        cache.add(pieces, torch.full((n, 2), n))
+        cache.add(pieces, np.full((n, 2), n))
     found = {n: cache.get(pieces) for n, pieces in texts.items()}
     assert {n for n, states in found.items() if states is not None} == {6}, "4 and 5 are old, 11 is too long"
-    assert torch.equal(found[6], torch.full((6, 2), 6))  # type: ignore[arg-type]
+    assert np.array_equal(found[6], np.full((6, 2), 6))
 
 
 # Finer relations
