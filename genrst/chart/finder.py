@@ -56,7 +56,7 @@ class ChartFinder:
         """Each scorer has a weight."""
         if settings.search == "best" and len(scorers) > 1:
             raise UsageError("the search of several charts must be mbr, was: best")
-        if len({scorer.labels.pairs for scorer, _ in scorers}) > 1:
+        if len({scorer.labels for scorer, _ in scorers}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
         self.scorers, self.settings = scorers, settings
         self.labels: Sequence[Label] = settings.labels.pairs
