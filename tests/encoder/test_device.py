@@ -1,53 +1,10 @@
-"""What a processor can do, by PyTorch or by Linux."""
-
-from pathlib import Path
+"""Which processor PyTorch computes on."""
 
 import pytest
 import torch
 
-from genrst.encoder import device
-from genrst.encoder.device import choose_device, computes_bfloat16
+from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
-
-CPU = torch.device("cpu")
-
-
-@pytest.mark.parametrize(
-    ("features", "expected"),
-    [
-        ({"avx512_f": True, "avx512_bf16": True}, True),
-        ({"amx_bf16": True, "avx512_bf16": False}, True),
-        ({"avx512_f": True, "avx512_bf16": False}, False),
-        ({"architecture": "aarch64", "bf16": True}, False),
-        ({}, False),
-    ],
-)
-def test_instructions_for_bfloat16(monkeypatch: pytest.MonkeyPatch, features: dict[str, object], expected: bool):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features, raising=False)
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    assert computes_bfloat16(CPU) == expected
-    assert not computes_bfloat16(torch.device("cuda"))
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    assert not computes_bfloat16(CPU)
-
-
-def test_an_older_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Linux says it; elsewhere nobody does."""
-    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
-    monkeypatch.setattr(device, "CPU_FILE", tmp_path / "cpuinfo")
-    assert not computes_bfloat16(CPU)
-    for flags, expected in (("fpu avx512f avx512_bf16 avx512vbmi", True), ("fpu avx512f", False)):
-        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: {flags}\n")
-        assert computes_bfloat16(CPU) == expected
-
-
-@pytest.mark.skipif(not hasattr(torch.cpu, "get_capabilities"), reason="PyTorch is too old to be compared")
-@pytest.mark.skipif(not device.CPU_FILE.is_file(), reason="no Linux")
-def test_both_ways_agree_here(monkeypatch: pytest.MonkeyPatch):
-    expected = computes_bfloat16(CPU)
-    monkeypatch.delattr(torch.cpu, "get_capabilities")
-    assert computes_bfloat16(CPU) == expected
 
 
 def test_apples_gpus(monkeypatch: pytest.MonkeyPatch):
@@ -56,3 +13,23 @@ def test_apples_gpus(monkeypatch: pytest.MonkeyPatch):
         choose_device("mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     assert choose_device("mps").type == "mps"
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda:99", "meta", ""])
+def test_devices_that_are_not_there(name: str):
+    with pytest.raises(UsageError, match="a device must be auto, cpu, or a GPU") as error:
+        choose_device(name)
+    assert repr(name) in str(error.value)
+
+
+def test_a_gpu_only_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto").type == choose_device("cpu").type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: False)
+    assert str(choose_device("auto")) == "cuda"
+    assert str(choose_device("cuda:1")) == "cuda:1"
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
+    with pytest.raises(UsageError, match="must be started by spawn"):
+        choose_device("cuda")

@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from genrst.encoder.tokenizer import PieceTokenizer, read_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
@@ -23,7 +24,6 @@ from genrst.encoder.files import (
     load_encoder,
     make_encoder,
 )
-from genrst.encoder.pieces import PieceTokenizer, read_tokenizer
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.training.run_config import load_config
 from tests.encoder.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder
@@ -176,7 +176,7 @@ def test_pieces_of_texts():
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_stands_around_a_text(kind: str):
     tokenizer = make_tokenizer(kind)
-    around = {"bert": ((2,), (3,)), "mpnet": ((0,), (2,)), "qwen2": ((), ())}
+    around = {"bert": ((2,), (3,)), "mpnet": ((0,), (2,)), "roberta": ((0,), (2,)), "qwen2": ((), ())}
     assert (tokenizer.prefix, tokenizer.suffix) == around[kind]
     assert tokenizer.size == 57
     assert not {*tokenizer.prefix, *tokenizer.suffix} & set(spell("abc def.", kind))
@@ -194,7 +194,7 @@ def test_odd_texts(text: str, kind: str):
     tokenizer = make_tokenizer(kind)
     pieces = spell(text, kind)
     assert pieces
-    assert not {*tokenizer.prefix, *tokenizer.suffix, 1 if kind == "mpnet" else 0} & set(pieces)
+    assert not {*tokenizer.prefix, *tokenizer.suffix, 1 if kind in ("mpnet", "roberta") else 0} & set(pieces)
 
 
 @given(st.lists(st.text(st.characters(codec=None))))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from genrst.encoder import pretrained as pretrained_encoder
-from genrst.encoder.pieces import pack_pieces, pack_windows
+from genrst.encoder.batch import pack_pieces, pack_windows
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError
 from genrst.rnng.batch import Batch, make_batch, pack_examples

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import Labels
-from genrst.chart.finder import load_chart
+from genrst.chart.load import load_scorer
 from genrst.chart.network import ChartNetwork
 from genrst.chart.texts import tokenize
+from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.files import CONFIG, keep_layers, load_encoder, make_encoder
 from genrst.encoder.model import Model, save_model
-from genrst.encoder.pieces import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.text.raw import unsegmented
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example, write_encoder
@@ -140,11 +141,11 @@ def test_a_chart_comes_back(tmp_path: Path):
     example = piece_example(12, 3)
     windows = network.make_batch([example]).windows
     expected = network.edu_encoder.read(windows)
-    found = load_chart(tmp_path)
-    assert found.tokenizer is not None
+    found = load_scorer(tmp_path)
+    assert isinstance(found, TorchScorer), "ONNX Runtime does not read it"
     assert found.tokenizer.json == TOKENIZER.json
     torch.testing.assert_close(found.network.edu_encoder.read(windows), expected, atol=1e-5, rtol=1e-5)
-    half: Any = load_chart(tmp_path, encoder_dtype=torch.bfloat16).network.edu_encoder
+    half: Any = load_scorer(tmp_path, precision="bfloat16").network.edu_encoder  # type: ignore[attr-defined]
     assert {parameter.dtype for parameter in half.encoder.parameters()} == {torch.bfloat16}
     assert half.encoder.rotary_emb.inv_freq.dtype == torch.float32
     states = half.read(windows)

@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.encoder.pieces import (
-    _PADDING_ORDER,
-    IntArray,
-    PieceWindows,
-    Window,
-    WindowShape,
-    cut,
-    pack_pieces,
-    pack_windows,
-)
+from genrst.encoder.batch import _PADDING_ORDER, PieceWindows, pack_pieces, pack_windows
+from genrst.encoder.tokenizer import IntArray
+from genrst.encoder.windows import Window, WindowShape, cut
 from tests.encoder.tiny_encoders import random_pieces
 
 Text: TypeAlias = tuple[IntArray, IntArray]

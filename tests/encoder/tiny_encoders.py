@@ -14,8 +14,8 @@ from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample
 from genrst.encoder.files import CONFIG, TOKENIZER
 from genrst.encoder.model import wrap_encoder
-from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.rnng.config import RnngConfig
 from tests.rnng.random_examples import random_example
 
@@ -23,9 +23,12 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SPECIALS = {
     "bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]"],
     "mpnet": ["<s>", "<pad>", "</s>", "[UNK]"],
+    "roberta": ["<s>", "<pad>", "</s>", "[UNK]"],
     "qwen2": ["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
 }
 KINDS = list(SPECIALS)
+FAST_KINDS = ["bert", "mpnet", "roberta"]
+"""Those that ONNX Runtime reads."""
 N_POSITIONS = 24
 """Pieces in a window at most."""
 
@@ -46,7 +49,7 @@ def make_tokenizer(kind: str = "bert") -> PieceTokenizer:
     tokenizer.add_special_tokens(SPECIALS[kind])
     # As the files of real encoders have it.
     tokenizer.enable_truncation(5)
-    tokenizer.enable_padding(length=5, pad_id=numbers[SPECIALS[kind][kind == "mpnet"]])
+    tokenizer.enable_padding(length=5, pad_id=numbers[SPECIALS[kind][kind != "bert"]])
     return PieceTokenizer(tokenizer.to_str())
 
 
@@ -73,8 +76,9 @@ def make_hugging_face(kind: str = "bert", seed: int = 0) -> Any:
     config: Any
     if kind == "bert":
         config = transformers.BertConfig(**sizes, pad_token_id=0)
-    elif kind == "mpnet":
-        config = transformers.MPNetConfig(**sizes | {"max_position_embeddings": N_POSITIONS + 2}, pad_token_id=1)
+    elif kind in ("mpnet", "roberta"):
+        make = transformers.MPNetConfig if kind == "mpnet" else transformers.RobertaConfig
+        config = make(**sizes | {"max_position_embeddings": N_POSITIONS + 2}, pad_token_id=1)
     else:
         config = transformers.Qwen2Config(**sizes, num_key_value_heads=1, rope_theta=1e6, use_cache=False)
     return transformers.AutoModel.from_config(config)
