@@ -121,8 +121,9 @@ def load_network(make: Callable[[], AnyNetwork], folder: Path, encoder_dtype: to
     check_memory(network, str(folder))
     with _WithoutDrawing():
         network = make()
+    packed = read_weights(folder)
     try:
-        stored = unpack(read_weights(folder))
+        stored = unpack(packed)
     except ConfigError as error:
         raise ConfigError(f"{folder / WEIGHTS}: {error}") from error
     weights = {name: torch.from_numpy(array) for name, array in stored.items()}

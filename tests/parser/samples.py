@@ -76,10 +76,12 @@ def write_parser(folder: Path, *, kind: str = "generative", has_segmenter: bool 
     return folder
 
 
-def make_chart(seed: int = 4, fine: Sequence[tuple[str, str]] = ()) -> Model[ChartNetwork, Labels]:
+def make_chart(
+    seed: int = 4, fine: Sequence[tuple[str, str]] = (), encoder: str = "bert"
+) -> Model[ChartNetwork, Labels]:
     """A small chart with opinions, but no knowledge."""
     labels = Labels(tuple((label.relation, label.nuclearity) for label in LABELS), tuple(fine))
-    network = make_chart_network(SMALL_CHART, labels, make_pretrained(SMALL_CHART)).eval()
+    network = make_chart_network(SMALL_CHART, labels, make_pretrained(SMALL_CHART, encoder)).eval()
     torch.manual_seed(seed)
     for parameter in network.parameters():
         torch.nn.init.uniform_(parameter, -0.7, 0.7)
@@ -87,7 +89,7 @@ def make_chart(seed: int = 4, fine: Sequence[tuple[str, str]] = ()) -> Model[Cha
         # With this seed some words start EDUs, and fewer start sentences.
         network.segments.output.bias.add_(torch.tensor([0.8, -0.84]))
         network.labels.bias.zero_()
-    return Model(network, labels, make_tokenizer())
+    return Model(network, labels, make_tokenizer(encoder))
 
 
 def write_chart(folder: Path, seed: int = 4, **settings: object) -> Path:

@@ -14,17 +14,18 @@ import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
+from experiments.charts.network import load_chart
 from genrst import load
-from genrst.chart.finder import load_chart
+from genrst.chart.load import load_scorer
 from genrst.encoder.files import make_encoder, read_encoder_config
 from genrst.encoder.model import save_model
-from genrst.encoder.pieces import read_tokenizer
 from genrst.encoder.pretrained import PretrainedEncoder
+from genrst.encoder.tokenizer import read_tokenizer
 from genrst.errors import GenrstError
 from genrst.parser.folders import describe_model
 from genrst.rnng.finder import load_rnng
 from genrst.storage import WEIGHTS
-from tests.parser.samples import PIPELINE, TEXT, rnng_finder, write_chart, write_ensemble, write_parser
+from tests.parser.samples import PIPELINE, TEXT, make_chart, rnng_finder, write_chart, write_ensemble, write_parser
 from tests.rnng.test_storage import make_encoded
 
 
@@ -90,6 +91,14 @@ def test_sizes_that_the_weights_do_not_have(
     change(copy / part / "config.json", **{key: size})
     with pytest.raises(GenrstError, match="the weights do not fit the configuration: size mismatch"):
         load_part(copy / part)
+
+
+@pytest.mark.parametrize("size", [18, 200_000, 10**6])
+@pytest.mark.parametrize("key", ["edu_size", "span_size", "split_size", "label_size", "segment_size"])
+def test_sizes_of_a_chart_that_its_weights_do_not_have(copy: Path, key: str, size: int):
+    change(copy / "chart" / "config.json", **{key: size})
+    with pytest.raises(GenrstError, match=r"^[^\n]*chart: the weights do not fit the configuration: \S+ must have the"):
+        load_scorer(copy / "chart")
 
 
 @pytest.mark.parametrize("value", [0, -1, 10**12, 10**18, 10**30, 1.5, True, "x", [], {}])
@@ -221,6 +230,35 @@ def test_settings_of_an_encoder_that_are_not_obeyed(copy: Path, settings: dict[s
 def test_settings_of_an_encoder_that_cannot_be(copy: Path, settings: dict[str, Any], message: str):
     change(copy / "encoded" / "encoder" / "config.json", **settings)
     assert message in refused(copy / "encoded")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_hidden_layers": 3},
+        {"num_hidden_layers": 256},
+        {"hidden_size": 16},
+        {"hidden_size": 10**6},
+        {"hidden_size": 10**12},
+        {"intermediate_size": 10**12},
+        {"num_attention_heads": 3},
+        {"num_attention_heads": 10**5},
+        {"model_type": "mpnet"},
+        {"model_type": "qwen2"},
+        {"hidden_act": "nonsense"},
+        {"layer_norm_eps": "small"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
+def test_the_same_settings_in_the_chart_that_parses(copy: Path, kind: str, settings: dict[str, Any]):
+    """No PyTorch is asked there: what does not fit is refused all the same, before the first text."""
+    if kind == "mpnet":
+        if settings == {"model_type": "mpnet"}:
+            pytest.skip("it is one")
+        save_model(make_chart(encoder="mpnet"), copy / "chart")
+    change(copy / "chart" / "encoder" / "config.json", **settings)
+    refused(copy / "chart")
 
 
 def test_an_encoder_that_fails_with_the_first_text_fails_before_it(tmp_path: Path):

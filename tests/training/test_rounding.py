@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from genrst.packing import pack, unpack
-from genrst.training.trainer import rounded
+from genrst.training.rounding import rounded
 from tests.training.test_run import PREPARED, make_run
 
 
@@ -17,7 +17,8 @@ def test_weights_are_rounded_inside_and_exact_after():
     exact = network.weight.detach().clone()
     inputs = torch.ones(1, 100)
     with rounded(network, "int8"):
-        assert torch.equal(network.weight, unpack(pack({"weight": exact}, "int8"))["weight"])
+        stored = unpack(pack({"weight": exact.numpy()}, "int8"))["weight"]
+        assert torch.equal(network.weight, torch.from_numpy(stored))
         network(inputs).square().sum().backward()
         expected = network.weight.grad.clone()  # type: ignore[union-attr]
     assert torch.equal(network.weight, exact)
