@@ -97,7 +97,7 @@ class OnnxScorer:
         self._edus = Session(_edus_graph(weights))
         self._spans = Session(_spans_graph(weights))
         self._products = Session(_products_graph())
-        self._labels = Session(_labels_graph(weights, "labels"))
+        self._labels = Session(_labels_graph(weights, "labels"), keeps_memory=True)
         self._fine = Session(_labels_graph(weights, "fine")) if labels.fine else None
 
     def read(self, texts: Sequence[IntArray]) -> list[States]:

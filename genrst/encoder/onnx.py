@@ -9,7 +9,7 @@ that is forked does not wait for threads that it has lost; what can be done in p
 
 import struct
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -93,15 +93,21 @@ class Graph:
 class Session:
     """A graph that is ready to run."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, keeps_memory: bool = False) -> None:
+        """If it keeps memory, all such sessions of a process share one store, which grows to what they need at once.
+
+        That is much faster where large results come and go. All others give memory back after each run.
+        """
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         # Graphs are written as they are to be computed.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        # Memory is given back after each run: a long text must not set the size of the process for good.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        if keeps_memory:
+            _make_store()
+            options.add_session_config_entry("session.use_env_allocators", "1")
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(graph.to_bytes(), options, providers=["CPUExecutionProvider"])
 
@@ -113,6 +119,15 @@ class Session:
         """Run the graph on its inputs, in their order."""
         found: list[NDArray[Any]] = self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))
         return found
+
+
+@cache
+def _make_store() -> None:
+    import onnxruntime as ort
+
+    where = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    as_requested = ort.OrtArenaCfg(0, 1, -1, -1)  # grows by what is asked for, without a limit
+    ort.create_and_register_allocator(where, as_requested)
 
 
 # Fields of a protocol buffer.

@@ -46,7 +46,9 @@ _ATTENTION = {"mpnet": _MPNET, **dict.fromkeys(("bert", "camembert", "roberta", 
 def is_supported(config: EncoderConfig) -> bool:
     """Whether an encoder can be read here; all others need PyTorch."""
     sizes = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.layer_norm_eps)
-    return config.model_type in _ATTENTION and config.hidden_act == "gelu" and None not in sizes
+    # Where positions are counted from the padding on, it must be known.
+    has_positions = config.model_type == "bert" or config.pad_token_id is not None
+    return config.model_type in _ATTENTION and config.hidden_act == "gelu" and None not in sizes and has_positions
 
 
 class Encoder:
@@ -65,7 +67,7 @@ class Encoder:
         self._distances = unpack_one(weights, bias) if bias in weights else None
 
         def make(number: int) -> Session:
-            return Session(_Layer(config, weights, f"encoder.layer.{number}.", precision).graph)
+            return Session(_Layer(config, weights, f"encoder.layer.{number}.", precision).graph, keeps_memory=True)
 
         with ThreadPoolExecutor(n_threads()) as pool:
             self._layers = list(pool.map(make, range(config.num_hidden_layers or 0)))
@@ -190,10 +192,10 @@ class _Layer:
 
     def _add(self, values: Value, states: Value, norm: str, bias: FloatArray) -> Value:
         """Values and a bias added to states, and normalised."""
-        constants = [
-            self.graph.constant(part) for part in (self._get(f"{norm}.weight"), self._get(f"{norm}.bias"), bias)
-        ]
-        return self.graph("SkipLayerNormalization", values, states, *constants, domain=MICROSOFT, epsilon=self._epsilon)
+        graph = self.graph
+        total = graph("Add", graph("Add", values, graph.constant(bias)), states)
+        parts = [graph.constant(self._get(f"{norm}.{part}")) for part in ("weight", "bias")]
+        return graph("LayerNormalization", total, *parts, epsilon=self._epsilon)
 
 
 def _distance_scores(table: FloatArray, length: int) -> FloatArray:
