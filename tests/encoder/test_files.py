@@ -8,7 +8,6 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from genrst.encoder.tokenizer import PieceTokenizer, read_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
@@ -24,6 +23,7 @@ from genrst.encoder.files import (
     load_encoder,
     make_encoder,
 )
+from genrst.encoder.tokenizer import PieceTokenizer, read_tokenizer
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
 from genrst.training.run_config import load_config
 from tests.encoder.tiny_encoders import KINDS, make_hugging_face, make_tokenizer, write_encoder

@@ -68,19 +68,19 @@ def _make_byte_tokenizer() -> PieceTokenizer:
     return PieceTokenizer(tokenizer.to_str())
 
 
-def make_hugging_face(kind: str = "bert", seed: int = 0) -> Any:
+def make_hugging_face(kind: str = "bert", seed: int = 0, **changes: int) -> Any:
     """A model of transformers with random weights."""
     torch.manual_seed(seed)
     sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     sizes |= {"intermediate_size": 16, "initializer_range": 0.5, "max_position_embeddings": N_POSITIONS}
     config: Any
     if kind == "bert":
-        config = transformers.BertConfig(**sizes, pad_token_id=0)
+        config = transformers.BertConfig(**sizes | changes, pad_token_id=0)
     elif kind in ("mpnet", "roberta"):
         make = transformers.MPNetConfig if kind == "mpnet" else transformers.RobertaConfig
-        config = make(**sizes | {"max_position_embeddings": N_POSITIONS + 2}, pad_token_id=1)
+        config = make(**sizes | {"max_position_embeddings": N_POSITIONS + 2} | changes, pad_token_id=1)
     else:
-        config = transformers.Qwen2Config(**sizes, num_key_value_heads=1, rope_theta=1e6, use_cache=False)
+        config = transformers.Qwen2Config(**sizes | changes, num_key_value_heads=1, rope_theta=1e6, use_cache=False)
     return transformers.AutoModel.from_config(config)
 
 
