@@ -17,9 +17,9 @@ import torch
 from benchmarks import read_anew
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
+from genrst.parser import Search
 from genrst.parser.folders import find_model, read_kind
 from genrst.parser.loading import load
-from genrst.parser.options import Search
 from genrst.parser.parser import Parser
 from genrst.text.annotate import annotate
 from genrst.text.pipeline import load_pipeline

@@ -18,7 +18,7 @@ from docs.charts import (
     draw_results,
 )
 from genrst.evaluation.plot import plot_systems
-from genrst.rendering.colours import Colours
+from genrst.rendering import Colours
 from genrst.rendering.difference import render_difference_svg
 from genrst.rendering.svg import render_svg
 

@@ -20,8 +20,8 @@ from genrst.config import from_mapping
 from genrst.encoder.device import choose_device
 from genrst.errors import ConfigError, UsageError
 from genrst.io import tell, write_atomically
+from genrst.parser import RnngSearch
 from genrst.parser.folders import is_model
-from genrst.parser.options import RnngSearch
 from genrst.rnng.batch import make_batch
 from genrst.rnng.examples import Example, derive
 from genrst.rnng.finder import Member, RnngFinder, RnngModel, RnngSettings, load_rnng

@@ -39,8 +39,9 @@ from genrst.document import Document
 from genrst.errors import CorpusWarning, GenrstError
 from genrst.evaluation.report import TREE_METRICS, evaluate
 from genrst.formats.edu_text import collapse_spaces, dense
-from genrst.formats.files import ReadOptions, format_documents, read_content
+from genrst.formats.files import format_documents, read_content
 from genrst.formats.json_format import document_from_dict, document_to_dict
+from genrst.formats.rs3_reader import Roots
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text
@@ -179,9 +180,9 @@ def scores_itself(document: Document) -> None:
 
 def check_file(suffix: str, content: bytes) -> None:
     """Read a file, with its tree or without, and put what was read to the test."""
-    options = ReadOptions("join" if len(content) % 3 else "error", len(content) % 5 > 0)
+    roots: Roots = "join" if len(content) % 3 else "error"
     try:
-        documents = read_content(content, Path(f"case{suffix}"), options)
+        documents = read_content(content, Path(f"case{suffix}"), roots=roots, with_tree=len(content) % 5 > 0)
     except GenrstError as error:
         if not str(error).startswith(f"case{suffix}:"):
             raise BrokenRuleError(f"an error names no file: {error}") from error

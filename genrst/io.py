@@ -4,14 +4,11 @@ What the text means is up to the formats (`genrst.formats`).
 """
 
 import codecs
-import gzip
+import os
 import re
-import secrets
 import sys
 import warnings
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
@@ -93,6 +90,9 @@ def max_unpacked(path: Path) -> int:
 
 def unpack_lines(path: Path) -> Iterator[bytes]:
     """The lines of a gzip file."""
+    import gzip
+    import zlib
+
     try:
         left = allowed = max_unpacked(path)
         with gzip.open(path) as file:
@@ -140,7 +140,7 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Opened like any file, so that its mode is that of any file; asking for the umask would set it for all threads.
-        with (path.parent / f".{path.name[:50]}.{secrets.token_hex(8)}").open("x+b") as file:
+        with (path.parent / f".{path.name[:50]}.{os.urandom(8).hex()}").open("x+b") as file:
             temporary = Path(file.name)
             write_content(cast(BinaryIO, file))
         temporary.replace(path)
@@ -158,25 +158,13 @@ def tell(message: object) -> None:
         print("genrst:", one_line(str(message)), file=sys.stderr, flush=True)
 
 
-@contextmanager
-def waiting(description: str) -> Iterator[None]:
-    """Say what takes its time on standard error, if that is a terminal; the line goes away afterwards."""
-    has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    if has_terminal:
-        print(f"genrst: {one_line(description)} …", end="", file=sys.stderr, flush=True)
-    try:
-        yield
-    finally:
-        if has_terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
 Item = TypeVar("Item")
 
 
 def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
     """Pass items on, with a bar on standard error if that is a terminal: a pipe carries nothing but results."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return iter(items)
     from tqdm import tqdm
 
-    has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return iter(tqdm(items, one_line(description), total, disable=not has_terminal, leave=False, unit=" documents"))
+    return iter(tqdm(items, one_line(description), total, leave=False, unit=" documents"))

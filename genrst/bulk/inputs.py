@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, GenrstError, InputError, MissingDependencyError, UsageError
 from genrst.formats import json_text
-from genrst.formats.files import FORMATS, TREE_SUFFIXES, ReadOptions, read_content
+from genrst.formats.files import FORMATS, TREE_SUFFIXES, read_content
 from genrst.formats.json_format import document_from_dict
 from genrst.formats.plain import attach_text_beside
 from genrst.io import decode
@@ -365,6 +365,6 @@ def _read_file(address: str, places: Sequence[tuple[int, int]], columns: Columns
     if suffix not in FORMATS or suffix == ".txt":
         yield Text(_name(address, None), decode(content, path))
         return
-    documents = read_content(content, path, ReadOptions(with_tree=False))
+    documents = read_content(content, path, with_tree=False)
     for start, _ in places:
         yield attach_text_beside(documents[start], path) if suffix == ".dis" else documents[start]

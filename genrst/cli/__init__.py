@@ -1,1 +1,1 @@
-"""The command line: a file per verb, over what reads inputs and writes outputs."""
+"""The command line: the program, what reads inputs, what writes outputs, and a file per verb."""

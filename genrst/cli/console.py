@@ -4,16 +4,19 @@ Nothing is printed elsewhere: `show` and `genrst.io.tell` see to it that no term
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from genrst.characters import escape_json, inert_lines
+from genrst.characters import escape_json, inert_lines, one_line
 from genrst.errors import GenrstError, MissingDependencyError
 from genrst.io import tell
-from genrst.rendering.terminal import PAINT
+
+_PAINT = "(\x1b\\[(?:0|2|1;38;5;[0-9]{1,3})m)"
+"""The ANSI colours of a drawing, all that a terminal may obey."""
 
 
 def show(result: str, is_painted: bool = False) -> None:
@@ -23,7 +26,7 @@ def show(result: str, is_painted: bool = False) -> None:
     """
     output = _standard_output()
     encoding = output.encoding or "utf-8"
-    parts = PAINT.split(result) if is_painted else [result]
+    parts = re.split(_PAINT, result) if is_painted else [result]
     parts[::2] = map(inert_lines, parts[::2])
     print("".join(parts).encode(encoding, "backslashreplace").decode(encoding), file=output, flush=True)
 
@@ -74,6 +77,19 @@ class Failures:
     def status(self) -> int:
         """The exit status of the program."""
         return 1 if self.count else 0
+
+
+@contextmanager
+def waiting(description: str) -> Iterator[None]:
+    """Say what takes its time on standard error, if that is a terminal; the line goes away afterwards."""
+    has_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if has_terminal:
+        print(f"genrst: {one_line(description)} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if has_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def show_progress(text: str) -> None:

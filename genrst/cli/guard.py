@@ -6,7 +6,6 @@ from outputs that somebody has corrected since. Nothing is lost with the hidden 
 """
 
 import argparse
-import hashlib
 import json
 import os
 import stat
@@ -96,6 +95,8 @@ class Guard:
                 list_of_outputs.write(f"{line}\n")
 
     def _line(self, path: Path, file: BinaryIO) -> str:
+        import hashlib
+
         digest = hashlib.sha256()
         file.seek(0)
         while block := file.read(1 << 20):

@@ -1,4 +1,5 @@
-"""What verbs read: texts and documents from files, folders, corpora and standard input; and the arguments for it.
+"""What verbs read: texts and documents from files, folders, corpora and standard input; and
+the parsers that texts are read with. For each the arguments of verbs, too.
 
 Sources are found before anything is read, so that a wrong command line is an error at once. File formats are the matter
 of `genrst.formats`, named corpora of `genrst.corpora`.
@@ -7,15 +8,12 @@ of `genrst.formats`, named corpora of `genrst.corpora`.
 import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, get_args
 
-from genrst.cli.console import Failures
-from genrst.cli.models import add_model_arguments, add_tree_arguments, load_parser
-from genrst.corpora.corpus import CORPORA, Corpus, load_corpus
-from genrst.corpora.layouts import VERSION
+from genrst.cli.console import Failures, waiting
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, GenrstError, InputError, UsageError
 from genrst.formats.files import (
@@ -23,18 +21,20 @@ from genrst.formats.files import (
     RAW_SUFFIXES,
     TEXT_SUFFIXES,
     TREE_SUFFIXES,
-    ReadOptions,
     document_files,
     read_content,
     read_file,
 )
-from genrst.formats.json_text import loads
-from genrst.formats.plain import read_edus
 from genrst.io import decode, progress, read_bytes
-from genrst.parser.parser import Text
-from genrst.trees.constraints import Constraint, constraint_from_dict
+from genrst.parser import DEFAULT_MODEL, Relations, Search
+from genrst.trees.constraints import Constraint, KeepWhole, constraint_from_dict
 
-TextOrDocument: TypeAlias = Text | Document
+if TYPE_CHECKING:
+    from genrst.corpora.corpus import Corpus
+    from genrst.parser.options import LoadOptions
+    from genrst.parser.parser import Parser, Text
+
+TextOrDocument: TypeAlias = "Text | Document"
 Item = TypeVar("Item", Document, TextOrDocument)
 
 
@@ -92,6 +92,54 @@ def standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
+# Models, for verbs that parse.
+
+
+def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -> "argparse._ArgumentGroup":
+    """Add what chooses a parser; returns the group of these arguments."""
+    group = parser.add_argument_group(title)
+    group.add_argument("--model", metavar="NAME|DIR", help=f"an installed model or a folder (default: {DEFAULT_MODEL})")
+    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
+    group.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    return group
+
+
+def add_search_arguments(parser: "argparse._ActionsContainer") -> None:
+    """Add how trees are found."""
+    parser.add_argument("--search", choices=get_args(Search))
+    parser.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
+    parser.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
+
+
+def add_tree_arguments(parser: "argparse._ActionsContainer") -> None:
+    """Add what trees are like."""
+    parser.add_argument(
+        "--keep-whole",
+        "--whole",
+        choices=get_args(KeepWhole),
+        help="what trees do not cut (default: sentences in a chart, else nothing)",
+    )
+    parser.add_argument(
+        "--relations", choices=get_args(Relations), help="how finely a chart names relations (default: as it says)"
+    )
+
+
+def load_options(arguments: argparse.Namespace) -> "LoadOptions":
+    """The options of `genrst.load` that the arguments give."""
+    from genrst.parser.options import LoadOptions
+
+    names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
+    return LoadOptions(**{name: getattr(arguments, name) for name in names})
+
+
+def load_parser(arguments: argparse.Namespace) -> "Parser":
+    """The parser that the arguments choose."""
+    with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
+        from genrst.parser.loading import load_with
+
+        return load_with(arguments.model, load_options(arguments))
+
+
 # Texts, for `parse`, `sample` and `segment`.
 
 
@@ -131,7 +179,7 @@ def text_files(folder: Path) -> list[Path]:
 
 def is_raw(path: Path) -> bool:
     """Whether a file, or standard input, holds text whose EDUs are unknown, unless each has a line."""
-    return path.suffix.lower() not in FORMATS.keys() - {".txt"}
+    return path.suffix.lower() not in FORMATS or path.suffix.lower() == ".txt"
 
 
 def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
@@ -139,12 +187,18 @@ def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
     if path.is_dir():
         raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
     if not is_raw(path):
-        return [*read_file(path, ReadOptions(with_tree=False))]
+        return [*read_file(path, with_tree=False)]
     return _read_raw(partial(read_bytes, path), path, has_edus)
 
 
 def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[TextOrDocument]:
-    return [read_edus(read(), path) if has_edus else Text(path.stem, decode(read(), path))]
+    if has_edus:
+        from genrst.formats.plain import read_edus
+
+        return [read_edus(read(), path)]
+    from genrst.parser.parser import Text
+
+    return [Text(path.stem, decode(read(), path))]
 
 
 # Constraints on trees, for `parse` and `sample`.
@@ -173,6 +227,8 @@ def read_constraints(arguments: argparse.Namespace, sources: Sequence[Source[Tex
 
 
 def _read_constraint(text: str) -> Constraint:
+    from genrst.formats.json_text import loads
+
     try:
         return constraint_from_dict(loads(text))
     except UsageError as error:
@@ -215,13 +271,13 @@ def find_documents(
     arguments: argparse.Namespace, has_corpora: bool = False, has_model: bool = True
 ) -> list[Source[Document]]:
     """The files of IN. A text is parsed, if there is a model for it."""
-    name, options = arguments.source, ReadOptions(arguments.roots)
+    name, roots = arguments.source, arguments.roots
     if name == "-":
         known = (*TREE_SUFFIXES, *RAW_SUFFIXES) if has_corpora else (*FORMATS, ".md")
         path = Path(f"stdin{named_suffix(arguments.source_format, '--from', 'standard input', known)}")
         if _is_text(path):
             return [replace(_text_source(path, standard_input, arguments, has_model), is_file=False)]
-        return [Source(path, lambda: read_content(standard_input(), path, options), is_file=False)]
+        return [Source(path, lambda: read_content(standard_input(), path, roots=roots), is_file=False)]
     if arguments.source_format is not None:
         raise UsageError(f"--from must go with standard input (-), was: {name}")
     if _is_text(Path(name)):
@@ -229,7 +285,7 @@ def find_documents(
     if has_corpora:
         return [Source(Path(name), read) for read in open_corpus(name, arguments).sources]
     folder = Path(name) if Path(name).is_dir() else None
-    return [Source(file, partial(read_file, file, options), folder) for file in document_files(name)]
+    return [Source(file, partial(read_file, file, roots=roots), folder) for file in document_files(name)]
 
 
 def _is_text(path: Path) -> bool:
@@ -275,6 +331,9 @@ def named_suffix(name: str | None, option: str, stream: str, known: Collection[s
 
 def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what chooses documents of a corpus."""
+    from genrst.corpora.corpus import CORPORA
+    from genrst.corpora.layouts import VERSION
+
     group = parser.add_argument_group("choosing documents")
     names = f"{', '.join(CORPORA[:-1])} or {CORPORA[-1]} (default: by the folder's layout)"
     group.add_argument("--corpus", metavar="NAME", help=names)
@@ -293,8 +352,10 @@ def _add_roots_argument(parser: "argparse._ActionsContainer") -> None:
     )
 
 
-def open_corpus(path: str, arguments: argparse.Namespace) -> Corpus:
+def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
     """Open the corpus that the arguments choose."""
+    from genrst.corpora.corpus import load_corpus
+
     refuse_text(path)
     return load_corpus(
         path,

@@ -1,7 +1,7 @@
 """The program `genrst`: finds the verb, runs it, and turns errors into one line.
 
-A verb is a module of this package with `add_arguments(parser)` and `run(arguments)`; its docstring is its help. Only
-the verb that is called is imported, and what needs PyTorch, numpy or spaCy when it runs: `--help` answers at once.
+A verb is a module of `genrst.cli.verbs` with `add_arguments(parser)` and `run(arguments)`; its docstring is its help.
+Only the verb that is called is imported, and what needs PyTorch, numpy or spaCy when it runs: `--help` answers at once.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def make_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     for name, help in VERBS.items():
         subparser = verbs.add_parser(name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter)
         if words is None or name in words:
-            verb = import_module(f"genrst.cli.{name}")
+            verb = import_module(f"genrst.cli.verbs.{name}")
             subparser.description = verb.__doc__
             verb.add_arguments(subparser)
             _complete_files(subparser)

@@ -22,8 +22,7 @@ from genrst.cli.inputs import Source, named_suffix
 from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.formats.files import FORMATS
-from genrst.rendering.colours import Colours
-from genrst.rendering.terminal import render_text
+from genrst.rendering import Colours
 from genrst.trees.binarise import flatten
 
 AnySource: TypeAlias = Source[Any]
@@ -119,6 +118,8 @@ def text_width(output: str) -> int:
 
 def draw_text(document: Document, output: str, width: int | None = None, colours: Colours = "relation") -> str:
     """A tree as text: on a terminal in colour and as wide as that, elsewhere plain."""
+    from genrst.rendering.terminal import render_text
+
     is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
     return render_text(document, text_width(output) if width is None else width, is_painted, colours)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from genrst.corpora.layouts import LAYOUTS, VERSION, find_corpus
 from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, CorpusWarning, GenrstError, UsageError
-from genrst.formats.files import ReadOptions, document_files, read_file
+from genrst.formats.files import document_files, read_file
 from genrst.formats.rs3_reader import Roots
 
 CORPORA = (*dict.fromkeys(layout.name for layout in LAYOUTS), "files")
@@ -68,15 +68,15 @@ def load_corpus(
         raise CorpusNotFoundError(f"{path}: no such file or folder")
     if name not in (None, *CORPORA):
         raise UsageError(f"a corpus must be one of {', '.join(CORPORA)}, was: {name!r}")
-    options, on_bad = ReadOptions(roots), _warn if skip_bad else None
+    on_bad = _warn if skip_bad else None
     opened = None if name == "files" else find_corpus(path, name)
     if opened is None:
-        sources = [partial(read_file, file, options) for file in _plain_files(path, split)]
+        sources = [partial(read_file, file, roots=roots) for file in _plain_files(path, split)]
         return Corpus("files", split, tuple(sources), on_bad)
     files = opened.files(split, version)
     if not files:
         raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, was: none")
-    readers = tuple(partial(opened.read, file, options, with_textless) for file in files)
+    readers = tuple(partial(opened.read, file, roots, with_textless) for file in files)
     return Corpus(opened.layout.name, split, readers, on_bad)
 
 

@@ -13,7 +13,8 @@ from genrst.corpora.amalgum import CLASSES, read_genre
 from genrst.corpora.conllu import attach, read_conllu, read_disrpt
 from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
-from genrst.formats.files import ReadOptions, read_file
+from genrst.formats.files import read_file
+from genrst.formats.rs3_reader import Roots
 from genrst.io import decode, read_bytes, read_table
 from genrst.trees.node import relabel
 
@@ -138,18 +139,18 @@ class FoundCorpus:
         left_out = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
         return [path for own, path in rows if split in (None, own) and path.stem not in left_out]
 
-    def read(self, path: Path, options: ReadOptions, with_textless: bool = False) -> Iterator[Document]:
+    def read(self, path: Path, roots: Roots, with_textless: bool = False) -> Iterator[Document]:
         """The documents of a file, without those whose words are missing (underscores), unless these are wanted."""
         classes, read = self.layout.classes, self.layout.read
-        for document in [self._read_one(path, options)] if read is None else read(path):
+        for document in [self._read_one(path, roots)] if read is None else read(path):
             if not with_textless and set(document.text or "x") <= set("_ \n"):
                 continue
             if classes and document.tree is not None:
                 document = replace(document, tree=relabel(document.tree, lambda name: classes.get(name, name)))
             yield document
 
-    def _read_one(self, path: Path, options: ReadOptions) -> Document:
-        (document,) = read_file(path, ReadOptions("join") if self.layout.joins_roots else options)
+    def _read_one(self, path: Path, roots: Roots) -> Document:
+        (document,) = read_file(path, roots="join" if self.layout.joins_roots else roots)
         if not self.layout.syntax:
             return document
         trees, syntax = self.layout.syntax

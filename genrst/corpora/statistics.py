@@ -1,6 +1,6 @@
 """What a corpus holds: counts, relations, and the shapes of its trees.
 
-Not here: the text table (`genrst.cli.info`), and the measures of one tree (`genrst.trees.measures`).
+Not here: the text table (`genrst.cli.verbs.info`), and the measures of one tree (`genrst.trees.measures`).
 """
 
 from collections import Counter, defaultdict

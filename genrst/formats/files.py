@@ -1,73 +1,26 @@
 """Reading and writing documents by the suffix of their file.
 
-Each format has a module of its own; named corpora with splits are in `genrst.corpora.corpus`.
+Each format has a module of its own, imported when a file has that format; named corpora with splits are in
+`genrst.corpora.corpus`.
 """
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError, UsageError
-from genrst.formats.dis import read_dis, write_dis
-from genrst.formats.json_format import read_json, read_jsonl, write_json, write_jsonl
-from genrst.formats.plain import attach_text_beside, read_edus, write_edus
-from genrst.formats.rs3_reader import Roots, read_rs3
-from genrst.formats.rs3_writer import write_rs3, write_rs4
-from genrst.formats.rsd import write_rsd
 from genrst.io import read_bytes, write_atomically
 
+if TYPE_CHECKING:
+    from genrst.formats.rs3_reader import Roots
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """`roots`: what to do with a file of several trees; `with_tree`: whether trees are read at all."""
-
-    roots: Roots = "error"
-    with_tree: bool = True
-
-
-DEFAULTS = ReadOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file format: how its bytes become documents, and documents its text; None where it is one-way."""
-
-    read: Callable[[bytes, Path, ReadOptions], list[Document]] | None
-    write: Callable[[Sequence[Document]], str] | None
-    holds_many: bool = False
-
-
-def _read_rs3(content: bytes, path: Path, options: ReadOptions) -> list[Document]:
-    return [read_rs3(content, path, roots=options.roots, with_tree=options.with_tree)]
-
-
-def _one(write: Callable[[Document], str]) -> Callable[[Sequence[Document]], str]:
-    return lambda documents: write(documents[0])
-
-
-FORMATS: dict[str, Format] = {
-    ".dis": Format(
-        lambda content, path, options: [read_dis(content, path, with_tree=options.with_tree)], _one(write_dis)
-    ),
-    ".rs3": Format(_read_rs3, _one(write_rs3)),
-    ".rs4": Format(_read_rs3, _one(write_rs4)),
-    ".json": Format(
-        lambda content, path, options: read_json(content, path, with_tree=options.with_tree), _one(write_json)
-    ),
-    ".jsonl": Format(
-        lambda content, path, options: read_jsonl(content, path, with_tree=options.with_tree), write_jsonl, True
-    ),
-    ".rsd": Format(None, _one(write_rsd)),
-    ".edus": Format(lambda content, path, options: [read_edus(content, path)], _one(write_edus)),
-    ".txt": Format(lambda content, path, options: [read_edus(content, path)], None),
-}
+FORMATS = (".dis", ".rs3", ".rs4", ".json", ".jsonl", ".rsd", ".edus", ".txt")
 """The formats by suffix."""
-
-_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-"""What strings may hold and text files may not: half of a surrogate pair is no UTF-8, and NUL means binary data."""
+READABLE = tuple(suffix for suffix in FORMATS if suffix != ".rsd")
+WRITABLE = tuple(suffix for suffix in FORMATS if suffix != ".txt")
 
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
 """What is looked for in a folder: the formats that can hold trees."""
@@ -79,7 +32,7 @@ TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
 """What can be parsed."""
 
 
-def read(path: str | Path, *, roots: Roots = "error", with_tree: bool = True) -> Document:
+def read(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) -> Document:
     """Read the one document of a file."""
     documents = list(read_documents(path, roots=roots, with_tree=with_tree))
     if len(documents) != 1:
@@ -87,28 +40,51 @@ def read(path: str | Path, *, roots: Roots = "error", with_tree: bool = True) ->
     return documents[0]
 
 
-def read_documents(path: str | Path, *, roots: Roots = "error", with_tree: bool = True) -> Iterator[Document]:
+def read_documents(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) -> Iterator[Document]:
     """Read all documents of a file, or of every file with trees below a folder, in the order of their names."""
     for file in document_files(path):
-        yield from read_file(file, ReadOptions(roots, with_tree))
+        yield from read_file(file, roots=roots, with_tree=with_tree)
 
 
-def read_file(path: Path, options: ReadOptions = DEFAULTS, content: bytes | None = None) -> list[Document]:
+def read_file(
+    path: Path, *, roots: "Roots" = "error", with_tree: bool = True, content: bytes | None = None
+) -> list[Document]:
     """Read the documents of one file, whose content may be known; a `.dis` file gets its text from the file beside it,
     if there is one.
     """
-    documents = read_content(read_bytes(path) if content is None else content, path, options)
-    is_dis = path.suffix.lower() == ".dis"
-    return [attach_text_beside(document, path) for document in documents] if is_dis else documents
+    documents = read_content(read_bytes(path) if content is None else content, path, roots=roots, with_tree=with_tree)
+    if path.suffix.lower() != ".dis":
+        return documents
+    from genrst.formats.plain import attach_text_beside
+
+    return [attach_text_beside(document, path) for document in documents]
 
 
-def read_content(content: bytes, path: Path, options: ReadOptions = DEFAULTS) -> list[Document]:
-    """Read documents from bytes; the path tells the format, and is named in messages."""
-    reader = _format(path.suffix, path.name).read
-    if reader is None:
-        raise UsageError(f"{path.suffix} files can be written, not read: {path}")
+def read_content(content: bytes, path: Path, *, roots: "Roots" = "error", with_tree: bool = True) -> list[Document]:
+    """Read documents from bytes; the path tells the format, and is named in messages.
+
+    `roots` says what to do with a file of several trees; `with_tree`, whether trees are read at all.
+    """
     try:
-        return reader(content, path, options)
+        match _format(path.suffix, path.name):
+            case ".dis":
+                from genrst.formats.dis import read_dis
+
+                return [read_dis(content, path, with_tree=with_tree)]
+            case ".rs3" | ".rs4":
+                from genrst.formats.rs3_reader import read_rs3
+
+                return [read_rs3(content, path, roots=roots, with_tree=with_tree)]
+            case ".json" | ".jsonl" as suffix:
+                from genrst.formats.json_format import read_json, read_jsonl
+
+                return (read_json if suffix == ".json" else read_jsonl)(content, path, with_tree=with_tree)
+            case ".edus" | ".txt":
+                from genrst.formats.plain import read_edus
+
+                return [read_edus(content, path)]
+            case _:
+                raise UsageError(f"{path.suffix} files can be written, not read: {path}")
     except TreeError as error:
         raise CorpusFormatError(str(error), path) from error
 
@@ -142,17 +118,38 @@ def format_documents(documents: Iterable[Document], suffix: str) -> str:
 
     What the format cannot hold is an error.
     """
-    target = _format(suffix)
-    if target.write is None:
+    if (kind := _format(suffix)) not in WRITABLE:
         raise UsageError(f"{suffix} files can be read, not written")
     documents = list(documents)
-    if not target.holds_many and len(documents) != 1:
+    if kind != ".jsonl" and len(documents) != 1:
         raise UsageError(f"a {suffix} file holds one document, was: {len(documents)}; write .jsonl or a folder")
-    text = target.write(documents)
-    if found := _NOT_TEXT.search(text):
+    text = _text_of(documents, kind)
+    # What strings may hold and text files may not: half of a surrogate pair is no UTF-8, and NUL means binary data.
+    if found := re.search("[\0\ud800-\udfff]", text):
         rule = f"a document must have characters of Unicode text to be written as {suffix}"
         raise UsageError(f"{documents[0].id}: {rule}, was: U+{ord(found[0]):04X}; .json can hold it")
     return text
+
+
+def _text_of(documents: Sequence[Document], suffix: str) -> str:
+    match suffix:
+        case ".dis":
+            from genrst.formats.dis import write_dis as write_one
+        case ".rs3":
+            from genrst.formats.rs3_writer import write_rs3 as write_one
+        case ".rs4":
+            from genrst.formats.rs3_writer import write_rs4 as write_one
+        case ".json":
+            from genrst.formats.json_format import write_json as write_one
+        case ".jsonl":
+            from genrst.formats.json_format import write_jsonl
+
+            return write_jsonl(documents)
+        case ".rsd":
+            from genrst.formats.rsd import write_rsd as write_one
+        case _:
+            from genrst.formats.plain import write_edus as write_one
+    return write_one(documents[0])
 
 
 def warn_of_loss(document: Document, suffix: str) -> None:
@@ -163,7 +160,8 @@ def warn_of_loss(document: Document, suffix: str) -> None:
         warnings.warn(CorpusWarning(message), stacklevel=3)
 
 
-def _format(suffix: str, name: str | None = None) -> Format:
+def _format(suffix: str, name: str | None = None) -> str:
+    """The suffix as the table has it."""
     if suffix.lower() not in FORMATS:
         raise UsageError(f"a file name must end in one of {', '.join(FORMATS)}, was: {name or suffix or 'nothing'}")
-    return FORMATS[suffix.lower()]
+    return suffix.lower()

@@ -18,8 +18,9 @@ from spacy.tokens import Doc
 from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
+from genrst.parser import Relations, Search
 from genrst.parser.loading import load_with
-from genrst.parser.options import LoadOptions, Relations, Search
+from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Parser
 from genrst.text.layout import paragraphs
 from genrst.text.speakers import with_speakers

@@ -17,11 +17,11 @@ from typing import Any
 from genrst import storage
 from genrst.errors import ConfigError, GenrstError, ModelNotFoundError, OutputError, UsageError
 from genrst.io import decode
-from genrst.parser.options import SEARCHES, ModelKind, ParserConfig
+from genrst.parser import DEFAULT_MODEL, SEARCHES, ModelKind
+from genrst.parser.options import ParserConfig
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""
-DEFAULT_MODEL = "en"
 MOST_MEMBERS = 100
 """Of an ensemble; each takes memory."""
 

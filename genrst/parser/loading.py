@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from genrst.errors import MissingDependencyError
+from genrst.parser import Relations, Search
 from genrst.parser.finder import TreeFinder
 from genrst.parser.folders import find_model, find_segmenter, read_kind, read_models, read_parser_config
-from genrst.parser.options import LoadOptions, ParserConfig, Relations, Search
+from genrst.parser.options import LoadOptions, ParserConfig
 from genrst.parser.parser import Parser
 from genrst.trees.constraints import KeepWhole
 

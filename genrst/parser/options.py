@@ -2,22 +2,11 @@
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Literal, TypeAlias, get_args
 
 from genrst.config import from_mapping
 from genrst.errors import ConfigError, UsageError
+from genrst.parser import SEARCHES, EncoderPrecision, ModelKind, Relations, Search
 from genrst.trees.constraints import KeepWhole
-
-ModelKind: TypeAlias = Literal["chart", "rnng"]
-"""A chart over all trees, or the paper's model, which builds trees step by step."""
-ChartSearch: TypeAlias = Literal["mbr", "best"]
-RnngSearch: TypeAlias = Literal["bag", "word", "action", "greedy"]
-Search: TypeAlias = Literal["bag", "word", "action", "greedy", "mbr", "best"]
-Relations: TypeAlias = Literal["fine", "coarse"]
-EncoderPrecision: TypeAlias = Literal["auto", "int8", "float32", "bfloat16"]
-
-SEARCHES: dict[ModelKind, tuple[Search, ...]] = {"chart": get_args(ChartSearch), "rnng": get_args(RnngSearch)}
-"""The searches of each kind of model, the default first."""
 
 
 @dataclass(frozen=True, slots=True)

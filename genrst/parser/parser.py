@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from genrst.document import Document
 from genrst.errors import GenrstError, MissingDependencyError, ParserWarning, TreeError, UsageError
+from genrst.parser import PARTICLES
 from genrst.parser.finder import TreeFinder
 from genrst.parser.folders import copy_parser
 from genrst.parser.options import ParserConfig
@@ -29,9 +30,6 @@ from genrst.trees.constraints import Constraint
 
 if TYPE_CHECKING:
     from genrst.chart.finder import Distribution
-
-PARTICLES = 500
-"""How many hypotheses are followed at once to draw samples, if no other number is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

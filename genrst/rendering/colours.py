@@ -1,4 +1,4 @@
-"""The colours of pictures: ink and paper, light and dark, a colour for each class of relations, and legends.
+"""The colours of pictures: ink and paper, light and dark, and a colour for each class of relations.
 
 A relation has the same colour in every picture and in every part of one. Every colour has a contrast of at least 4.5
 to 1 with its paper, as WCAG asks for text.
@@ -6,24 +6,10 @@ to 1 with its paper, as WCAG asks for text.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
 from zlib import crc32
 
-from genrst.characters import printable
-from genrst.errors import UsageError
-from genrst.rendering.geometry import MARGIN, Canvas, Picture, line_height, line_width
-from genrst.rendering.labels import Range
 from genrst.trees.node import SPAN
 from genrst.trees.relations import detect_inventory
-
-Colours: TypeAlias = Literal["relation", "certainty"]
-"""What the colours of a tree say: which relations there are, or how probable its units are."""
-
-
-def check_colours(colours: str) -> None:
-    """Raise an error unless trees can be coloured by this."""
-    if colours not in get_args(Colours):
-        raise UsageError(f"colours must be one of {', '.join(get_args(Colours))}, was: {colours!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,41 +99,3 @@ def relation_scheme(names: Iterable[str]) -> Scheme:
     for name in sorted(numbers, key=lambda name: (numbers[name], name)):
         classes.setdefault(inventory.coarse(name), name)
     return Scheme(numbers, keys=[(name, coarse) for coarse, name in classes.items() if name != SPAN])
-
-
-NOWHERE: Range = (0, 0)
-"""Instead of a node: no EDUs."""
-
-_ROW = 20.0
-_STROKE, _STROKE_GAP, _KEY_GAP = 22.0, 6.0, 24.0
-
-
-def with_legend(picture: Picture, scheme: Scheme) -> Picture:
-    """A picture and its legend, if it needs one."""
-    if not scheme.keys:
-        return picture
-    legend = layout_legend(scheme.keys, picture.width, picture.height)
-    boxes, shapes = picture.boxes + legend.boxes, picture.shapes + legend.shapes
-    return Picture(max(picture.width, legend.width), legend.height, boxes, shapes)
-
-
-def layout_legend(keys: Sequence[tuple[str, str]], width: float, top: float, heading: str = "") -> Picture:
-    """Place a legend in this width, from `top` down, below a heading if there is one."""
-    canvas = Canvas()
-    x, y = MARGIN, top
-    if heading:
-        _place(canvas, heading, x, y)
-        y += _ROW
-    for name, meaning in keys:
-        length = _STROKE + _STROKE_GAP + line_width(printable(meaning), "text")
-        if x > MARGIN and x + length > width - MARGIN:
-            x, y = MARGIN, y + _ROW
-        middle = y + _ROW / 2
-        canvas.line(NOWHERE, "nucleus", (x, middle), (x + _STROKE, middle), relation=name)
-        _place(canvas, meaning, x + _STROKE + _STROKE_GAP, y)
-        x += length + _KEY_GAP
-    return canvas.finish()
-
-
-def _place(canvas: Canvas, text: str, x: float, y: float) -> None:
-    canvas.text(NOWHERE, "text", (x, y + (_ROW - line_height("text")) / 2), [printable(text)])

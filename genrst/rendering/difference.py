@@ -25,9 +25,9 @@ from genrst.evaluation.parseval import (
     parseval_constituents,
     shared_measures,
 )
-from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED, Scheme, layout_legend
+from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED, Scheme
 from genrst.rendering.folding import FoldingPicture, folding_layout
-from genrst.rendering.geometry import MARGIN, Picture, wrap_relation
+from genrst.rendering.geometry import MARGIN, Picture, layout_legend, wrap_relation
 from genrst.rendering.labels import Range, titles
 from genrst.rendering.measure import is_right_to_left
 from genrst.rendering.page import Page, fill_page, html_legend, html_text, tree_data

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from genrst.document import Document
 from genrst.errors import MissingDependencyError, UsageError
-from genrst.rendering.colours import LIGHT, Colours, Scheme, with_legend
-from genrst.rendering.geometry import FONT_SIZES, Picture, Shape, TextBox
+from genrst.rendering import Colours
+from genrst.rendering.colours import LIGHT, Scheme
+from genrst.rendering.geometry import FONT_SIZES, Picture, Shape, TextBox, with_legend
 from genrst.rendering.svg import Style, coloured, layout
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from typing import Any
 
 from genrst.characters import printable
 from genrst.document import Document
-from genrst.rendering.colours import BLUE, DARK, LIGHT, Colours, Scheme, Theme
+from genrst.rendering import Colours
+from genrst.rendering.colours import BLUE, DARK, LIGHT, Scheme, Theme
 from genrst.rendering.folding import FoldingPicture, folding_layout
 from genrst.rendering.labels import Range, nodes_of, range_of, roots, titles
 from genrst.rendering.svg import FONTS, Style, coloured, css_classes, draw_svg

@@ -13,20 +13,15 @@ justify 1–3
         does.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from genrst.characters import inert
 from genrst.document import Document, Node
-from genrst.rendering.certainty import CLASS_COLOURS, certainties
-from genrst.rendering.colours import Colours, check_colours, relation_colours
-from genrst.rendering.labels import edu_texts, range_label, range_of, roots, shared_relation
+from genrst.rendering import Colours, check_colours
+from genrst.rendering.labels import Range, edu_texts, range_label, range_of, roots, shared_relation
 from genrst.rendering.measure import columns, shorten, wrap
 from genrst.trees.node import Tree, Unit, units
-
-PAINT = re.compile("(\x1b\\[(?:0|2|1;38;5;[0-9]{1,3})m)")
-"""The ANSI colours of a drawing, all that a terminal may obey."""
 
 LEAST_WIDTH = 40
 """A smaller width is taken as this one."""
@@ -133,21 +128,30 @@ class _Paint:
 
     def __init__(self, document: Document, is_on: bool, colours: Colours) -> None:
         check_colours(colours)
-        trees = roots(document) if is_on else []
         self.is_on = is_on
-        self.certainties = certainties(document) if colours == "certainty" else None
-        self.colours = relation_colours(name for tree in trees for unit in units(tree) for name in unit.relations)
+        self.by_relation: dict[str, int] = {}
+        self.by_unit: dict[Range, int | None] | None = None
+        if colours == "certainty":
+            from genrst.rendering.certainty import CLASSES, certainties
+
+            self.by_unit = {unit: CLASSES[name].colour for unit, name in certainties(document).items()}
+        elif is_on:
+            from genrst.rendering.colours import relation_colours
+
+            names = (name for tree in roots(document) for unit in units(tree) for name in unit.relations)
+            self.by_relation = relation_colours(names)
 
     def relation(self, text: str, name: str, unit: Unit | None) -> str:
         """The text in the colour of a relation, or of the unit that has it."""
-        number = self.colours.get(name)
-        if self.certainties is not None and unit is not None:
-            number = CLASS_COLOURS.get(self.certainties.get(range_of(unit), ""))
+        if self.by_unit is not None and unit is not None:
+            number = self.by_unit.get(range_of(unit))
+        else:
+            number = self.by_relation.get(name)
         return text if number is None else self._paint(text, f"1;38;5;{_HUES[number]}")
 
     def probability(self, unit: Unit) -> str:
         """What is said of a unit where colours say how certain it is."""
-        return "" if self.certainties is None or unit.probability is None else f" p = {unit.probability:.2f}"
+        return "" if self.by_unit is None or unit.probability is None else f" p = {unit.probability:.2f}"
 
     def faint(self, text: str) -> str:
         """The text in a weaker colour."""

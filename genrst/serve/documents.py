@@ -13,7 +13,7 @@ from typing import Any
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
 from genrst.evaluation.report import evaluate, score_segmentation
-from genrst.formats.files import ReadOptions, format_documents, read_content, warn_of_loss
+from genrst.formats.files import format_documents, read_content, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.json_text import dumps
 from genrst.outputs.summary import importance_ranking
@@ -93,7 +93,7 @@ def _read_content(request: ConvertRequest, max_edus: int) -> list[Document]:
     if request.content is None:
         return _read_all(request.documents or [], max_edus)
     path = Path(f"document.{request.source_format}")  # only a name for messages; nothing is opened
-    return _checked(read_content(request.content.encode("utf-8"), path, ReadOptions(request.roots)), max_edus)
+    return _checked(read_content(request.content.encode("utf-8"), path, roots=request.roots), max_edus)
 
 
 def _checked(documents: list[Document], max_edus: int) -> list[Document]:

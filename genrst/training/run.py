@@ -1,6 +1,6 @@
 """A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve.
 
-The training itself is in `genrst.training.trainer`, and what is printed about it in `genrst.cli.train`.
+The training itself is in `genrst.training.trainer`, and what is printed about it in `genrst.cli.verbs.train`.
 """
 
 import dataclasses

@@ -64,7 +64,7 @@ def kill_repeatedly(arguments: list[str], folder: Path) -> list[int]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for name in ("genrst.cli.train", "matplotlib.backends.backend_svg", "torch.utils.tensorboard"):
+    for name in ("genrst.cli.verbs.train", "matplotlib.backends.backend_svg", "torch.utils.tensorboard"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     output = Path(sys.argv[-1])

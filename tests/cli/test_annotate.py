@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from genrst.cli import annotate
+from genrst.cli.verbs import annotate
 from genrst.document import Document
 from genrst.formats.files import write
 from genrst.trees.node import Leaf, Unit

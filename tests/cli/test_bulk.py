@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from genrst.bulk.run import Report, Shard
-from genrst.cli.bulk import describe
+from genrst.cli.verbs.bulk import describe
 from genrst.errors import UsageError
 from genrst.parser.parser import Parser
 from tests.bulk.samples import content, rows_of, run_here, write_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from genrst.cli.export import FORMATS
+from genrst.cli.verbs.export import FORMATS
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.formats.json_format import write_json

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from genrst.cli import info
 from genrst.cli.main import VERBS, main
+from genrst.cli.verbs import info
 from genrst.document import Document
 from genrst.formats.files import write, write_documents
 from genrst.trees.node import Leaf, Unit

@@ -13,7 +13,6 @@ from genrst.corpora.layouts import LAYOUTS, SPLITS, CorpusLayout, FoundCorpus, f
 from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, InputError, UsageError
 from genrst.formats.dis import read_dis, write_dis
-from genrst.formats.files import ReadOptions
 from genrst.formats.json_format import read_json, write_json
 from genrst.formats.rs3_reader import VIRTUAL_ROOT, read_rs3
 from genrst.trees.node import Leaf, Unit
@@ -46,7 +45,7 @@ def read_document(folder: Path, name: str) -> Document:
     opened = find_corpus(folder)
     assert opened is not None
     path = next(path for path in opened.files(None) if path.stem == name)
-    (document,) = opened.read(path, ReadOptions(), with_textless=True)
+    (document,) = opened.read(path, "error", with_textless=True)
     return document
 
 

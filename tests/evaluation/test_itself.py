@@ -14,12 +14,11 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, unplaced_edus
 from genrst.errors import CorpusWarning, GenrstError
 from genrst.evaluation.report import TREE_METRICS, Evaluation, evaluate, score_segmentation
-from genrst.formats.files import FORMATS, format_documents, read_content, read_documents
+from genrst.formats.files import READABLE, format_documents, read_content, read_documents
 from tests.miniatures import write_amalgum, write_gum, write_rstdt
 from tests.seed import SEED
 from tests.strategies import hostile_documents
 
-READABLE = [suffix for suffix, format in FORMATS.items() if format.read]
 PERFECT = {"precision": 1.0, "recall": 1.0, "f1": 1.0}
 
 

@@ -21,14 +21,23 @@ from genrst.errors import (
     OutputError,
     UsageError,
 )
-from genrst.formats.files import FORMATS, format_documents, read, read_content, read_documents, write, write_documents
+from genrst.formats.files import (
+    READABLE,
+    WRITABLE,
+    format_documents,
+    read,
+    read_content,
+    read_documents,
+    write,
+    write_documents,
+)
 from genrst.io import write_atomically, write_atomically_with
 from genrst.trees.node import Leaf, Unit
 from tests.strategies import documents
 
 TREE = Unit("contrast", "NN", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
 DOCUMENT = Document.from_edus("kites", ["Kites rise ,", "they say ,", "in any wind ."], TREE, {1})
-BOTH_WAYS = [suffix for suffix, format in FORMATS.items() if format.read and format.write]
+BOTH_WAYS = [suffix for suffix in READABLE if suffix in WRITABLE]
 
 
 def names(folder: Path) -> list[str]:

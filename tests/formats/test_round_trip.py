@@ -10,12 +10,12 @@ from hypothesis import given
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
 from genrst.formats.edu_text import collapse_spaces
-from genrst.formats.files import FORMATS, format_documents, read_content
+from genrst.formats.files import READABLE, WRITABLE, format_documents, read_content
 from genrst.trees.node import Leaf, Unit
 from tests.formats.test_dis import CLEAN_DOCUMENTS
 from tests.strategies import hostile_documents
 
-BOTH_WAYS = [suffix for suffix, format in FORMATS.items() if format.read and format.write]
+BOTH_WAYS = [suffix for suffix in READABLE if suffix in WRITABLE]
 
 
 def expected(document: Document, suffix: str) -> Document:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.rendering.certainty import CLASS_COLOURS, CLASSES, certainties, least_certain, render_least_certain
-from genrst.rendering.colours import with_legend
+from genrst.rendering.geometry import with_legend
 from genrst.rendering.image import render_image
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import Style, coloured, layout, render_svg

@@ -11,12 +11,10 @@ from genrst.rendering.colours import (
     Scheme,
     Theme,
     colour_number,
-    layout_legend,
     relation_colours,
     relation_scheme,
-    with_legend,
 )
-from genrst.rendering.geometry import MARGIN
+from genrst.rendering.geometry import MARGIN, layout_legend, with_legend
 from genrst.rendering.svg import layout
 from genrst.trees.relations import load_inventory
 from tests.rendering.samples import bridge

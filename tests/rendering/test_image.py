@@ -8,7 +8,7 @@ import pytest
 
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
-from genrst.rendering.colours import with_legend
+from genrst.rendering.geometry import with_legend
 from genrst.rendering.image import ImageFormat, render_image
 from genrst.rendering.svg import Style, coloured, layout
 from genrst.trees.node import Leaf, Unit

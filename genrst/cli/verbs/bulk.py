@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from genrst.cli.console import counted, show, show_json, show_progress
-from genrst.cli.models import add_model_arguments, add_search_arguments, add_tree_arguments, load_options
+from genrst.cli.inputs import add_model_arguments, add_search_arguments, add_tree_arguments, load_options
 from genrst.errors import UsageError
 from genrst.io import tell
 

@@ -29,7 +29,6 @@ from genrst.document import Document, require_tree
 from genrst.errors import UsageError
 from genrst.io import progress, tell
 from genrst.outputs.tables import write_rows
-from genrst.parser.folders import find_model, read_kind
 from genrst.trees.binarise import prepare_tree
 from genrst.trees.relations import detect_inventory
 
@@ -86,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> str:
     """Before anything is read: the options must fit together. Returns the name of the format."""
     from genrst.evaluation.plot import SUFFIXES
+    from genrst.parser.folders import find_model, read_kind
 
     if arguments.samples is not None and (arguments.proposal is None or arguments.samples < 2):
         raise UsageError(f"--samples must be 2 or more and go with --proposal, was: {arguments.samples}")
@@ -134,6 +134,7 @@ def _write(found: Sequence[Found], format: str, arguments: argparse.Namespace, g
 
 def _make_scorer(arguments: argparse.Namespace) -> Callable[[Document], Row]:
     """Load the models; what is returned scores a document."""
+    from genrst.parser.folders import find_model, read_kind
     from genrst.parser.loading import load  # loads PyTorch
 
     parser = load(arguments.model, device=arguments.device, pipeline=arguments.pipeline)

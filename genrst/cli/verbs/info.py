@@ -26,7 +26,6 @@ from genrst.cli.inputs import add_corpus_arguments, open_corpus
 from genrst.corpora.statistics import Statistics, count
 from genrst.errors import InputError
 from genrst.io import progress, tell
-from genrst.parser.folders import describe_model, find_model, installed_models, is_model
 
 _HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 """The settings above a card that Hugging Face reads."""
@@ -46,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is known of a model, or count a corpus and print the numbers."""
+    from genrst.parser.folders import describe_model, find_model, installed_models
+
     if arguments.path is None:
         models = [describe_model(find_model(name)) for name in installed_models()]
         if arguments.json:
@@ -67,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _describe_corpus(arguments: argparse.Namespace) -> int:
     """Read every file; one that cannot be read is reported, unless it is the only one."""
     if not Path(arguments.path).exists():
+        from genrst.parser.folders import installed_models
+
         models = ", ".join(installed_models()) or "none"
         raise InputError(f"{arguments.path}: no such file, folder or model (installed: {models})")
     corpus = open_corpus(arguments.path, arguments)
@@ -88,6 +91,8 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
 
 def _model_folder(name: str) -> Path | None:
     """The folder of a model, by its path or by the name it is installed under; None if there is no such model."""
+    from genrst.parser.folders import find_model, installed_models, is_model
+
     path = Path(name)
     if path.is_dir():
         return path if is_model(path) else None

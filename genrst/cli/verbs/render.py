@@ -35,11 +35,7 @@ from genrst.cli.outputs import (
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.files import read_documents
-from genrst.rendering.colours import Colours
-from genrst.rendering.difference import render_difference_html, render_difference_svg
-from genrst.rendering.image import check_matplotlib, render_image
-from genrst.rendering.page import render_html
-from genrst.rendering.svg import Style, render_svg
+from genrst.rendering import Colours
 
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
 """What can be drawn."""
@@ -91,6 +87,8 @@ def _check(arguments: argparse.Namespace) -> str:
     if suffix not in SUFFIXES:
         raise UsageError(f"a picture must end in one of {', '.join(SUFFIXES)}, was: {arguments.target}")
     if suffix in (".png", ".pdf"):
+        from genrst.rendering.image import check_matplotlib
+
         check_matplotlib()
     if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
         raise UsageError(f"--against must go with {' or '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
@@ -112,11 +110,16 @@ def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str
     if suffix == ".txt":
         return draw_text(document, arguments.target, arguments.width, colours)
     if suffix == ".html":
+        from genrst.rendering.page import render_html
+
         return render_html(document, arguments.style or "compact", colours)
-    style: Style | None = arguments.style
     if suffix == ".svg":
-        return render_svg(document, style, colours)
-    return render_image(document, "png" if suffix == ".png" else "pdf", style, colours)
+        from genrst.rendering.svg import render_svg
+
+        return render_svg(document, arguments.style, colours)
+    from genrst.rendering.image import render_image
+
+    return render_image(document, "png" if suffix == ".png" else "pdf", arguments.style, colours)
 
 
 def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:
@@ -137,6 +140,8 @@ def _partner(document: Document, predicted: dict[str, Document], arguments: argp
 
 
 def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str:
+    from genrst.rendering.difference import render_difference_html, render_difference_svg
+
     names = "standard input" if arguments.source == "-" else arguments.source, arguments.against
     draw = render_difference_html if suffix == ".html" else render_difference_svg
     return draw(document, partner, arguments.labels or "coarse", names)

@@ -19,15 +19,15 @@ from genrst.cli.inputs import (
     add_text_arguments,
     constrained,
     find_texts,
+    load_parser,
     read_constraints,
     read_sources,
 )
-from genrst.cli.models import load_parser
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
 from genrst.document import EFFECTIVE_SIZE, Document
 from genrst.formats.files import format_documents
 from genrst.io import tell
-from genrst.parser.parser import PARTICLES, check_sampling
+from genrst.parser import PARTICLES
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
@@ -51,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw trees of all texts; 1 if one of them has none."""
+    from genrst.parser.parser import check_sampling
+
     format = FORMATS[choose_format(arguments, NAMES, "jsonl")]
     failures = Failures()
     sources = find_texts(arguments.inputs, arguments.edus)

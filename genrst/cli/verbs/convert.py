@@ -18,7 +18,7 @@ from genrst.cli.console import Failures
 from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
 from genrst.cli.outputs import Format, Result, add_target_arguments, for_people, make_guard, open_target, target_suffix
 from genrst.document import Document
-from genrst.formats.files import FORMATS, format_documents, warn_of_loss
+from genrst.formats.files import FORMATS, WRITABLE, format_documents, warn_of_loss
 from genrst.trees.binarise import binarise, flatten
 from genrst.trees.node import relabel, units
 from genrst.trees.relations import detect_inventory
@@ -39,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert one file, or every file of a folder; 1 if one of them could not be converted."""
     suffix = target_suffix(arguments, FORMATS)
-    known = FORMATS.get(suffix)
-    holds_one = known is not None and known.write is not None and not known.holds_many
+    holds_one = suffix in WRITABLE and suffix != ".jsonl"
     format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
     failures = Failures()
     sources = find_documents(arguments, has_model=False)

@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genrst.cli.models import load_parser
+from genrst.cli.inputs import load_parser
 from genrst.errors import ParserWarning, UsageError
 from genrst.io import decode, read_bytes, tell
-from genrst.parser.folders import DEFAULT_MODEL
+from genrst.parser import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser

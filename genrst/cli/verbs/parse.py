@@ -31,13 +31,14 @@ from genrst.cli.inputs import (
     Source,
     TextOrDocument,
     add_constraint_arguments,
+    add_search_arguments,
     add_text_arguments,
     constrained,
     find_texts,
+    load_parser,
     read_constraints,
     read_sources,
 )
-from genrst.cli.models import add_search_arguments, load_parser
 from genrst.cli.outputs import (
     Format,
     Result,
@@ -56,18 +57,13 @@ from genrst.document import Document
 from genrst.errors import ConstraintError, GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
 from genrst.io import progress, tell
-from genrst.outputs.summary import summary_text
-from genrst.parser.folders import DEFAULT_MODEL, find_model, read_kind
-from genrst.parser.parser import Failure
-from genrst.rendering.certainty import render_least_certain
-from genrst.rendering.colours import Colours
-from genrst.rendering.image import ImageFormat, check_matplotlib, render_image
-from genrst.rendering.page import render_html
-from genrst.rendering.svg import render_svg
+from genrst.parser import DEFAULT_MODEL
+from genrst.rendering import Colours
 from genrst.trees.binarise import flatten
 
 if TYPE_CHECKING:
-    from genrst.parser.parser import Parser
+    from genrst.parser.parser import Failure, Parser
+    from genrst.rendering.image import ImageFormat
 
 SUFFIXES = {"tree": ".txt"} | {
     name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "png", "pdf", "edus")
@@ -117,11 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
     for source, group in groups if is_drawing(arguments.output) else progress(groups, "parsing", len(sources)):
         results: list[Result] = []
         for _, trees in group:
-            if isinstance(trees, Failure):
-                failures.report(trees.error, source.path)
-            else:
+            if isinstance(trees, list):
                 closing.count(trees[0])
                 results += _results(trees, arguments, format.suffix)
+            else:
+                failures.report(trees.error, source.path)
         if results:
             with failures.reported():
                 outputs.add(source, results)
@@ -155,7 +151,11 @@ def _check_chart(arguments: argparse.Namespace) -> None:
     """Before a model is loaded: it must be able to do what is asked."""
     given = {"--uncertain": arguments.uncertain, "--colours certainty": arguments.colours == "certainty"}
     needy = [option for option, value in given.items() if value]
-    if needy and read_kind(find_model(arguments.model)) != "chart":
+    if not needy:
+        return
+    from genrst.parser.folders import find_model, read_kind
+
+    if read_kind(find_model(arguments.model)) != "chart":
         raise UsageError(f"{needy[0]} must go with a chart's model, was: {arguments.model or DEFAULT_MODEL}")
 
 
@@ -174,6 +174,8 @@ def _make_format(arguments: argparse.Namespace) -> Format:
         raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
     colours: Colours = arguments.colours or "relation"
     if name == "tree" and arguments.summary is not None:
+        from genrst.outputs.summary import summary_text
+
         n_edus, share = summary_size(arguments.summary, "--summary")
         return Format(
             suffix, lambda document: inert(summary_text(document, n_edus=n_edus, share=share)) + "\n", "with titles"
@@ -181,10 +183,16 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     if name == "tree":
         return Format(suffix, lambda document: _draw_tree(document, arguments), "with titles")
     if name == "svg":
+        from genrst.rendering.svg import render_svg
+
         return Format(suffix, lambda document: render_svg(document, colours=colours))
     if name == "html":
+        from genrst.rendering.page import render_html
+
         return Format(suffix, lambda document: render_html(document, colours=colours))
     if name in ("png", "pdf"):
+        from genrst.rendering.image import check_matplotlib, render_image
+
         check_matplotlib()
         image: ImageFormat = "png" if name == "png" else "pdf"
         return Format(suffix, lambda document: render_image(document, image, colours=colours))
@@ -201,13 +209,15 @@ def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
     drawn = draw_text(document, arguments.output, colours=arguments.colours or "relation")
     if arguments.uncertain is None:
         return drawn
+    from genrst.rendering.certainty import render_least_certain
+
     listed = render_least_certain(document, arguments.uncertain, text_width(arguments.output))
     return f"{drawn}\n{listed}" if listed else drawn
 
 
 def _parse(
     parser: "Parser", items: Iterable[tuple[Source[TextOrDocument], TextOrDocument]], n_trees: int
-) -> Iterator[tuple[Source[TextOrDocument], list[Document] | Failure]]:
+) -> Iterator[tuple[Source[TextOrDocument], "list[Document] | Failure"]]:
     """Every text with its best trees, or with why there are none; batches reach across sources."""
     pending = iter(items)
     while batch := list(islice(pending, BATCH_SIZE)):
@@ -215,16 +225,18 @@ def _parse(
             yield from ((source, _kbest(parser, item, n_trees)) for source, item in batch)
             continue
         for (source, _), outcome in zip(batch, parser.pipe([item for _, item in batch]), strict=True):
-            yield source, outcome if isinstance(outcome, Failure) else [outcome]
+            yield source, [outcome] if isinstance(outcome, Document) else outcome
 
 
-def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> list[Document] | Failure:
+def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> "list[Document] | Failure":
     try:
         return parser.kbest(item, n_trees)
     except GenrstError as error:
         is_everyones = isinstance(error, MissingDependencyError | UsageError)
         if is_everyones and not isinstance(error, ConstraintError):
             raise  # no text is to blame
+        from genrst.parser.parser import Failure
+
         return Failure(item.id, error)
 
 

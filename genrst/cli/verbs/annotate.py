@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import text_files
-from genrst.cli.serve import add_max_edus_argument, add_models_arguments, check_numbers, serve
+from genrst.cli.verbs.serve import add_max_edus_argument, add_models_arguments, check_numbers, serve
 from genrst.errors import InputError, UsageError
 from genrst.formats.files import TEXT_SUFFIXES
 from genrst.io import tell
