@@ -84,7 +84,8 @@ def unpack_one(stored: Stored, name: str) -> FloatArray:
         return np.asarray(tensor * _row_scales(stored, name)[:, None], dtype=np.float32)
     scale = _group_scales(stored, name)
     groups = _from_halves(tensor).astype(np.float32).reshape(len(tensor), -1, GROUP)
-    return np.asarray(groups * scale[..., None].astype(np.float32)).reshape(len(tensor), -1)
+    whole: FloatArray = (groups * scale[..., None].astype(np.float32)).reshape(len(tensor), -1)
+    return whole
 
 
 def is_packed(tensor: NDArray[Any]) -> bool:

@@ -1,6 +1,7 @@
 """From the folder of a chart to a scorer: in ONNX Runtime on a CPU, in PyTorch on a GPU or for other encoders."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +32,9 @@ def load_scorer(
         config = replace(config, encoder_overlap=overlap)
     encoder_config = read_encoder_config(folder / ENCODER / CONFIG)
     if device == "cpu" and precision != "bfloat16" and is_supported(encoder_config):
-        return _onnx_scorer(folder, config, labels, encoder_config, "float32" if precision == "float32" else "int8")
+        scorer = _onnx_scorer(folder, config, labels, encoder_config, "float32" if precision == "float32" else "int8")
+        scorer.reload = partial(load_scorer, folder.absolute(), device, precision, overlap)
+        return scorer
     try:
         return _torch_scorer(folder, config, device, precision)
     except MissingDependencyError:
@@ -56,6 +59,9 @@ def _onnx_scorer(
     with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
         encoder = Encoder(encoder_config, of_encoder, precision)
         encoder(np.array([*tokenizer.prefix, *tokenizer.suffix, 0]))
+    if tokenizer.size > encoder.n_pieces:
+        rule = f"{folder / ENCODER}: the encoder must know all {tokenizer.size} word pieces"
+        raise ConfigError(f"{rule}, was: {encoder.n_pieces}")
     size = min(config.encoder_window, encoder.n_positions)
     shape = WindowShape(size, config.encoder_overlap, False, tokenizer.prefix, tokenizer.suffix, 0)
     return OnnxScorer(config, labels, tokenizer, encoder, unpack(own), shape)

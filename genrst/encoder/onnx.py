@@ -10,6 +10,7 @@ that is forked does not wait for threads that it has lost; what can be done in p
 import struct
 from collections.abc import Iterable
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -36,7 +37,7 @@ class Graph:
         self._nodes: list[bytes] = []
         self._inputs: list[bytes] = []
         self._outputs: list[bytes] = []
-        self._constants: list[bytes] = []
+        self._constants: list[list[bytes]] = []
         self._n_values = 0
 
     def input(self, name: str, n_dimensions: int, dtype: Dtype = "float32") -> Value:
@@ -50,10 +51,11 @@ class Graph:
 
     def constant(self, array: NDArray[Any] | np.generic) -> Value:
         """A constant."""
-        name = self._name()
+        name, numbers = self._name(), array.tobytes()
         shape = b"".join(_number(1, size) for size in array.shape)
-        parts = shape, _number(2, _TYPES[array.dtype.name]), _text(8, name), _bytes(9, array.tobytes())
-        self._constants.append(b"".join(parts))
+        # Large: only joined when the whole file is.
+        parts = [shape, _number(2, _TYPES[array.dtype.name]), _text(8, name), _head(9, len(numbers)), numbers]
+        self._constants.append([_head(5, sum(map(len, parts))), *parts])
         return name
 
     def floats(self, *numbers: float) -> Value:
@@ -84,10 +86,11 @@ class Graph:
 
     def to_bytes(self) -> bytes:
         """The content of an ONNX file."""
-        parts = {1: self._nodes, 5: self._constants, 11: self._inputs, 12: self._outputs}
+        parts = {1: self._nodes, 11: self._inputs, 12: self._outputs}
         graph = [_text(2, "graph"), *(_bytes(field, one) for field, several in parts.items() for one in several)]
+        graph += chain.from_iterable(self._constants)
         opsets = [_bytes(8, _text(1, domain) + _number(2, version)) for domain, version in _OPSETS.items()]
-        return b"".join([_number(1, _IR_VERSION), _bytes(7, b"".join(graph)), *opsets])
+        return b"".join([_number(1, _IR_VERSION), _head(7, sum(map(len, graph))), *graph, *opsets])
 
 
 class Session:
@@ -147,8 +150,13 @@ def _number(field: int, value: int) -> bytes:
     return _varint(field << 3 | _VARINT) + _varint(value)
 
 
+def _head(field: int, length: int) -> bytes:
+    """What stands before so many bytes."""
+    return _varint(field << 3 | _LENGTH) + _varint(length)
+
+
 def _bytes(field: int, value: bytes) -> bytes:
-    return b"".join([_varint(field << 3 | _LENGTH), _varint(len(value)), value])
+    return _head(field, len(value)) + value
 
 
 def _text(field: int, value: str) -> bytes:

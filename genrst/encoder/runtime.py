@@ -63,6 +63,7 @@ class Encoder:
         self._embeddings = {name: array for name, array in weights.items() if name.startswith("embeddings.")}
         self._first_position = 0 if config.model_type == "bert" else 1 + (config.pad_token_id or 0)
         self.n_positions = len(self._embeddings["embeddings.position_embeddings.weight"]) - self._first_position
+        self.n_pieces = len(self._embeddings["embeddings.word_embeddings.weight"])
         bias = "encoder.relative_attention_bias.weight"
         self._distances = unpack_one(weights, bias) if bias in weights else None
 

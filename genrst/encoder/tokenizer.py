@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -58,8 +59,6 @@ class PieceTokenizer:
             if isinstance(self._tokenizer.decoder, decoders.ByteLevel):
                 self._space = self._tokenizer.token_to_id(SPACE)
                 self._tokenizer.normalizer = _with_spaces(self._tokenizer.normalizer)
-            self.size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
-            """One more than the largest number of a piece."""
             around = self._tokenizer.encode("a")
         is_inside = [number for number, is_special in enumerate(around.special_tokens_mask) if not is_special]
         if not is_inside:
@@ -100,6 +99,11 @@ class PieceTokenizer:
         name = getattr(self._tokenizer.model, "unk_token", None) or SPACE
         number: int | None = self._tokenizer.token_to_id(name)
         return number if number is not None else (0, *self.prefix, *self.suffix)[-1]
+
+    @cached_property
+    def size(self) -> int:
+        """One more than the largest number of a piece."""
+        return 1 + max(self._tokenizer.get_vocab().values(), default=-1)
 
     @property
     def punctuation(self) -> list[int]:
