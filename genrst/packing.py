@@ -136,7 +136,8 @@ def _pack_4(weight: FloatArray) -> tuple[NDArray[np.uint8], NDArray[np.float16]]
 
 
 def _round(groups: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.clip(np.rint(groups / scale), -LARGEST_OF_4, LARGEST_OF_4)
+    rounded: FloatArray = np.rint(groups / scale).clip(-LARGEST_OF_4, LARGEST_OF_4)
+    return rounded
 
 
 def _from_halves(numbers: NDArray[Any]) -> NDArray[np.int16]:
