@@ -32,6 +32,7 @@ from genrst.cli.main import main
 
 document = genrst.load()("The bridge is closed because the river has risen. Drivers should take the ferry.")
 assert len(document.edus) == 3, document.edus
+sys.stderr.isatty = lambda: True  # so that a bar shows how far it is
 assert main(["parse", "examples/library.txt", "--output", sys.argv[1]]) == 0
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
