@@ -1,5 +1,7 @@
 """From the folder of a chart to a scorer: in ONNX Runtime on a CPU, in PyTorch on a GPU or for other encoders."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,13 +13,13 @@ from genrst.chart.config import ChartConfig
 from genrst.chart.examples import Labels
 from genrst.chart.scorer import OnnxScorer, Scorer
 from genrst.encoder.files import CONFIG, TOKENIZER, EncoderConfig, read_encoder_config
-from genrst.encoder.runtime import Encoder, Precision, is_supported
+from genrst.encoder.runtime import Encoder, Precision, is_supported, weight_shapes
 from genrst.encoder.tokenizer import one_line, read_tokenizer
 from genrst.encoder.windows import WindowShape
 from genrst.errors import ConfigError, MissingDependencyError
 from genrst.packing import ENCODER as ENCODER_PREFIX
 from genrst.packing import unpack
-from genrst.storage import ENCODER, check_shapes, read_network, read_weights
+from genrst.storage import ENCODER, WEIGHTS, check_shapes, read_network, read_weights
 from genrst.text.layout import SIZES, Kind
 
 EncoderPrecision = Literal["auto", "int8", "float32", "bfloat16"]
@@ -54,17 +56,36 @@ def _onnx_scorer(
     tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
     stored = read_weights(folder)
     own = {name: array for name, array in stored.items() if not name.startswith(ENCODER_PREFIX)}
-    check_shapes(own, _shapes(config, labels, encoder_config.hidden_size or 0), folder)
-    of_encoder = {name.removeprefix(ENCODER_PREFIX): stored.pop(name) for name in stored.keys() - own.keys()}
-    with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
-        encoder = Encoder(encoder_config, of_encoder, precision)
-        encoder(np.array([*tokenizer.prefix, *tokenizer.suffix, 0]))
+    of_encoder = {name.removeprefix(ENCODER_PREFIX): stored[name] for name in stored.keys() - own.keys()}
+    shapes = _shapes(config, labels, encoder_config.hidden_size or 0)
+    with _naming(folder / ENCODER):
+        shapes |= {ENCODER_PREFIX + name: one for name, one in weight_shapes(encoder_config, of_encoder).items()}
+    check_shapes(stored, shapes, folder)
+    del stored
+    with _naming(folder / WEIGHTS), one_line(f"{folder / ENCODER}: the encoder cannot be used"):
+        encoder, weights = Encoder(encoder_config, of_encoder, precision), unpack(own)
+    around = tokenizer.prefix, tokenizer.suffix
+    shape = WindowShape(min(config.encoder_window, encoder.n_positions), config.encoder_overlap, False, *around, 0)
     if tokenizer.size > encoder.n_pieces:
         rule = f"{folder / ENCODER}: the encoder must know all {tokenizer.size} word pieces"
         raise ConfigError(f"{rule}, was: {encoder.n_pieces}")
-    size = min(config.encoder_window, encoder.n_positions)
-    shape = WindowShape(size, config.encoder_overlap, False, tokenizer.prefix, tokenizer.suffix, 0)
-    return OnnxScorer(config, labels, tokenizer, encoder, unpack(own), shape)
+    if shape.size <= sum(map(len, around)):
+        rule = f"{folder}: a window of the encoder must have room for text"
+        raise ConfigError(f"{rule}, was: {shape.size} word pieces")
+    # A strange encoder fails here, and not with the first text.
+    with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
+        encoder(np.array([*tokenizer.prefix, 0, *tokenizer.suffix]))
+    return OnnxScorer(config, labels, tokenizer, encoder, weights, shape)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of what is in it."""
+    try:
+        yield
+    except ConfigError as error:
+        message = str(error)
+        raise ConfigError(message if message.startswith(str(path.parent)) else f"{path}: {message}") from error
 
 
 def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: EncoderPrecision) -> Scorer:

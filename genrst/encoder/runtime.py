@@ -24,6 +24,7 @@ from genrst.encoder.files import EncoderConfig
 from genrst.encoder.onnx import MICROSOFT, Graph, Session, Value
 from genrst.encoder.tokenizer import IntArray
 from genrst.encoder.windows import WindowShape, cut
+from genrst.errors import ConfigError
 from genrst.packing import LARGEST_OF_8, SCALE, FloatArray, Stored, requantise, unpack_one
 
 Precision: TypeAlias = Literal["int8", "float32"]
@@ -123,6 +124,41 @@ class Encoder:
         deviation = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(self._epsilon))
         normalised: FloatArray = centred / deviation * weight + bias
         return normalised
+
+
+def weight_shapes(config: EncoderConfig, weights: Stored) -> dict[str, tuple[int, ...]]:
+    """The shapes that the weights of an encoder must have; sizes that its settings do not say are as they are found."""
+    assert is_supported(config)
+    size, n_heads = config.hidden_size or 0, config.num_attention_heads or 1
+    if size % n_heads:
+        raise ConfigError(f"hidden_size must be a multiple of num_attention_heads, {n_heads}, was: {size}")
+    norm, maps = _ATTENTION[config.model_type]
+    first = weights.get("encoder.layer.0.intermediate.dense.bias")
+    inner = config.intermediate_size or (first.size if first is not None else 0)
+    of_layer = {
+        **{f"{name}.weight": (size, size) for name in maps},
+        **{f"{name}.bias": (size,) for name in maps},
+        **{f"{name}.{part}": (size,) for name in (norm, "output.LayerNorm") for part in ("weight", "bias")},
+        **{"intermediate.dense.weight": (inner, size), "intermediate.dense.bias": (inner,)},
+        **{"output.dense.weight": (size, inner), "output.dense.bias": (size,)},
+    }
+    tables = {
+        "embeddings.word_embeddings.weight": (config.vocab_size, size),
+        "embeddings.position_embeddings.weight": (config.max_position_embeddings, size),
+    }
+    if config.model_type == "mpnet":
+        tables["encoder.relative_attention_bias.weight"] = (config.relative_attention_num_buckets, n_heads)
+    else:
+        tables["embeddings.token_type_embeddings.weight"] = (config.type_vocab_size, size)
+    return {
+        **{name: (rows or len(weights.get(name, ())), columns) for name, (rows, columns) in tables.items()},
+        **{f"embeddings.LayerNorm.{part}": (size,) for part in ("weight", "bias")},
+        **{
+            f"encoder.layer.{number}.{name}": shape
+            for number in range(config.num_hidden_layers or 0)
+            for name, shape in of_layer.items()
+        },
+    }
 
 
 def n_threads() -> int:
