@@ -29,11 +29,6 @@ def inert(text: str) -> str:
     return _REORDERING.sub(_REPLACEMENT, printable(pictured))
 
 
-def inert_lines(text: str) -> str:
-    """The same for a text of several lines, whose line ends and tabs stay."""
-    return re.sub("[^\n\t]+", lambda match: inert(match[0]), text)
-
-
 def escape_json(text: str) -> str:
     """JSON with nothing in it that a terminal obeys: such characters are escaped, so that its value is the same."""
     unsafe = "[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"

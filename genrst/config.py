@@ -7,7 +7,6 @@ ones. Not here: the configurations themselves, which live with what they configu
 import dataclasses
 import json
 import re
-import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -100,6 +99,8 @@ def find_config(name: str) -> Path:
 
 def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     """Read a TOML file and apply changes such as `training.clip=1.0`, whose values are TOML, too."""
+    import tomllib
+
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -112,6 +113,8 @@ def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _apply(data: dict[str, Any], change: str) -> None:
+    import tomllib
+
     name, equals, value = change.partition("=")
     *tables, key = name.strip().split(".")
     if not equals or not key:

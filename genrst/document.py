@@ -6,7 +6,7 @@ how a text is split into EDUs (`genrst.text`).
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from reprlib import repr as short_repr
 from typing import Literal, TypeAlias
 
@@ -291,11 +291,6 @@ def constraints_of(document: Document, labels: Sequence[Label], keep_whole: Keep
         return resolve_constraints(len(document.edus), document.constraints, labels, groups)
     except ConstraintError as error:
         raise ConstraintError(f"{document.id}: {error}") from error
-
-
-def without_tree(document: Document) -> Document:
-    """The document without its tree and what belongs to it."""
-    return replace(document, tree=None, signals=(), secondary_edges=(), log_probability=None, model=None)
 
 
 def _check_edus(edus: Sequence[Span], text: str | None) -> None:

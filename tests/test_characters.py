@@ -6,7 +6,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.characters import LONGEST_MESSAGE, escape_json, inert, inert_lines, one_line, printable
+from genrst.characters import LONGEST_MESSAGE, escape_json, inert, one_line, printable
+from genrst.cli.console import inert_lines
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

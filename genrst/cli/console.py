@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from genrst.characters import escape_json, inert_lines, one_line
+from genrst.characters import escape_json, inert, one_line
 from genrst.errors import GenrstError, MissingDependencyError
 from genrst.io import tell
 
@@ -29,6 +29,11 @@ def show(result: str, is_painted: bool = False) -> None:
     parts = re.split(_PAINT, result) if is_painted else [result]
     parts[::2] = map(inert_lines, parts[::2])
     print("".join(parts).encode(encoding, "backslashreplace").decode(encoding), file=output, flush=True)
+
+
+def inert_lines(text: str) -> str:
+    """A text of several lines with nothing in it that a terminal obeys; its line ends and tabs stay."""
+    return re.sub("[^\n\t]+", lambda match: inert(match[0]), text)
 
 
 def show_json(result: object) -> None:

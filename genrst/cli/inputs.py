@@ -135,9 +135,10 @@ def load_options(arguments: argparse.Namespace) -> "LoadOptions":
 def load_parser(arguments: argparse.Namespace) -> "Parser":
     """The parser that the arguments choose."""
     with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
+        options = load_options(arguments)
         from genrst.parser.loading import load_with
 
-        return load_with(arguments.model, load_options(arguments))
+        return load_with(arguments.model, options)
 
 
 # Texts, for `parse`, `sample` and `segment`.

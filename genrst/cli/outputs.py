@@ -118,10 +118,11 @@ def text_width(output: str) -> int:
 
 def draw_text(document: Document, output: str, width: int | None = None, colours: Colours = "relation") -> str:
     """A tree as text: on a terminal in colour and as wide as that, elsewhere plain."""
+    width = text_width(output) if width is None else width
+    is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
     from genrst.rendering.terminal import render_text
 
-    is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
-    return render_text(document, text_width(output) if width is None else width, is_painted, colours)
+    return render_text(document, width, is_painted, colours)
 
 
 def summary_size(size: str, option: str) -> tuple[int | None, float | None]:

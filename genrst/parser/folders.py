@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from genrst import storage
+import genrst.storage as storage
 from genrst.errors import ConfigError, GenrstError, ModelNotFoundError, OutputError, UsageError
 from genrst.io import decode
 from genrst.parser import DEFAULT_MODEL, SEARCHES, ModelKind

@@ -60,7 +60,7 @@ def edu_texts(document: Document) -> list[str]:
     """The text of every EDU, without white space around it; `EDU 3` where the document has no text."""
     if document.text is None:
         return unknown_texts(len(document.edus))
-    return [text.strip() for text in document.edu_texts]
+    return [document.text[edu.start : edu.end].strip() for edu in document.edus]
 
 
 def unknown_texts(n_edus: int) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from unicodedata import category
 
-from genrst.document import Document, Span, Token, without_tree
+from genrst.document import Document, Span, Token
 from genrst.errors import TreeError
 from genrst.text.layout import MARK, content_start, ends_sentence, paragraphs
 
@@ -113,7 +113,9 @@ def with_edus(document: Document, starts_edu: Sequence[bool]) -> Document:
     firsts = {bisect_left(words, number) for number, is_start in enumerate(starts) if is_start} - {0, len(words)}
     runs = pairwise([0, *sorted(firsts), len(words)])
     found = [Span(tokens[words[first]].start, tokens[words[stop - 1]].end) for first, stop in runs]
-    return replace(without_tree(document), edus=_joined(document, found), is_segmented=True)
+    edus = _joined(document, found)
+    bare = replace(document, tree=None, signals=(), secondary_edges=(), log_probability=None, model=None)
+    return replace(bare, edus=edus, is_segmented=True)
 
 
 def _marks(text: str, tokens: Sequence[Token]) -> list[bool]:
@@ -146,7 +148,8 @@ def _joined(document: Document, edus: Sequence[Span]) -> tuple[Span, ...]:
         is_number = _NUMBER.fullmatch(text, edu.start, edu.end) is not None
         is_wordless = is_number or not any(map(str.isalnum, text[edu.start : edu.end]))
         is_dash = set(text[edu.start : edu.end]) <= _DASHES
-        goes_on = after > before or (after == before and is_dash) or (after > 0 and (is_number or _opens(text, edu)))
+        touches_next = text[edu.start - 1 : edu.start].isspace() and not text[edu.end : edu.end + 1].isspace()
+        goes_on = after > before or (after == before and is_dash) or (after > 0 and (is_number or touches_next))
         if is_open or (is_wordless and not goes_on):
             found[-1:] = [Span(found[-1].start if found else edu.start, edu.end)]
             is_open = is_open and is_wordless
@@ -154,8 +157,3 @@ def _joined(document: Document, edus: Sequence[Span]) -> tuple[Span, ...]:
             found.append(edu)
             is_open = is_wordless
     return tuple(found)
-
-
-def _opens(text: str, edu: Span) -> bool:
-    """Whether it touches what follows, and not what stands before it."""
-    return text[edu.start - 1 : edu.start].isspace() and not text[edu.end : edu.end + 1].isspace()

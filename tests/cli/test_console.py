@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import genrst
-from genrst.characters import LONGEST_MESSAGE, inert_lines
+from genrst.characters import LONGEST_MESSAGE
+from genrst.cli.console import inert_lines
 from genrst.cli.main import main
 from genrst.document import Document
 from genrst.formats.files import write, write_documents

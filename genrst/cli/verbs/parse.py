@@ -107,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = open_outputs(arguments.output, format, guard, sources, failures)
     parser = load_parser(arguments)
     found = read_sources(sources, "parsing", failures, has_bar=False)
-    items = ((source, constrained(item, constraints)) for source, items in found for item in items)
+    texts = ((source, item) for source, items in found for item in items)
+    items = ((source, constrained(item, constraints)) for source, item in texts) if constraints else texts
     groups = groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0))
     closing = _Closing(failures)
     for source, group in groups if is_drawing(arguments.output) else progress(groups, "parsing", len(sources)):
