@@ -26,14 +26,16 @@ import stat
 from collections.abc import Callable, Mapping
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from genrst.config import Config, from_mapping
 from genrst.errors import ConfigError, ModelNotFoundError
 from genrst.io import read_bytes, write_atomically
-from genrst.packing import SCALE, Precision, pack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from genrst.packing import Precision
 
 CONFIG, SYMBOLS, WEIGHTS = "config.json", "symbols.json", "weights.safetensors"
 ENCODER, SEGMENTER = "encoder", "segmenter"
@@ -99,7 +101,7 @@ def read_network(
         raise ConfigError(f"{folder / SYMBOLS}: {error}") from error
 
 
-def read_weights(folder: Path) -> dict[str, NDArray[Any]]:
+def read_weights(folder: Path) -> "dict[str, NDArray[Any]]":
     """The weights of a model, as they are stored."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
@@ -109,12 +111,12 @@ def read_weights(folder: Path) -> dict[str, NDArray[Any]]:
         read_header(path)
         try:
             stored |= load_file(path)
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
             raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
     return stored
 
 
-def check_shapes(stored: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], folder: Path) -> None:
+def check_shapes(stored: "Mapping[str, NDArray[Any]]", shapes: Mapping[str, tuple[int, ...]], folder: Path) -> None:
     """Raise an error unless there are weights of these names and shapes."""
     for name, shape in shapes.items():
         found = StoredTensor(stored[name].dtype.name, stored[name].shape).unpacked if name in stored else None
@@ -124,14 +126,16 @@ def check_shapes(stored: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[
 
 
 def save_network(
-    weights: Mapping[str, NDArray[Any]],
+    weights: "Mapping[str, NDArray[Any]]",
     config: Any,  # noqa: ANN401
     symbols: object,
     folder: Path,
-    precision: Precision,
+    precision: "Precision",
 ) -> None:
     """Write a configuration (a dataclass), symbols (plain data) and weights. Each file is replaced at once."""
     from safetensors.numpy import save
+
+    from genrst.packing import pack
 
     write_config(config, folder / CONFIG)
     write_atomically(folder / SYMBOLS, json.dumps(symbols, ensure_ascii=False))
@@ -155,7 +159,7 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / WEIGHTS, *takewhile(Path.is_file, names)]
 
 
-def _parts(stored: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
+def _parts(stored: "Mapping[str, NDArray[Any]]") -> "list[dict[str, NDArray[Any]]]":
     """Weights for several files that are not too large."""
     parts: list[dict[str, NDArray[Any]]] = [{}]
     size = 0
@@ -179,7 +183,7 @@ class StoredTensor(NamedTuple):
     @property
     def unpacked(self) -> tuple[int, ...]:
         """The shape once it is unpacked: two numbers of four bits are in a byte."""
-        return (*self.shape[:-1], 2 * self.shape[-1]) if self.dtype == "uint8" else self.shape
+        return (*self.shape[:-1], 2 * self.shape[-1]) if self.dtype == "uint8" and self.shape else self.shape
 
 
 _DTYPES = {
@@ -215,6 +219,8 @@ def count_parameters(folder: Path) -> int | None:
     """How many weights a model has; None if it has no file of them."""
     if not (folder / WEIGHTS).is_file():
         return None
+    from genrst.packing import SCALE
+
     header = {name: one for path in weight_files(folder) for name, one in read_header(path).items()}
     scales = {name + SCALE for name, one in header.items() if one.dtype in ("int8", "uint8")}
     return sum(math.prod(one.unpacked) for name, one in header.items() if name not in scales)

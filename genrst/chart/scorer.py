@@ -11,7 +11,7 @@ The same mathematics stands twice: here, with ONNX Runtime for the products, and
 `genrst.chart.network`. Tests hold them together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -78,6 +78,8 @@ class OnnxScorer:
     """A chart's network in ONNX Runtime; see `Scorer`."""
 
     device = "cpu"
+    reload: Callable[[], Scorer] | None = None
+    """What makes it again in another process: sessions cannot be sent there."""
 
     def __init__(
         self,
@@ -99,6 +101,11 @@ class OnnxScorer:
         self._products = Session(_products_graph())
         self._labels = Session(_labels_graph(weights, "labels"), keeps_memory=True)
         self._fine = Session(_labels_graph(weights, "fine")) if labels.fine else None
+
+    def __reduce__(self) -> tuple[Callable[[], Scorer], tuple[()]]:
+        if self.reload is None:
+            raise TypeError("a scorer must be loaded from a folder to be pickled")
+        return self.reload, ()
 
     def read(self, texts: Sequence[IntArray]) -> list[States]:
         """The states of the word pieces of texts."""
