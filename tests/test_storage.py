@@ -1,19 +1,23 @@
 """Weights with few bits: how far off they may be, and what is said about files that do not add up."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 
-from genrst.chart.finder import load_chart
-from genrst.encoder.model import save_model
+from genrst.chart.config import ChartConfig
+from genrst.chart.examples import Labels
+from genrst.chart.network import make_network as make_chart_network
+from genrst.encoder.model import load_model, save_model
 from genrst.errors import ConfigError
 from genrst.packing import SCALE
 from genrst.rnng.finder import RnngModel, load_rnng
 from genrst.rnng.learning import evaluate_greedily
-from genrst.storage import WEIGHTS, count_parameters, weight_files
+from genrst.storage import WEIGHTS, check_shapes, count_parameters, read_weights, weight_files
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from tests.parser.samples import make_chart
@@ -57,7 +61,8 @@ def test_what_is_large_becomes_several_files(tmp_path: Path, monkeypatch: pytest
     files = weight_files(tmp_path)
     assert len(files) > 2
     assert [file.name for file in files[:2]] == ["weights.safetensors", "weights-2.safetensors"]
-    loaded = load_chart(tmp_path).network.state_dict()
+    loaded = load_model(tmp_path, ChartConfig, Labels, make_chart_network).network.state_dict()
+    assert read_weights(tmp_path).keys() == loaded.keys()
     for name, weight in chart.network.state_dict().items():
         assert torch.equal(loaded[name], weight.half().float())
     assert count_parameters(tmp_path) == sum(weight.numel() for weight in loaded.values())
@@ -71,12 +76,12 @@ def folder(trained: RnngModel, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def change(folder: Path, **changes: Tensor | None) -> str:
+def change(folder: Path, **changes: NDArray[Any] | None) -> str:
     """Change the first int8 matrix (`matrix`) or its scale (`scale`), or leave them out; gives the matrix' name."""
     stored = load_file(folder / WEIGHTS)
-    name = next(name for name, tensor in stored.items() if tensor.dtype == torch.int8)
+    name = next(name for name, tensor in stored.items() if tensor.dtype == np.int8)
     for part, tensor in changes.items():
-        stored[name if part == "matrix" else name + SCALE] = torch.zeros(0) if tensor is None else tensor
+        stored[name if part == "matrix" else name + SCALE] = np.zeros(0) if tensor is None else tensor
         if tensor is None:
             del stored[name if part == "matrix" else name + SCALE]
     save_file(stored, folder / WEIGHTS)
@@ -87,13 +92,13 @@ def change(folder: Path, **changes: Tensor | None) -> str:
     ("scale", "found"),
     [
         (None, "none"),
-        (torch.ones(3), r"torch.float32 of shape \(3,\)"),
-        (torch.ones(()), r"torch.float32 of shape \(\)"),
-        (torch.ones(3, 1), r"torch.float32 of shape \(3, 1\)"),
-        (torch.ones(3, dtype=torch.int8), r"torch.int8 of shape \(3,\)"),
+        (np.ones(3, dtype=np.float32), r"float32 of shape \(3,\)"),
+        (np.ones((), dtype=np.float32), r"float32 of shape \(\)"),
+        (np.ones((3, 1), dtype=np.float32), r"float32 of shape \(3, 1\)"),
+        (np.ones(3, dtype=np.int8), r"int8 of shape \(3,\)"),
     ],
 )
-def test_a_scale_that_does_not_fit(folder: Path, scale: Tensor | None, found: str):
+def test_a_scale_that_does_not_fit(folder: Path, scale: NDArray[Any] | None, found: str):
     name = change(folder, scale=scale)
     with pytest.raises(
         ConfigError, match=f"{name}: an int8 matrix must have a float32 scale for each row, was: {found}"
@@ -103,10 +108,27 @@ def test_a_scale_that_does_not_fit(folder: Path, scale: Tensor | None, found: st
 
 
 def test_a_matrix_that_does_not_fit(folder: Path):
-    change(folder, matrix=torch.ones(7, 5, dtype=torch.int8), scale=torch.ones(7))
+    change(folder, matrix=np.ones((7, 5), dtype=np.int8), scale=np.ones(7, dtype=np.float32))
     assert "the weights do not fit the configuration: size mismatch" in one_line(folder)
-    change(folder, matrix=torch.ones(7, dtype=torch.int8))
-    assert "must have a float32 scale for each row" in one_line(folder)
+    change(folder, matrix=np.ones(7, dtype=np.int8))
+    assert "the weights do not fit the configuration: size mismatch" in one_line(folder)
+
+
+def test_shapes_are_those_of_unpacked_weights(tmp_path: Path):
+    stored = {
+        "plain": np.ones((2, 3), dtype=np.float16),
+        "half": np.ones((2, 3), dtype=np.uint8),
+        "number": np.uint8(1)[...],
+    }
+    check_shapes(stored, {"plain": (2, 3), "half": (2, 6), "number": ()}, tmp_path)
+    for name, shape, was in (
+        ("plain", (3, 2), r"\(2, 3\)"),
+        ("half", (2, 3), r"\(2, 6\)"),
+        ("number", (1,), r"\(\)"),
+        ("other", (1,), "missing"),
+    ):
+        with pytest.raises(ConfigError, match=f"{name} must have the shape .+, was: {was}$"):
+            check_shapes(stored, {name: shape}, tmp_path)
 
 
 def test_a_scale_without_its_matrix(folder: Path):
