@@ -59,8 +59,8 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
         ('{"encoder_overlap": NaN}', "encoder_overlap: the value must be 0 or more and less than 1, was: nan"),
         (
-            '{"encoder_precision": "int8"}',
-            "encoder_precision: the value must be one of 'auto', 'float32', 'bfloat16', ",
+            '{"encoder_precision": "int4"}',
+            "encoder_precision: the value must be one of 'auto', 'int8', 'float32', 'bfloat16', was: 'int4'",
         ),
         (f'{{"word_weight": {10**400}}}', "word_weight: a whole number must have at most 64 bits, was: one of 1329"),
         ('{"word_weight": NaN}', "word_weight: the value must be finite and 0 or more, was: nan"),
@@ -122,17 +122,21 @@ def test_a_pipeline_that_is_not_there(tiny: Path):
 
 
 @pytest.mark.slow
-def test_what_is_imported_when(tiny: Path):
+@pytest.mark.parametrize(
+    ("model", "loaded", "parsed"),
+    [("tiny", ["numpy", "torch"], ["numpy", "spacy", "torch"]), ("chart", ["numpy"], ["numpy"])],
+)
+def test_what_is_imported_when(tiny: Path, tmp_path: Path, model: str, loaded: list[str], parsed: list[str]):
+    folder = tiny if model == "tiny" else write_chart(tmp_path)
     program = (
-        "import sys, genrst\n"
-        "loaded = lambda: sorted({'torch', 'spacy'} & set(sys.modules))\n"
-        "import genrst.parser.loading; assert 'numpy' not in sys.modules\n"
-        "print(loaded())\n"
-        f"parser = genrst.load({str(tiny)!r}); print(loaded())\n"
-        "parser('It rained.'); print(loaded())"
+        "import sys, genrst, json\n"
+        "tell = lambda: print(json.dumps(sorted({'numpy', 'torch', 'spacy', 'transformers'} & set(sys.modules))))\n"
+        "import genrst.parser.loading; tell()\n"
+        f"parser = genrst.load({str(folder)!r}, device='cpu'); tell()\n"
+        "parser('It rained.'); tell()"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert result.stdout.split("\n")[:3] == ["[]", "['torch']", "['spacy', 'torch']"]
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [[], loaded, parsed]
 
 
 @pytest.mark.parametrize(
