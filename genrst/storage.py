@@ -122,7 +122,7 @@ def check_shapes(stored: "Mapping[str, NDArray[Any]]", shapes: Mapping[str, tupl
         found = StoredTensor(stored[name].dtype.name, stored[name].shape).unpacked if name in stored else None
         if found != shape:
             rule = f"{folder}: the weights do not fit the configuration: {name} must have the shape {shape}"
-            raise ConfigError(f"{rule}, was: {found or 'missing'}")
+            raise ConfigError(f"{rule}, was: {'missing' if found is None else found}")
 
 
 def save_network(
