@@ -56,7 +56,17 @@ KNOW_MODELS = {
 """The files that tell kinds of models apart, or name the distribution that only charts have."""
 
 TORCH_FREE = {"trees", "formats", "corpora", "text", "evaluation", "rendering", "outputs"}
-ONLY_IN = {"transformers": {"encoder"}, "tokenizers": {"encoder"}, "spacy": {"text", "bulk", "integrations"}}
+NEED_TORCH = {
+    "chart": {"crf", "learning", "network", "torch_scorer"},
+    "encoder": {"batch", "device", "model", "pretrained"},
+}
+"""The files of parsing rooms that PyTorch is loaded with: those that train, and those that compute on a GPU."""
+ONLY_IN = {
+    "onnxruntime": {"encoder"},
+    "transformers": {"encoder"},
+    "tokenizers": {"encoder"},
+    "spacy": {"text", "bulk", "integrations"},
+}
 """Where heavy packages are imported."""
 
 
@@ -103,17 +113,54 @@ def test_heavy_packages_stay_in_their_rooms(room: str):
     assert room not in TORCH_FREE or "torch" not in found
 
 
-@pytest.mark.slow
-def test_parsing_with_en_imports_nothing_of_the_other_model():
-    """Nor what trains, nor spaCy, nor transformers."""
-    program = (
-        "import sys, genrst\n"
-        "assert genrst.load('en', device='cpu')('It rained, so we stayed in. Nobody was hurt.').tree is not None\n"
-        "heavy = ('genrst.rnng', 'genrst.training', 'spacy', 'transformers')\n"
-        "print([name for name in sys.modules if name.startswith(heavy)])"
-    )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
+def imports_at_once(path: Path) -> set[str]:
+    """The modules that a file imports when it is imported itself."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def test_pytorch_is_loaded_with_few_files():
+    """With those that are listed, with what they are imported by, and with the rooms of training and of `rnng`."""
+    loaded_with = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): imports_at_once(
+            path
+        )
+        for path in PACKAGE.rglob("*.py")
+    }
+    found, new = set[str](), {"torch"}
+    while new:
+        found |= new
+        new = {name for name, used in loaded_with.items() if used & found} - found
+    expected = {f"genrst.{room}.{name}" for room, names in NEED_TORCH.items() for name in names}
+    assert {name for name in found - {"torch"} if name.split(".")[1] not in ("rnng", "training")} == expected
+
+
+PARSE = "assert genrst.load('en', device='cpu')('It rained, so we stayed in. Nobody was hurt.').tree is not None\n"
+
+
+def run_program(program: str) -> str:
+    """What a Python of its own prints."""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert not result.returncode, result.stderr
+    return result.stdout.strip()
+
+
+def test_parsing_with_en_imports_nothing_heavy():
+    """Not the other model, nor what trains, nor PyTorch, transformers or spaCy."""
+    heavy = ("genrst.rnng", "genrst.training", "torch", "transformers", "spacy")
+    found = run_program(f"import sys, genrst\n{PARSE}print([name for name in sys.modules if name.startswith({heavy})])")
+    assert found == "[]"
+
+
+def test_en_needs_nothing_heavy():
+    """As it is where none of these is installed."""
+    absent = "".join(f"sys.modules[{name!r}] = None\n" for name in ("torch", "transformers", "spacy"))
+    assert run_program(f"import sys\n{absent}import genrst\n{PARSE}print(1)") == "1"
 
 
 @pytest.mark.parametrize("name", ROOT)
