@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from genrst.packing import pack, unpack
-from genrst.training.rounding import rounded
+from genrst.packing import Precision, pack, unpack
+from genrst.training.rounding import round_weight, rounded
 from tests.training.test_run import PREPARED, make_run
 
 
@@ -34,3 +34,14 @@ def test_the_last_epochs_see_rounded_weights(tmp_path: Path):
     assert losses[:2] == exact[:2]
     assert losses[2] != exact[2]
     assert losses[2] == pytest.approx(exact[2], rel=0.1)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8", "int4"])
+@pytest.mark.parametrize("name", ["edu_encoder.encoder.layer.weight", "spans.weight"])
+@pytest.mark.parametrize("shape", [(64, 128), (8, 8), (100,), (70, 100)], ids=str)
+def test_rounded_in_training_is_what_is_stored(name: str, shape: tuple[int, ...], precision: Precision):
+    """PyTorch and NumPy find the same numbers, to the last bit; also where all of a row are zero."""
+    weight = torch.randn(shape, generator=torch.Generator().manual_seed(3)) * torch.logspace(-6, 2, shape[-1])
+    weight[0] = 0
+    stored = unpack(pack({name: weight.numpy()}, precision))[name]
+    assert torch.equal(round_weight(name, weight, precision), torch.from_numpy(stored))
