@@ -115,10 +115,10 @@ def test_a_matrix_that_does_not_fit(folder: Path):
 
 
 def test_shapes_are_those_of_unpacked_weights(tmp_path: Path):
-    stored = {
+    stored: dict[str, NDArray[Any]] = {
         "plain": np.ones((2, 3), dtype=np.float16),
         "half": np.ones((2, 3), dtype=np.uint8),
-        "number": np.uint8(1)[...],
+        "number": np.array(1, dtype=np.uint8),
     }
     check_shapes(stored, {"plain": (2, 3), "half": (2, 6), "number": ()}, tmp_path)
     for name, shape, was in (

@@ -63,8 +63,10 @@ def weights_of(network: torch.nn.Module) -> dict[str, FloatArray]:
 
 def encoder_config(encoder: Any) -> EncoderConfig:
     """The settings of an encoder of transformers, as they are read from its folder."""
-    names = [field.name for field in fields(EncoderConfig)]
-    return EncoderConfig(**{name: getattr(encoder.config, name, None) for name in names})
+    settings: dict[str, Any] = {
+        field.name: getattr(encoder.config, field.name, None) for field in fields(EncoderConfig)
+    }
+    return EncoderConfig(**settings)
 
 
 def make_charts(network: ChartNetwork, examples: Sequence[ChartExample]) -> tuple[Array, Array]:

@@ -72,11 +72,11 @@ def test_a_chart_comes_back(tmp_path: Path, kind: str, precision: Precision):
     expected = TorchScorer(model.network, model.symbols, model.tokenizer)
     assert (found.labels, found.tokenizer.json, found.device) == (model.symbols, model.tokenizer.json, "cpu")
     kinds, rows = boundaries(example.kinds), np.arange(len(example.pieces))
-    vectors = [
+    one, other = (
         scorer.pool(scorer.read([example.pieces])[0], rows, example.piece_lengths, kinds)
         for scorer in (found, expected)
-    ]
-    np.testing.assert_allclose(*vectors, atol=1e-4 if precision == "float32" else 3e-2)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-4 if precision == "float32" else 3e-2)
 
 
 def test_windows_may_overlap_less(folder: Path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.chart.examples import Borders, ChartExample, IntArray, boundaries
+from genrst.chart.examples import Borders, ChartExample, FloatArray, IntArray, boundaries
 from genrst.chart.layout import make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.chart.scorer import OnnxScorer, ScoredCharts, Scorer
@@ -16,7 +16,6 @@ from tests.encoder.tiny_encoders import FAST_KINDS, piece_example
 
 every_kind = pytest.mark.parametrize("kind", FAST_KINDS)
 FINE = [("reason", "cause"), ("result", "cause"), ("list", "joint")]
-CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 
 
 def scorers(seed: int, kind: str) -> tuple[ChartNetwork, OnnxScorer]:
@@ -27,10 +26,14 @@ def scorers(seed: int, kind: str) -> tuple[ChartNetwork, OnnxScorer]:
     return network, onnx_scorer(network, kind)
 
 
-def pooled(scorer: Scorer, example: ChartExample) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def pooled(scorer: Scorer, example: ChartExample) -> FloatArray:
     (states,) = scorer.read([example.pieces])
     rows = np.arange(len(example.pieces))
     return scorer.pool(states, rows, example.piece_lengths, boundaries(example.kinds))
+
+
+def assert_close(found: FloatArray, expected: FloatArray, tolerance: float = 1e-4) -> None:
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 def units_of(charts: Sequence[Borders]) -> IntArray:
@@ -45,10 +48,10 @@ def check_alike(one: ScoredCharts, other: ScoredCharts, charts: Sequence[Borders
     assert one.scores.dtype == other.scores.dtype == np.float32
     assert one.scores.shape == other.scores.shape
     assert one.layout.sizes == tuple(len(borders) - 1 for borders in charts)
-    np.testing.assert_allclose(one.scores[row, k, i, j], other.scores[row, k, i, j], **CLOSE)
+    assert_close(one.scores[row, k, i, j], other.scores[row, k, i, j])
     for some in (units, units[::-1], units[:1], units[:0]):
-        np.testing.assert_allclose(one.label_logits(some), other.label_logits(some), **CLOSE)
-        np.testing.assert_allclose(one.fine_logits(some), other.fine_logits(some), **CLOSE)
+        assert_close(one.label_logits(some), other.label_logits(some))
+        assert_close(one.fine_logits(some), other.fine_logits(some))
         assert one.label_logits(some).shape == (len(some), 3)
         assert one.fine_logits(some).shape == (len(some), len(FINE))
 
@@ -62,11 +65,11 @@ def test_texts_have_the_same_states_starts_and_vectors(kind: str, seed: int):
     texts = [example.pieces for example in examples]
     found, expected = ours.read(texts), theirs.read(texts)
     for own, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(own, other.numpy(), **CLOSE)
-        np.testing.assert_allclose(ours.start_p(own), theirs.start_p(other), **CLOSE)
+        assert_close(own, other.numpy())
+        assert_close(ours.start_p(own), theirs.start_p(other))
         assert ours.start_p(own).shape == (len(own), 2)
     for example in examples:
-        np.testing.assert_allclose(pooled(ours, example), pooled(theirs, example), **CLOSE)
+        assert_close(pooled(ours, example), pooled(theirs, example))
 
 
 @every_kind
@@ -95,7 +98,7 @@ def test_several_charts_have_the_same_scores(kind: str, seed: int):
         alone = ours.score(edus, make_layout([boundaries(example.kinds)], [(0, borders)]))
         n = len(borders)
         i, k, j = np.array([*combinations(range(n), 3)]).T
-        np.testing.assert_allclose(alone.scores[0, k, i, j], together.scores[row, k, i, j], rtol=1e-5, atol=1e-5)
+        assert_close(alone.scores[0, k, i, j], together.scores[row, k, i, j], 1e-5)
 
 
 @every_kind
@@ -118,13 +121,13 @@ def test_edus_are_pooled_from_their_own_pieces():
     rows = np.arange(len(states)) + 1 + np.repeat(np.arange(9), lengths)
     spaced = np.full((rows[-1] + 2, states.shape[1]), 1e3, dtype=np.float32)
     spaced[rows] = states
-    np.testing.assert_allclose(scorer.pool(spaced, rows, lengths, kinds), expected, rtol=1e-6, atol=1e-6)
+    assert_close(scorer.pool(spaced, rows, lengths, kinds), expected, 1e-6)
     ends = np.append(0, np.cumsum(lengths))
     parts = [
         scorer.pool(states, np.arange(ends[first], ends[last]), lengths[first:last], kinds[first : last + 1])
         for first, last in ((0, 1), (1, 5), (5, 9))
     ]
-    np.testing.assert_allclose(np.concatenate(parts), expected, rtol=1e-5, atol=1e-6)
+    assert_close(np.concatenate(parts), expected, 1e-5)
 
 
 def test_a_long_text_is_as_exact_as_a_short_one():

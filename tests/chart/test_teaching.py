@@ -11,6 +11,7 @@ import torch
 from genrst.chart.examples import ChartExample, SoftTree
 from genrst.chart.learning import find_losses
 from genrst.chart.network import ChartNetwork
+from genrst.chart.scorer import Scorer
 from genrst.chart.teaching import LEAST, make_context, make_soft_starts, make_soft_tree
 from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
@@ -70,7 +71,7 @@ def test_soft_segments_are_the_mean_of_the_probabilities():
         network.segments.output.weight.mul_(number / 100)
         network.segments.output.bias.mul_(0)
     # Wherever they compute.
-    scorers = [torch_scorer(networks[0]), onnx_scorer(networks[1])]
+    scorers: list[Scorer] = [torch_scorer(networks[0]), onnx_scorer(networks[1])]
     for example, found in zip(examples, make_soft_starts(scorers, examples), strict=True):
         each = [
             torch.sigmoid(one.segments(one.edu_encoder.read(one.make_batch([example]).windows))) for one in networks

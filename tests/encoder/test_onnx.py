@@ -1,6 +1,6 @@
 """Graphs that are written without the `onnx` package: ONNX Runtime reads them as they are meant."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from genrst.encoder.onnx import _TYPES, MICROSOFT, Dtype, Graph, Session, _varint
+
+TASKS = Path("/proc/self/task")
+"""The threads of this process."""
 
 
 def run(graph: Graph, *inputs: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
@@ -148,14 +151,14 @@ def test_whole_numbers_are_seven_bits_a_byte(value: int):
     assert len(found) <= 10
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")  # noqa: PTH112
+@pytest.mark.skipif(not TASKS.is_dir(), reason="needs Linux")
 @pytest.mark.parametrize("keeps_memory", [False, True])
 def test_sessions_start_no_threads(keeps_memory: bool):
     """A forked process would wait for them."""
     graph = Graph()
     x = graph.input("x", 2)
     graph.output(graph("MatMul", x, x), 2)
-    before = set(os.listdir("/proc/self/task"))
+    before = set(TASKS.iterdir())
     session = Session(graph, keeps_memory)
     session(np.ones((600, 600), dtype=np.float32))
-    assert set(os.listdir("/proc/self/task")) <= before
+    assert set(TASKS.iterdir()) <= before

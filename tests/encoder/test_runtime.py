@@ -65,7 +65,7 @@ def test_states_are_those_of_transformers(kind: str, length: int):
 @every_kind
 def test_a_larger_encoder_is_that_of_transformers(kind: str):
     """More heads than layers, a hidden layer of an odd size, and distances of every class."""
-    sizes = {"hidden_size": 96, "num_attention_heads": 6, "num_hidden_layers": 3, "intermediate_size": 70}
+    sizes: Any = {"hidden_size": 96, "num_attention_heads": 6, "num_hidden_layers": 3, "intermediate_size": 70}
     theirs, ours = both(kind, max_position_embeddings=302, **sizes)
     pieces = np.random.default_rng(1).integers(4, 57, 300)
     np.testing.assert_allclose(ours(pieces), states_of(theirs, pieces), rtol=1e-4, atol=1e-4)
