@@ -9,6 +9,7 @@ import torch
 
 from genrst.chart.examples import LabelledUnit
 from genrst.chart.inference import marginals
+from genrst.chart.scorer import Scorer
 from genrst.errors import UsageError
 from genrst.trees.constraints import resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
@@ -48,10 +49,8 @@ def test_both_scorers_say_the_same():
     network = make_network(fine=[("reason", "cause"), ("result", "cause")])
     example = piece_example(11, seed=2)
     theirs, ours = torch_scorer(network), onnx_scorer(network)
-    one, other, both = (
-        infer_examples(scorers, [example])[0]
-        for scorers in ([(theirs, 1.0)], [(ours, 1.0)], [(theirs, 1.0), (ours, 2.0)])
-    )
+    members: list[list[tuple[Scorer, float]]] = [[(theirs, 1.0)], [(ours, 1.0)], [(theirs, 1.0), (ours, 2.0)]]
+    one, other, both = (infer_examples(scorers, [example])[0] for scorers in members)
     assert one.mbr() == other.mbr() == both.mbr()
     assert one.fine_relations(one.mbr()) == other.fine_relations(one.mbr()) == both.fine_relations(one.mbr())
     assert one.log_z == pytest.approx(other.log_z, abs=1e-4)
