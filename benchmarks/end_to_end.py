@@ -28,7 +28,7 @@ from genrst.parser.loading import load
 from genrst.parser.parser import Parser
 from genrst.rnng.config import RnngConfig
 from genrst.rnng.finder import RnngFinder, make_network
-from genrst.text.pipeline import load_pipeline
+from genrst.text.annotate import load_pipeline
 
 TEXT = Path(__file__).parent.parent / "examples" / "library.txt"
 

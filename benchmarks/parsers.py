@@ -21,8 +21,7 @@ from genrst.parser import Search
 from genrst.parser.folders import find_model, read_kind
 from genrst.parser.loading import load
 from genrst.parser.parser import Parser
-from genrst.text.annotate import annotate
-from genrst.text.pipeline import load_pipeline
+from genrst.text.annotate import annotate, load_pipeline
 
 
 def main() -> None:

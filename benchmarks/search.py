@@ -31,12 +31,12 @@ from genrst.rnng.schedule import IntArray
 from genrst.rnng.scoring.features import join_syntax
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
-from genrst.rnng.search.literal import search_bags_literally
 from genrst.rnng.search.scorer import sync_is_free
 from genrst.rnng.search.word import WordOptions, search_words
 from genrst.rnng.transitions.actions import States
 from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import load_prepared
+from tests.rnng.search.literal import search_bags_literally
 
 SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
     "bag": lambda scorer, beam: search_beams(scorer, BeamOptions(beam)),

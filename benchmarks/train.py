@@ -19,11 +19,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from genrst.rnng.config import RnngConfig
+from genrst.rnng.config import NONE, SPECIALS, UNK, RnngConfig, Symbols, Vocabulary
 from genrst.rnng.examples import Example
 from genrst.rnng.finder import make_network
 from genrst.rnng.network import Network
-from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import Prepared, load_prepared

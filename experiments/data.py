@@ -8,9 +8,9 @@ from genrst.document import Document
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import TreeError, UsageError
 from genrst.evaluation.report import Evaluation
+from genrst.rnng.config import Symbols
 from genrst.rnng.examples import Example, prepare
 from genrst.rnng.learning import evaluate_parses
-from genrst.rnng.symbols import Symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.data import annotate_as_configured, open_split, prepare_data
 from genrst.training.kinds import TaskKind, kind_of

@@ -38,9 +38,9 @@ from genrst.corpora.conllu import read_conllu
 from genrst.document import Document
 from genrst.errors import CorpusWarning, GenrstError
 from genrst.evaluation.report import TREE_METRICS, evaluate
-from genrst.formats.edu_text import collapse_spaces, dense
 from genrst.formats.files import format_documents, read_content
 from genrst.formats.json_format import document_from_dict, document_to_dict
+from genrst.formats.plain import collapse_spaces, dense
 from genrst.formats.rs3_reader import Roots
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg

@@ -25,8 +25,7 @@ from genrst.io import write_atomically
 from genrst.rnng.search.beam import BeamOptions, search_beams
 from genrst.rnng.search.results import SearchResult
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.transitions.actions import GEN, GENERATE, Reduce
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import GEN, GENERATE, Reduce, tree_of
 from genrst.trees.measures import left_branching
 from genrst.trees.node import Tree
 

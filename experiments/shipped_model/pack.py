@@ -24,8 +24,8 @@ from genrst.errors import UsageError
 from genrst.io import write_atomically
 from genrst.packing import Precision
 from genrst.parser.folders import read_kind, read_parser_config
+from genrst.rnng.config import Vocabulary
 from genrst.rnng.finder import RnngModel, load_rnng
-from genrst.rnng.symbols import Vocabulary
 from genrst.storage import PARSER
 
 

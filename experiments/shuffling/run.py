@@ -38,7 +38,7 @@ from genrst.parser.loading import load
 from genrst.parser.parser import Parser, unwrap
 from genrst.rnng.finder import RnngFinder
 from genrst.rnng.likelihood import score_text, score_tree, single_model
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import tree_of
 
 Level = Literal["edus", "sentences", "paragraphs"]
 

@@ -26,8 +26,7 @@ from genrst.chart.learning import evaluate_units
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.rnng.examples import Example
-from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.oracle import actions_of
+from genrst.rnng.transitions.actions import ActionSet, Reduce, actions_of
 from genrst.training.prepared import save_prepared
 
 SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature", "shard")

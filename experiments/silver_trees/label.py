@@ -29,10 +29,10 @@ from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.parser.folders import find_model
 from genrst.parser.options import ParserConfig
+from genrst.rnng.config import Symbols
 from genrst.rnng.examples import Example
 from genrst.rnng.finder import RnngSettings
 from genrst.rnng.learning import evaluate_parses
-from genrst.rnng.symbols import Symbols
 from genrst.task import AnyExample
 from genrst.training.prepared import save_prepared
 

@@ -25,7 +25,7 @@ from genrst.errors import CorpusFormatError, OutputError, UsageError
 from genrst.io import decode, read_bytes, write_atomically, write_atomically_with
 from genrst.outputs.tables import write_rows
 from genrst.parser.folders import find_model, find_segmenter, read_models, read_parser_config
-from genrst.text.pipeline import pipeline_version
+from genrst.text.annotate import pipeline_version
 from genrst.version import VERSION
 
 PartFormat: TypeAlias = Literal["parquet", "jsonl"]

@@ -121,7 +121,7 @@ def load_worker(settings: Settings) -> "Parser":
 
 def _pipeline(parser: "Parser") -> "Language | None":
     """The spaCy pipeline of a parser that needs one."""
-    from genrst.text.pipeline import load_pipeline
+    from genrst.text.annotate import load_pipeline
 
     needs_none = parser.folder is None or read_kind(parser.folder) == "chart"
     return None if needs_none else load_pipeline(parser.config.pipeline)

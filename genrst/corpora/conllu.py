@@ -14,7 +14,7 @@ from pathlib import Path
 
 from genrst.document import Document, Span, Token, join_runs
 from genrst.errors import CorpusFormatError
-from genrst.formats.edu_text import align_edus
+from genrst.formats.plain import align_edus
 from genrst.io import decode, read_bytes
 
 _NUMBER = re.compile("[0-9]{1,9}")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, UsageError
-from genrst.formats.edu_text import collapse_spaces, edu_lines
+from genrst.formats.plain import collapse_spaces, edu_lines
 from genrst.io import decode
 from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit, units
 

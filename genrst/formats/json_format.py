@@ -21,7 +21,7 @@ from reprlib import repr as short_repr
 from genrst.document import Document, SecondaryEdge, Signal, Span, Token, unplaced_edus
 from genrst.errors import CorpusFormatError, CorpusWarning, TreeError, UsageError
 from genrst.formats import json_text
-from genrst.formats.edu_text import align_edus
+from genrst.formats.plain import align_edus
 from genrst.io import decode
 from genrst.trees.constraints import Constraint, constraint_from_dict
 from genrst.trees.node import Leaf, Tree, Unit, fold

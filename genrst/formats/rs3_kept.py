@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from genrst.document import Document
-from genrst.formats.rs3_xml import COMMENT, Element
+from genrst.formats.rs3_nodes import COMMENT, Element
 
 KEY = "rs3"
 """Of the metadata."""

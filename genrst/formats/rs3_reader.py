@@ -1,6 +1,6 @@
 """Reader of `.rs3` and `.rs4` files, as RSTTool, rstWeb and the corpora made with them write them.
 
-`genrst.formats.rs3_xml` reads the XML and `rs3_nodes` links the nodes; here they become a tree. A node stands for its
+`genrst.formats.rs3_nodes` reads the XML and `rs3_nodes` links the nodes; here they become a tree. A node stands for its
 core (the EDU of a segment, the nucleus of a span group, the nuclei of a multinuclear group) with the satellites that
 point to it around that core, all in one n-ary unit. A unit inside a unit therefore needs a group around it, and groups
 that hold a lone nucleus leave no trace. What `.rs4` files add, secondary edges and signals, refers to nodes, which
@@ -17,9 +17,19 @@ from typing import Literal, NamedTuple, TypeAlias
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusFormatError
 from genrst.formats.rs3_kept import Attributes, Kept, describe, foreign_elements, unknown
-from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SEGMENT, Rs3Node, link, read_groups, read_segments
+from genrst.formats.rs3_nodes import (
+    GROUP,
+    MULTINUC_GROUP,
+    SEGMENT,
+    Element,
+    Repairs,
+    Rs3Node,
+    link,
+    parse_xml,
+    read_groups,
+    read_segments,
+)
 from genrst.formats.rs3_writer import Numbering, signal_types
-from genrst.formats.rs3_xml import Element, Repairs, parse_xml
 from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit
 
 VIRTUAL_ROOT = "virtual-root"

@@ -15,10 +15,9 @@ from reprlib import repr as shorten
 
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning, UsageError
-from genrst.formats.edu_text import edu_lines
+from genrst.formats.plain import edu_lines
 from genrst.formats.rs3_kept import Attributes, Kept, describe, node_names
-from genrst.formats.rs3_nodes import GROUP, MULTINUC_GROUP, SPAN_GROUP
-from genrst.formats.rs3_xml import FORBIDDEN
+from genrst.formats.rs3_nodes import FORBIDDEN, GROUP, MULTINUC_GROUP, SPAN_GROUP
 from genrst.trees.binarise import attach_inner_satellites
 from genrst.trees.node import SPAN, Tree, Unit, fold, units
 from genrst.trees.relations import detect_inventory

@@ -11,7 +11,7 @@ is the number of units that its head heads below the one where it attaches; with
 
 from genrst.document import Document
 from genrst.errors import UsageError
-from genrst.formats.edu_text import collapse_spaces
+from genrst.formats.plain import collapse_spaces
 from genrst.trees.dependency import dependencies_li
 from genrst.trees.node import Tree, Unit, fold
 

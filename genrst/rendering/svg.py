@@ -14,9 +14,8 @@ from genrst.characters import printable
 from genrst.document import Document, Span
 from genrst.errors import UsageError
 from genrst.rendering import Colours, check_colours
-from genrst.rendering.certainty import certainties, certainty_scheme
 from genrst.rendering.classic import classic_width, layout_classic
-from genrst.rendering.colours import DARK, LIGHT, Scheme, Theme, relation_scheme
+from genrst.rendering.colours import DARK, LIGHT, Scheme, Theme, certainties, certainty_scheme, relation_scheme
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
 from genrst.rendering.geometry import FONT_SIZES, MARGIN, NOWHERE, Picture, Point, Shape, TextBox, with_legend
 from genrst.rendering.labels import (

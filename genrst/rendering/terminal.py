@@ -132,9 +132,9 @@ class _Paint:
         self.by_relation: dict[str, int] = {}
         self.by_unit: dict[Range, int | None] | None = None
         if colours == "certainty":
-            from genrst.rendering.certainty import CLASSES, certainties
+            from genrst.rendering.colours import CERTAINTIES, certainties
 
-            self.by_unit = {unit: CLASSES[name].colour for unit, name in certainties(document).items()}
+            self.by_unit = {unit: CERTAINTIES[name].colour for unit, name in certainties(document).items()}
         elif is_on:
             from genrst.rendering.colours import relation_colours
 

@@ -14,9 +14,9 @@ from torch.nn.utils.rnn import PackedSequence
 from genrst.encoder.batch import PieceWindows, pack_windows
 from genrst.encoder.windows import WindowShape
 from genrst.errors import ConfigError
+from genrst.rnng.config import EOS_ID
 from genrst.rnng.examples import Derivation, Example, n_read
 from genrst.rnng.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
-from genrst.rnng.symbols import EOS_ID
 from genrst.rnng.transitions.actions import GENERATE
 
 Part = TypeVar("Part")

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from genrst.document import Document
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import TreeError, UnknownLabelError
+from genrst.rnng.config import NONE_ID, PAD_ID, UNK_ID, Symbols
 from genrst.rnng.schedule import IntArray, Units, build_units
-from genrst.rnng.symbols import NONE_ID, PAD_ID, UNK_ID, Symbols
-from genrst.rnng.transitions.actions import GENERATE
-from genrst.rnng.transitions.boundaries import boundaries, unit_layout
-from genrst.rnng.transitions.features import NOTHING, Features, Syntax
-from genrst.rnng.transitions.oracle import actions_of
+from genrst.rnng.transitions.actions import GENERATE, actions_of
+from genrst.rnng.transitions.features import NOTHING, Features, Syntax, boundaries, unit_layout
 from genrst.text.layout import edu_kinds
 from genrst.trees.node import Tree
 

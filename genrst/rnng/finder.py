@@ -19,21 +19,18 @@ from genrst.encoder.memory import in_batches
 from genrst.encoder.model import Model, load_model
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError, ConstraintError, GenrstError, ParserWarning, UsageError
-from genrst.rnng.config import RnngConfig
+from genrst.rnng.config import RnngConfig, Symbols
 from genrst.rnng.examples import Example, prepare
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
-from genrst.rnng.search.ensemble import Ensemble
 from genrst.rnng.search.particles import sample_trees
 from genrst.rnng.search.results import Parse, SearchResult
-from genrst.rnng.search.scorer import Scorer
+from genrst.rnng.search.scorer import Ensemble, Scorer
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.symbols import Symbols
+from genrst.rnng.transitions.actions import tree_of
 from genrst.rnng.transitions.legal import LegalActions
-from genrst.rnng.transitions.oracle import tree_of
-from genrst.text.annotate import annotate
-from genrst.text.pipeline import load_pipeline
+from genrst.text.annotate import annotate, load_pipeline
 from genrst.trees.constraints import UNCONSTRAINED, KeepWhole, Label, ResolvedConstraints
 
 MOST_EDUS = 2000

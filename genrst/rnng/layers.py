@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_sequence, unpack_sequence
 
-from genrst.rnng.config import RnngConfig
-from genrst.rnng.symbols import FIRST_OUTPUT_ID, UNK_ID
-from genrst.rnng.transitions.boundaries import n_classes
-from genrst.rnng.transitions.features import N_HEAD_WORDS, Comparison
+from genrst.rnng.config import FIRST_OUTPUT_ID, UNK_ID, RnngConfig
+from genrst.rnng.transitions.features import N_HEAD_WORDS, Comparison, n_classes
 
 
 class HiddenCell(NamedTuple):

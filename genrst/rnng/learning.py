@@ -18,13 +18,12 @@ from genrst.encoder.memory import in_batches
 from genrst.encoder.tokenizer import IntArray
 from genrst.evaluation.report import Evaluation, evaluate_trees
 from genrst.rnng.batch import make_batch
+from genrst.rnng.config import SPECIALS, Symbols
 from genrst.rnng.examples import Derivation, Example, derive
 from genrst.rnng.network import LogProbabilities, Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
-from genrst.rnng.symbols import SPECIALS, Symbols
-from genrst.rnng.transitions.actions import States
-from genrst.rnng.transitions.oracle import DynamicOracle, tree_of
+from genrst.rnng.transitions.actions import DynamicOracle, States, tree_of
 from genrst.task import Lesson, Likelihood, TrainingTask
 
 MOST_EXPLORED = 16_000

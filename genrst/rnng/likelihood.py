@@ -26,15 +26,14 @@ from genrst.document import Document, require_tree
 from genrst.encoder.device import check_process
 from genrst.errors import ParserWarning, UsageError
 from genrst.rnng.batch import make_batch
+from genrst.rnng.config import EOS
 from genrst.rnng.examples import derive, mask_entities, prepare
 from genrst.rnng.finder import Member, RnngFinder
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.hypotheses import EMPTY_STACK, Forest
 from genrst.rnng.search.results import Parse
 from genrst.rnng.search.scorer import Scorer
-from genrst.rnng.symbols import EOS
-from genrst.rnng.transitions.actions import GENERATE
-from genrst.rnng.transitions.oracle import actions_of, tree_of
+from genrst.rnng.transitions.actions import GENERATE, actions_of, tree_of
 from genrst.trees.binarise import prepare_tree
 from genrst.trees.constraints import Label
 from genrst.trees.node import Tree, units

@@ -15,7 +15,7 @@ from genrst.encoder.batch import PieceWindows
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.encoder.windows import WindowShape
 from genrst.rnng.batch import Batch, Trees, Words, pack_examples, pack_words
-from genrst.rnng.config import RnngConfig
+from genrst.rnng.config import SPECIALS, UNK_ID, RnngConfig
 from genrst.rnng.examples import Example
 from genrst.rnng.layers import (
     ActionHead,
@@ -29,8 +29,7 @@ from genrst.rnng.layers import (
     StateLayer,
     stack_rows,
 )
-from genrst.rnng.symbols import SPECIALS, UNK_ID
-from genrst.rnng.transitions.boundaries import n_boundaries
+from genrst.rnng.transitions.features import n_boundaries
 
 
 class LogProbabilities(NamedTuple):

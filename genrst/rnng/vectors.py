@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from genrst.errors import CorpusFormatError, InputError, MissingDependencyError, UsageError
-from genrst.text.pipeline import load_pipeline
+from genrst.text.annotate import load_pipeline
 
 CHUNK = 1 << 23
 """How many bytes are read at once; more than the largest vector has."""

@@ -8,12 +8,18 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
 
     GET  /v1/files, /v1/files/{number}      list the files; open one, and parse it if it has no tree
     PUT  /v1/files/{number}      save it
+
+The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
+`workbench/`: `edits.js` changes documents, `bench.js` keeps the state, calls the service and draws, `panel.js` shows
+the selected unit, and `commands.js` handles clicks and keys. It loads nothing from elsewhere.
 """
 
 import asyncio
 from asyncio import Lock
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import cache
+from importlib.resources import files
 from typing import Any, TypeVar
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -29,22 +35,23 @@ from genrst.characters import one_line
 from genrst.errors import GenrstError, MissingDependencyError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
-from genrst.serve.body import Body, BodyReader, read_request
+from genrst.rendering.page import Page, fill_page, page_policy
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
 from genrst.serve.files import Files, LocalFile, Opened
-from genrst.serve.metrics import LOGGER, Metrics, Observer, describe_error
+from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
 from genrst.serve.openapi import Endpoint, describe, docs_page
-from genrst.serve.page import workbench
 from genrst.serve.parsing import Models, Parsed, Task
 from genrst.serve.requests import (
+    Body,
+    BodyReader,
     ConvertRequest,
     EvaluateRequest,
     ParseRequest,
     RenderRequest,
     SaveRequest,
     SegmentRequest,
+    read_request,
 )
-from genrst.serve.security import POLICY, Access, AccessControl
 from genrst.serve.worker import Limits, Worker
 from genrst.version import VERSION
 
@@ -222,3 +229,29 @@ async def _error_response(_request: Request, error: Exception) -> Response:
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
     status = 501 if isinstance(error, MissingDependencyError) else 422
     return JSONResponse({"error": one_line(str(error))}, status)
+
+
+_SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js")
+
+
+@cache
+def workbench(has_files: bool = False) -> tuple[str, str]:
+    """Return the page, with a menu of local files if there are any, and its content security policy."""
+    tools = _part("tools.html")
+    page = Page(
+        title="genrst",
+        kind="compact bench",
+        facts="",
+        trees="",
+        data=[],
+        text="",
+        tools=tools.replace('id="files"', 'id="files" data-local') if has_files else tools,
+        panels=_part("panels.html").replace("VERSION", VERSION),
+        style=_part("workbench.css"),
+        scripts=[_part(name) for name in _SCRIPTS],
+    )
+    return fill_page(page), f"{page_policy(page)}; frame-ancestors 'none'"
+
+
+def _part(name: str) -> str:
+    return files("genrst.serve").joinpath("workbench", name).read_text(encoding="utf-8").strip()

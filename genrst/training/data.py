@@ -16,8 +16,7 @@ from genrst.encoder.files import find_tokenizer
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
-from genrst.text import pipeline
-from genrst.text.annotate import annotate
+from genrst.text.annotate import annotate, load_pipeline, pipeline_version
 from genrst.training.kinds import TaskKind, kind_of
 from genrst.training.prepared import Prepared, content_key, file_version, load_prepared, prepare_once, save_prepared
 from genrst.training.run_config import DataConfig, RunConfig
@@ -44,7 +43,7 @@ def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
     silver = [document for document in read_silver() if document.tree is not None]
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(data).items() if k not in CHOOSING}
     # Also which pipeline and vectors a name means here, and what is prepared of a document.
-    settings |= {"pipeline": pipeline.pipeline_version(data.pipeline), "vectors_file": file_version(data.vectors)}
+    settings |= {"pipeline": pipeline_version(data.pipeline), "vectors_file": file_version(data.vectors)}
     settings |= {"kind": kind, "tokenizer": tokenizer.json if tokenizer else None}
     path = prepare_once(
         cache,
@@ -172,8 +171,8 @@ def _prepare_rnng(
     inventory: Inventory,
     notes: dict[str, Any],
 ) -> Prepared:
+    from genrst.rnng.config import make_symbols
     from genrst.rnng.examples import mask_entities, prepare
-    from genrst.rnng.symbols import make_symbols
     from genrst.rnng.transitions.actions import ActionSet, Reduce
     from genrst.rnng.vectors import load_vectors
 
@@ -239,7 +238,7 @@ def _labels_of(documents: Iterable[Document]) -> set[Label]:
 
 def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
     """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
-    loaded = pipeline.load_pipeline(config.pipeline)
+    loaded = load_pipeline(config.pipeline)
     annotated = list(progress(annotate(documents, loaded), "annotating", len(documents)))
     if config.syntax == "spacy":
         return annotated
@@ -252,5 +251,5 @@ def annotate_as_configured(documents: list[Document], config: DataConfig) -> lis
 def _with_sentences(documents: list[Document], config: DataConfig) -> list[Document]:
     """Sentences by spaCy, where documents have none."""
     bare = [document for document in documents if not document.sentences]
-    found = annotate(bare, pipeline.load_pipeline(config.pipeline)) if bare else iter(())
+    found = annotate(bare, load_pipeline(config.pipeline)) if bare else iter(())
     return [document if document.sentences else next(found) for document in documents]

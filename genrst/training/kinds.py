@@ -20,7 +20,7 @@ def types_of(kind: TaskKind) -> tuple[type[Any], type[Any]]:
         from genrst.chart.examples import ChartExample, Labels
 
         return Labels, ChartExample
+    from genrst.rnng.config import Symbols
     from genrst.rnng.examples import Example
-    from genrst.rnng.symbols import Symbols
 
     return Symbols, Example

@@ -10,7 +10,7 @@ import pytest
 from genrst.document import Document
 from genrst.formats.files import read, write, write_documents
 from genrst.parser.loading import load
-from genrst.rendering.certainty import render_least_certain
+from genrst.rendering.colours import render_least_certain
 from genrst.rendering.page import render_html
 from genrst.rendering.svg import render_svg
 from genrst.rendering.terminal import render_text

@@ -19,7 +19,6 @@ from genrst.formats.files import write
 from genrst.parser.loading import load
 from genrst.rnng.finder import load_rnng
 from genrst.rnng.learning import evaluate_bags
-from genrst.text import pipeline
 from genrst.training.prepared import load_prepared
 from genrst.training.run import read_log
 from genrst.training.run_config import load_config
@@ -41,7 +40,7 @@ def forbid_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str | None = None) -> None:
         raise AssertionError(f"pipeline {name} was asked for")
 
-    monkeypatch.setattr(pipeline, "load_pipeline", fail)
+    monkeypatch.setattr("genrst.training.data.load_pipeline", fail)
 
 
 def best_record(run: Path, aspect: str) -> Record:

@@ -9,8 +9,7 @@ import torch
 from experiments.silver_trees import harden, join
 from genrst.chart.network import make_network
 from genrst.encoder.model import Model, save_model
-from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import ActionSet, Reduce, tree_of
 from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.parser.samples import SMALL_CHART

@@ -14,7 +14,7 @@ from experiments.runs import FoundTree, Logp, Result, Search, list_searches
 from genrst.document import Document, Span
 from genrst.evaluation.report import evaluate
 from genrst.rnng.examples import prepare
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import tree_of
 from genrst.trees.relations import OPEN
 from tests.training.samples import make_document, prepare_samples
 

@@ -20,8 +20,8 @@ from experiments import jobs
 from experiments.paper_tables.run import main
 from experiments.runs import Search, SeedRun, run_search
 from genrst.formats.files import write
+from genrst.rnng.config import Vocabulary
 from genrst.rnng.learning import evaluate_parses
-from genrst.rnng.symbols import Vocabulary
 from genrst.training.prepared import load_prepared, save_prepared
 from genrst.training.run import CHECKPOINT
 from genrst.trees.node import Leaf

@@ -18,12 +18,12 @@ from experiments.silver_trees.teachers import make_translation
 from genrst.encoder.model import Model, save_model
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import UsageError
+from genrst.rnng.config import NONE, SPECIALS, UNK, Symbols, Vocabulary
 from genrst.rnng.examples import Example, prepare
 from genrst.rnng.finder import RnngModel, load_rnng, make_network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
-from genrst.rnng.search.ensemble import Ensemble
-from genrst.rnng.symbols import NONE, SPECIALS, UNK, Symbols, Vocabulary
+from genrst.rnng.search.scorer import Ensemble
 from genrst.rnng.transitions.actions import GENERATE, ActionSet, Reduce
 from genrst.rnng.transitions.features import Syntax
 from genrst.training.prepared import Prepared, load_prepared, save_prepared

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span
 from genrst.errors import CorpusFormatError
-from genrst.formats.edu_text import align_edus
+from genrst.formats.plain import align_edus
 
 SPACES = st.text(st.sampled_from(" \n\t\u00a0\u2003\u2028\x85\x1f"), max_size=3)
 PIECES = st.lists(st.tuples(SPACES, st.text(min_size=1, max_size=6), SPACES), min_size=1, max_size=8)

@@ -9,8 +9,8 @@ from hypothesis import given
 
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
-from genrst.formats.edu_text import collapse_spaces
 from genrst.formats.files import READABLE, WRITABLE, format_documents, read_content
+from genrst.formats.plain import collapse_spaces
 from genrst.trees.node import Leaf, Unit
 from tests.formats.test_dis import CLEAN_DOCUMENTS
 from tests.strategies import hostile_documents

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import CorpusWarning, UsageError
 from genrst.formats.dis import read_dis
+from genrst.formats.rs3_nodes import FORBIDDEN
 from genrst.formats.rs3_reader import read_rs3
 from genrst.formats.rs3_writer import write_rs3, write_rs4
-from genrst.formats.rs3_xml import FORBIDDEN
 from genrst.trees.binarise import binarise
 from genrst.trees.node import SPAN, Leaf, Tree, Unit, fold, units
 from tests.strategies import RELATIONS, binary_trees, documents, nary_trees

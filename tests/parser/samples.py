@@ -15,8 +15,8 @@ from genrst.chart.network import make_network as make_chart_network
 from genrst.document import Document
 from genrst.encoder.model import Model, save_model
 from genrst.parser.parser import Parser
+from genrst.rnng.config import make_symbols
 from genrst.rnng.finder import RnngFinder, RnngModel, make_network
-from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.storage import SEGMENTER
 from genrst.trees.binarise import is_binary

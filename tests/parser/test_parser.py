@@ -18,7 +18,7 @@ from genrst.rnng.examples import derive, prepare
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import tree_of
 from tests.parser.samples import TEXT, check, load_like, rnng_finder, write_parser
 
 EDUS = ["It rained,", "so we stayed in.", "Nobody was hurt."]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
-from genrst.rendering.certainty import CLASS_COLOURS, CLASSES, certainties, least_certain, render_least_certain
+from genrst.rendering.colours import CERTAINTIES, CERTAINTY_COLOURS, certainties, least_certain, render_least_certain
 from genrst.rendering.geometry import with_legend
 from genrst.rendering.image import render_image
 from genrst.rendering.page import render_html
@@ -52,7 +52,7 @@ def sure_bridge() -> Document:
 
 
 def css_class(name: str) -> list[str]:
-    return [f"r{CLASS_COLOURS[name]}"] if name in CLASS_COLOURS else []
+    return [f"r{CERTAINTY_COLOURS[name]}"] if name in CERTAINTY_COLOURS else []
 
 
 def test_classes():
@@ -61,8 +61,8 @@ def test_classes():
         tree = Unit("joint", "NN", (tree, Leaf(number)), probability=probability)
     found = certainties(Document.from_edus("classes", ["x"] * (len(CLASS_OF) + 1), tree))
     assert {stop - 2: name for (_, stop), name in found.items()} == dict(enumerate(CLASS_OF.values()))
-    assert list(CLASSES) == sorted(CLASSES, key=lambda name: -CLASSES[name].least)
-    assert len({one.dashes for one in CLASSES.values()}) == len(CLASSES), "not by colour alone"
+    assert list(CERTAINTIES) == sorted(CERTAINTIES, key=lambda name: -CERTAINTIES[name].least)
+    assert len({one.dashes for one in CERTAINTIES.values()}) == len(CERTAINTIES), "not by colour alone"
 
 
 @styles
@@ -93,9 +93,9 @@ def test_the_legend_counts_and_says_how_lines_look(style: Style):
     legend = ElementTree.fromstring(svg).findall(f"{NAMESPACE}path")
     assert [path.get("class") for path in legend] == [
         "nucleus",
-        *(f"nucleus r{number}" for number in CLASS_COLOURS.values()),
+        *(f"nucleus r{number}" for number in CERTAINTY_COLOURS.values()),
     ]
-    for number, dashes in zip(CLASS_COLOURS.values(), ("12 4", "6 5", "2 5"), strict=True):
+    for number, dashes in zip(CERTAINTY_COLOURS.values(), ("12 4", "6 5", "2 5"), strict=True):
         assert f".genrst .r{number}{{stroke-dasharray:{dashes}}}" in svg
     assert "stroke-dasharray:2 5" not in render_svg(sure_bridge(), style)
 
@@ -104,7 +104,7 @@ def test_the_legend_counts_and_says_how_lines_look(style: Style):
 def test_pages_have_legend_and_tooltips(style: Style):
     html = render_html(sure_bridge(), style, "certainty")
     assert "likely, p ≥ 0.7: 1</span>" in html
-    assert f'<path class="nucleus r{CLASS_COLOURS["doubtful"]}" d="M2,2H22"/>' in html
+    assert f'<path class="nucleus r{CERTAINTY_COLOURS["doubtful"]}" d="M2,2H22"/>' in html
     assert html.count("stroke-dasharray:2 5") == 2, "in both styles"
     titles = {(record["start"], record["stop"]): record["title"] for record in parse_page(html).data[0]["nodes"]}
     assert "· p = 0.250\n" in titles[0, 4]

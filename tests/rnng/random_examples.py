@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from genrst.rnng.config import SPECIALS
 from genrst.rnng.examples import Example
-from genrst.rnng.symbols import SPECIALS
 from genrst.rnng.transitions.features import Syntax
 from genrst.text.layout import Kind
 

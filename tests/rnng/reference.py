@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from genrst.rnng.config import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
 from genrst.rnng.examples import Example
 from genrst.rnng.layers import EduEncoder
 from genrst.rnng.network import Network
-from genrst.rnng.symbols import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
 from genrst.rnng.transitions.features import NOTHING
 
 Pair = tuple[Tensor, Tensor]

@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from genrst.rnng.batch import Batch, make_batch, pack_words
+from genrst.rnng.config import EOS_ID
 from genrst.rnng.examples import Example, derive
-from genrst.rnng.symbols import EOS_ID
 from genrst.rnng.transitions.actions import GEN, Reduce
 from tests.rnng.random_examples import NUCLEUS_IS_RIGHT, random_example
 from tests.rnng.transitions.machine import State

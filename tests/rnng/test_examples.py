@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span, Token
 from genrst.errors import GenrstError, TreeError, UnknownLabelError
+from genrst.rnng.config import UNK_ID, make_symbols
 from genrst.rnng.examples import mask_entities, prepare
-from genrst.rnng.symbols import UNK_ID, make_symbols
 from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.boundaries import Boundary, boundaries
+from genrst.rnng.transitions.features import Boundary, boundaries
 from genrst.text.layout import Kind, edu_kinds
 from genrst.trees.node import Leaf, Unit
 

@@ -13,13 +13,12 @@ from genrst import Document, Parser, load
 from genrst.encoder.model import Model, save_model
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import GenrstError, UsageError
+from genrst.rnng.config import make_symbols
 from genrst.rnng.finder import Member, make_network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
-from genrst.rnng.search.ensemble import Ensemble
-from genrst.rnng.symbols import make_symbols
-from genrst.rnng.transitions.actions import ActionSet
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.search.scorer import Ensemble
+from genrst.rnng.transitions.actions import ActionSet, tree_of
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.parser.samples import (
     LABELS,

@@ -24,13 +24,13 @@ from genrst.rnng.learning import (
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import search_greedily
-from genrst.rnng.search.literal import search_bags_literally
+from genrst.rnng.transitions.actions import tree_of
 from genrst.rnng.transitions.features import Syntax
-from genrst.rnng.transitions.oracle import tree_of
 from genrst.task import Likelihood
 from genrst.training.tasks import make_task
 from genrst.trees.relations import OPEN
 from tests.rnng.reference import Reference
+from tests.rnng.search.literal import search_bags_literally
 from tests.training.samples import QUICK, SMALL, make_document, make_trainer, prepare_samples
 
 torch.set_num_threads(1)

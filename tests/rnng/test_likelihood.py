@@ -22,12 +22,12 @@ from genrst.rnng.likelihood import (
     single_model,
 )
 from genrst.rnng.scoring.scorer import NetworkScorer
-from genrst.rnng.search.literal import enumerate_all
 from genrst.rnng.search.results import Parse
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import tree_of
 from genrst.trees.node import Leaf, Unit, units
 from tests.chart.enumeration import log_sum
 from tests.parser.samples import LABELS, rnng_finder, write_chart, write_ensemble, write_parser
+from tests.rnng.search.literal import enumerate_all
 
 EDUS = ["It rained", "because of a storm", "and the ferry stopped ."]
 TREE = Unit("causal", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))

@@ -8,12 +8,11 @@ import torch
 
 from genrst.errors import ConfigError
 from genrst.rnng.batch import make_batch
-from genrst.rnng.config import RnngConfig
+from genrst.rnng.config import FIRST_OUTPUT_ID, SPECIALS, RnngConfig
 from genrst.rnng.examples import Example, derive
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
-from genrst.rnng.symbols import FIRST_OUTPUT_ID, SPECIALS
 from tests.rnng.random_examples import N_DEPRELS, N_LABELS, N_WORDS, NUCLEUS_IS_RIGHT, random_example
 from tests.rnng.reference import Reference
 

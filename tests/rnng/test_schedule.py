@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.rnng.schedule import IntArray, Units, build_units, schedule_stacks, schedule_trees
-from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.oracle import actions_of
+from genrst.rnng.transitions.actions import ActionSet, Reduce, actions_of
 from genrst.trees.dependency import head_edu
 from genrst.trees.measures import depth, stack_depth
 from genrst.trees.node import Leaf, Tree, fold, postorder

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import ConfigError
-from genrst.rnng.symbols import (
+from genrst.rnng.config import (
     EOS,
     EOS_ID,
     NONE,

@@ -18,7 +18,7 @@ from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
 from genrst.rendering.svg import render_svg
 from genrst.serve.app import make_app
-from genrst.serve.metrics import JsonFormatter
+from genrst.serve.middleware import JsonFormatter
 from genrst.serve.openapi import examples
 from genrst.serve.requests import EXAMPLE, OTHER
 from genrst.serve.worker import Limits

@@ -8,7 +8,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from genrst.serve.body import BodyReader
+from genrst.serve.requests import BodyReader
 from genrst.serve.worker import CLIENT_LEFT, Limits
 
 

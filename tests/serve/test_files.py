@@ -23,9 +23,8 @@ from genrst.formats.files import format_documents, read, write
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
 from genrst.serve.app import LIMITS, make_app
-from genrst.serve.body import read_request
 from genrst.serve.files import Files, LocalFile
-from genrst.serve.requests import SaveRequest
+from genrst.serve.requests import SaveRequest, read_request
 from genrst.serve.worker import Limits
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units

@@ -17,7 +17,7 @@ from genrst.parser.loading import load
 from genrst.parser.parser import Parser
 from genrst.serve.app import make_app
 from genrst.serve.files import Files
-from genrst.serve.security import Access
+from genrst.serve.middleware import Access
 from genrst.trees.node import Leaf, Unit
 from tests.rendering.browser import open_browser
 from tests.serve.bench import SETTLED, Bench, bare, serving, units

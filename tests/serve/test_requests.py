@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from genrst.errors import GenrstError
-from genrst.serve.body import read_request
 from genrst.serve.openapi import schemas
 from genrst.serve.requests import (
     EXAMPLE,
@@ -21,6 +20,7 @@ from genrst.serve.requests import (
     ParseRequest,
     RenderRequest,
     SegmentRequest,
+    read_request,
 )
 
 SCHEMAS = schemas([ParseRequest, SegmentRequest, EvaluateRequest, RenderRequest, ConvertRequest])

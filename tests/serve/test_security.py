@@ -6,7 +6,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from genrst.serve.security import HEADERS, Access, AccessControl, is_host_allowed, is_loopback
+from genrst.serve.middleware import HEADERS, Access, AccessControl, is_host_allowed, is_loopback
 
 KEY = "correct-horse-battery"
 

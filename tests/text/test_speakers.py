@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, Span
-from genrst.text.annotate import annotate
+from genrst.text.annotate import annotate, load_pipeline
 from genrst.text.layout import Kind, edu_kinds, paragraphs
-from genrst.text.pipeline import load_pipeline
 from genrst.text.raw import unsegmented
 from genrst.text.speakers import speaker, speech_start, with_speakers
 from tests.text.hostile import texts

@@ -7,10 +7,9 @@ import torch
 from genrst.chart.examples import Labels, fine_of, join_pieces, make_example, units_of
 from genrst.document import Document, Span, Token
 from genrst.encoder.tokenizer import PieceTokenizer
-from genrst.rnng.config import RnngConfig
+from genrst.rnng.config import RnngConfig, make_symbols
 from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.finder import make_network
-from genrst.rnng.symbols import make_symbols
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import TrainingConfig

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page."""
     check_numbers(arguments)
-    from genrst.serve.security import Access
+    from genrst.serve.middleware import Access
 
     files = open_files(arguments.inputs)
     # Other users of this machine can reach the port, but do not know the key.

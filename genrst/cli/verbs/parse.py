@@ -210,7 +210,7 @@ def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
     drawn = draw_text(document, arguments.output, colours=arguments.colours or "relation")
     if arguments.uncertain is None:
         return drawn
-    from genrst.rendering.certainty import render_least_certain
+    from genrst.rendering.colours import render_least_certain
 
     listed = render_least_certain(document, arguments.uncertain, text_width(arguments.output))
     return f"{drawn}\n{listed}" if listed else drawn

@@ -30,7 +30,7 @@ from genrst.parser import DEFAULT_MODEL
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
     from genrst.serve.files import Files
-    from genrst.serve.security import Access
+    from genrst.serve.middleware import Access
     from genrst.serve.worker import Limits
 
 KEY_VARIABLE = "GENRST_API_KEY"
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the service."""
     key = _read_key(arguments)
     _check(arguments, key)
-    from genrst.serve.security import Access
+    from genrst.serve.middleware import Access
 
     serve(arguments, Access(tuple(arguments.allow_host), key))
     return 0
@@ -95,7 +95,7 @@ def serve(
     import uvicorn
 
     from genrst.serve.app import make_app
-    from genrst.serve.metrics import JsonFormatter
+    from genrst.serve.middleware import JsonFormatter
 
     with _bind(arguments.host, arguments.port) as listener:
         # Warnings about texts, such as texts that are not English, go to the clients and not to the log.
@@ -167,7 +167,7 @@ def _read_key(arguments: argparse.Namespace) -> str | None:
 
 
 def _check(arguments: argparse.Namespace, key: str | None) -> None:
-    from genrst.serve.security import is_loopback
+    from genrst.serve.middleware import is_loopback
 
     if key is None and not is_loopback(arguments.host):
         rule = f"--host must be an address of this machine only, unless there is a key ({KEY_VARIABLE}, --api-key-file)"

@@ -1,4 +1,4 @@
-"""Features of many states of several documents at once, by table (see `genrst.rnng.transitions.feature_tables`).
+"""Features of many states of several documents at once, by table (see `genrst.rnng.transitions.features`).
 
 No dependency, sentence or unit crosses from one document into another, so documents one after the other are one long
 document: EDUs are numbered over all of them.
@@ -11,12 +11,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genrst.rnng.config import NONE_ID, PAD_ID
 from genrst.rnng.examples import Example
 from genrst.rnng.schedule import IntArray
-from genrst.rnng.symbols import NONE_ID, PAD_ID
-from genrst.rnng.transitions.boundaries import boundaries, n_boundaries
-from genrst.rnng.transitions.feature_tables import DominanceTables, HeadWordTables, dominance_tables, head_word_tables
-from genrst.rnng.transitions.features import NOTHING, Comparison, Syntax
+from genrst.rnng.transitions.features import (
+    NOTHING,
+    Comparison,
+    DominanceTables,
+    HeadWordTables,
+    Syntax,
+    boundaries,
+    dominance_tables,
+    head_word_tables,
+    n_boundaries,
+)
 from genrst.text.layout import SIZES
 
 
@@ -128,7 +136,7 @@ class FeatureLookup:
         return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
 
     def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-        """As `genrst.rnng.transitions.boundaries.unit_layout` has it.
+        """As `genrst.rnng.transitions.features.unit_layout` has it.
 
         Shape: (2, states, boundaries), (2, states), (2, states) → (2, states, 3)
         """

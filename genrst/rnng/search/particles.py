@@ -18,10 +18,9 @@ import torch
 from torch import Tensor
 
 from genrst.errors import GenrstError, UsageError
-from genrst.rnng.search.constrained import Constrained
 from genrst.rnng.search.hypotheses import Beams, Forest, start, where
 from genrst.rnng.search.results import Parse
-from genrst.rnng.search.scorer import Scorer
+from genrst.rnng.search.scorer import Constrained, Scorer
 from genrst.rnng.search.successors import Chosen, build, expand
 from genrst.rnng.transitions.actions import GENERATE
 from genrst.trees.constraints import ResolvedConstraints

@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from genrst.errors import UsageError
-from genrst.rnng.search.constrained import Constrained
 from genrst.rnng.search.hypotheses import Beams, Forest, join_slots, start, where
 from genrst.rnng.search.results import Completed, SearchResult
-from genrst.rnng.search.scorer import Scorer, sync_is_free
+from genrst.rnng.search.scorer import Constrained, Scorer, sync_is_free
 from genrst.rnng.search.successors import Chosen, Sources, Successors, build, choose, chosen_from, expand
 from genrst.rnng.transitions.actions import GENERATE
 from genrst.trees.constraints import ResolvedConstraints

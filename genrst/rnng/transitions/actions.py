@@ -1,14 +1,16 @@
-"""The two kinds of action, the numbers a model gives them, and the states between them (Table 1 of the paper).
+"""The actions of the paper's model (Table 1), the states between them, and the oracles that know the correct ones.
 
 GEN generates the next EDU and pushes it onto the stack. RE(r, n) pops the top two units and pushes one that joins them
-by the relation r with nuclearity n. A derivation is a sequence of actions; a complete one leaves one tree on the stack.
+by the relation r with nuclearity n. Every binary tree has exactly one derivation, of 2m − 1 actions. Table 2 of the
+paper: `(JUST NS e1 (ATTR SN e2 e3))` is GEN GEN GEN RE(ATTR, SN) RE(JUST, NS). The dynamic oracle is not in the paper.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from genrst.trees.node import Tree, units
+from genrst.errors import TreeError
+from genrst.trees.node import Leaf, Tree, Unit, postorder, units
 
 NUCLEARITIES = ("NS", "SN", "NN")
 
@@ -83,3 +85,94 @@ class States(NamedTuple, Generic[Column]):
     top: Column
     """The first EDU of the topmost unit, which ends with the last generated EDU."""
     n_generated: Column
+
+
+def actions_of(tree: Tree) -> list[Action]:
+    """The actions that build a binary tree, bottom-up."""
+    return [_action(node) for node in postorder(tree)]
+
+
+def _action(node: Tree) -> Action:
+    if isinstance(node, Leaf):
+        return GEN
+    if len(node.children) != 2:
+        raise TreeError(f"only binary trees have actions, was: a unit of {len(node.children)} children")
+    return Reduce(node.relation, node.nuclearity)
+
+
+def tree_of(actions: Iterable[Action]) -> Tree:
+    """The tree that a complete derivation builds."""
+    stack: list[Tree] = []
+    n_edus = 0
+    for action in actions:
+        if isinstance(action, Reduce):
+            if len(stack) < 2:
+                raise TreeError(f"{action} must have two units on the stack, was: {len(stack)}")
+            stack[-2:] = [Unit(action.relation, action.nuclearity, (stack[-2], stack[-1]))]
+        else:
+            stack.append(Leaf(n_edus))
+            n_edus += 1
+    if len(stack) != 1:
+        raise TreeError(f"a derivation must end with one tree, was: {len(stack)} units on the stack")
+    return stack[0]
+
+
+class DynamicOracle:
+    """Knows the correct actions in all states of a document with a gold tree; actions are numbers.
+
+    An action is correct if as many units of the gold tree can be built after it as before. A gold unit from p to q is
+    still possible if it is there, if p is not read yet, or if some unit on the stack starts at p and no more than q is
+    read. Gold units never cross, so all that are possible are possible together, and at most one of GEN and RE is
+    wrong:
+
+    * GEN, if a gold unit ends with the last EDU read and starts where a unit below the topmost one starts;
+    * RE, if a gold unit starts where the topmost unit starts and extends past the last EDU read.
+
+    The label of RE is that of the gold unit with the same EDUs. If there is none, any label would do; the one taken is
+    that of the gold unit that is split where the two units meet.
+    """
+
+    def __init__(self, gold: Sequence[int]) -> None:
+        self._labels: dict[tuple[int, int], int] = {}
+        """The label of every gold unit by its first EDU and its end."""
+        self._label_at: dict[int, int] = {}
+        """The label of the gold unit that is split before an EDU."""
+        self._longest: dict[int, int] = {}
+        """Where the longest gold unit that starts with an EDU ends."""
+        self.n_edus = 0
+        starts: list[int] = []
+        for action in gold:
+            if action == GENERATE:
+                starts.append(self.n_edus)
+                self.n_edus += 1
+            else:
+                middle = starts.pop()
+                self._labels[starts[-1], self.n_edus] = self._label_at[middle] = action
+            self._longest[starts[-1]] = self.n_edus
+
+    def correct_actions(self, derivation: Sequence[int]) -> list[tuple[int, int]]:
+        """The correct actions before each step of a derivation, the same one twice if there is only one."""
+        starts: list[int] = []
+        n_read = 0
+        found = []
+        for action in derivation:
+            found.append(self._correct(starts, n_read))
+            if action == GENERATE:
+                starts.append(n_read)
+                n_read += 1
+            else:
+                starts.pop()
+        if n_read != self.n_edus or len(starts) != 1:
+            raise TreeError(f"a derivation must make one tree of {self.n_edus} EDUs, was: {n_read} in {len(starts)}")
+        return found
+
+    def _correct(self, starts: list[int], n_read: int) -> tuple[int, int]:
+        """`starts` are the first EDUs of the units on the stack."""
+        if len(starts) < 2:
+            return GENERATE, GENERATE
+        label = self._labels.get((starts[-2], n_read), self._label_at[starts[-1]])
+        if n_read == self.n_edus or any((start, n_read) in self._labels for start in starts[:-1]):
+            return label, label
+        if self._longest[starts[-1]] > n_read:
+            return GENERATE, GENERATE
+        return GENERATE, label

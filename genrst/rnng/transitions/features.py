@@ -1,14 +1,30 @@
-"""Structural features of the top two units as plain integers (section 3.3.2 of the paper).
+"""Structural features of the top two units as plain integers (section 3.3.2 of the paper), also as tables, and layout.
 
 They depend only on which EDUs the two units cover, never on the trees inside: the left unit covers the EDUs
 [start, middle), the right one [middle, stop). Words are token numbers of the document; `NOTHING` stands for padding.
+
+`Syntax.features` is the definition; the tables give the same integers for thousands of pairs at once, without a loop
+over tokens. They rest on two facts. First, dependencies stay inside *blocks*, runs of EDUs that no dependency leaves
+(sentences, as a rule). So the words of a unit with heads outside it are some of its first block, which depend only on
+where the unit starts, the roots of the blocks between, and some of its last block, which depend only on where it ends.
+Second, a dependency between two units crosses the border between them, and few dependencies cross any one border.
+
+The layout of a text, what each EDU begins and what that says about a unit, is not in the paper, which only compares the
+sentences and paragraphs of two units.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.errors import ConfigError
+from genrst.text.layout import SIZES, Kind
 
 NOTHING = -1
 """Where a feature has no word: padding, or a dummy unit."""
@@ -64,7 +80,7 @@ class Syntax:
 
     `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
     token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
-    `kinds` says what every EDU begins (`genrst.rnng.transitions.boundaries.Kind`); it is empty if that is not known.
+    `kinds` says what every EDU begins (`genrst.rnng.transitions.features.Kind`); it is empty if that is not known.
     """
 
     heads: Sequence[int]
@@ -127,3 +143,185 @@ def _compare(groups: Sequence[int], start: int, middle: int, stop: int) -> Compa
     if groups[start] != groups[middle - 1] or groups[middle] != groups[stop - 1]:
         return Comparison.INCOMPARABLE
     return Comparison.SAME if groups[start] == groups[middle] else Comparison.DIFFERENT
+
+
+class Boundary(IntEnum):
+    """What an EDU begins besides itself."""
+
+    NOTHING = 0
+    SENTENCE = 1
+    PARAGRAPH = 2
+
+
+def n_boundaries(has_kinds: bool) -> int:
+    """The number of different boundaries an EDU can begin with."""
+    return len(Kind) if has_kinds else len(Boundary)
+
+
+def n_classes(has_kinds: bool) -> tuple[int, int, int]:
+    """The number of values of each part of a unit's layout; 0 stands for no unit."""
+    return 1 + n_boundaries(has_kinds), 1 + n_boundaries(has_kinds), 2 + len(SIZES)
+
+
+def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
+    """What each EDU begins, as `Boundary` or, with `has_kinds`, as `Kind`."""
+    if has_kinds:
+        return _kinds(syntax)
+    found = [Boundary.PARAGRAPH]
+    for edu in range(1, len(syntax.sentences)):
+        if syntax.paragraphs[edu] != syntax.paragraphs[edu - 1]:
+            found.append(Boundary.PARAGRAPH)
+        elif syntax.sentences[edu] != syntax.sentences[edu - 1]:
+            found.append(Boundary.SENTENCE)
+        else:
+            found.append(Boundary.NOTHING)
+    return [int(boundary) for boundary in found]
+
+
+def _kinds(syntax: Syntax) -> list[int]:
+    if not syntax.kinds:
+        raise ConfigError("model.layout_kinds: the features must be prepared again, with kinds of layout")
+    first, *others = map(int, syntax.kinds)
+    # A part of a document that stands alone begins a paragraph, as documents do.
+    return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]
+
+
+def unit_layout(found: Sequence[int], start: int, stop: int) -> tuple[int, int, int]:
+    """The boundary before a unit, the strongest one inside it, and the class of its size; zeros for no unit."""
+    if start < 0:
+        return 0, 0, 0
+    inside = max(found[start + 1 : stop], default=0)
+    return 1 + found[start], 1 + inside, 1 + bisect_right(SIZES, stop - start)
+
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWordTables:
+    """Words with outside heads, by the EDUs of a unit."""
+
+    blocks: IntArray
+    """The block of each EDU, and one past the last."""
+    first: IntArray
+    """Shape: (EDUs, 3): those in the first block of a unit that starts here and extends past the block."""
+    n_first: IntArray
+    last: IntArray
+    """Shape: (EDUs + 1, 3): those in the last block of a unit that ends here and starts before the block."""
+    roots: IntArray
+    """All roots, in text order."""
+    first_root: IntArray
+    """The first root of each block, and of one past the last."""
+    block_start: IntArray
+    """The first EDU of each EDU's block."""
+    inside_offset: IntArray
+    """Where each block's table begins in `inside`."""
+    block_size: IntArray
+    inside: IntArray
+    """Shape: (entries, 3): those of units inside one block, by their first and last EDU in it."""
+
+
+def head_word_tables(syntax: Syntax) -> HeadWordTables:
+    """Build the tables of a document; quadratic in the size of a block, linear in their number."""
+    blocks = _blocks(syntax)
+    n_blocks = int(blocks[-1]) + 1
+    starts = np.searchsorted(blocks, np.arange(n_blocks))
+    sizes = np.diff(np.append(starts, len(blocks)))
+    inside = [_inside(syntax, start, start + size) for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+    first = np.concatenate([words[:, -1] for words in inside])
+    nothing = np.full((1, N_HEAD_WORDS), NOTHING)
+    tokens = np.arange(len(syntax.heads))
+    roots = tokens[np.asarray(syntax.heads, dtype=np.int64) == tokens]
+    token_starts = [syntax.edu_tokens[start] for start in starts] + [len(tokens)]
+    return HeadWordTables(
+        np.append(blocks, n_blocks),
+        first,
+        (first != NOTHING).sum(axis=1),
+        np.concatenate([nothing, *(words[0] for words in inside)]),
+        roots,
+        np.searchsorted(roots, token_starts),
+        starts[blocks],
+        np.cumsum(sizes**2) - sizes**2,
+        sizes,
+        np.concatenate([words.reshape(-1, N_HEAD_WORDS) for words in inside]),
+    )
+
+
+def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
+    """`Syntax.head_words` of all units inside the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
+    found = np.full((stop - start, stop - start, N_HEAD_WORDS), NOTHING)
+    for begin in range(start, stop):
+        outside: list[int] = []
+        # A unit that grows to the right: its words are some of those it had and of those that are new.
+        for end in range(begin, stop):
+            outside = _still_outside(syntax, begin, end, outside)
+            words = outside[:N_HEAD_WORDS]
+            found[begin - start, end - start, : len(words)] = words
+    return found
+
+
+def _still_outside(syntax: Syntax, begin: int, end: int, outside: list[int]) -> list[int]:
+    """The words of the unit [begin, end] with outside heads, from those of [begin, end); only as many as matter.
+
+    Whatever comes to the right of a unit, roots and words with heads to its left keep their heads outside.
+    """
+    first, new, last = (syntax.edu_tokens[edu] for edu in (begin, end, end + 1))
+    found: list[int] = []
+    n_settled = 0
+    for token in chain(outside, range(new, last)):
+        head = syntax.heads[token]
+        is_settled = head == token or head < first
+        if is_settled or head >= last:
+            found.append(token)
+            n_settled += is_settled
+        if n_settled == N_HEAD_WORDS:
+            break
+    return found
+
+
+def _blocks(syntax: Syntax) -> IntArray:
+    """Number the smallest runs of EDUs that no dependency leaves."""
+    edu_tokens = np.asarray(syntax.edu_tokens, dtype=np.int64)
+    tokens = np.arange(len(syntax.heads))
+    edu_of = np.searchsorted(edu_tokens, tokens, side="right") - 1
+    head_edus = edu_of[np.asarray(syntax.heads, dtype=np.int64)] if len(tokens) else edu_of
+    low, high = np.minimum(edu_of, head_edus), np.maximum(edu_of, head_edus)
+    n_edus = len(edu_tokens) - 1
+    # A border between two EDUs is crossed by a dependency if more have begun before it than have ended.
+    change = np.bincount(low, minlength=n_edus + 1) - np.bincount(high, minlength=n_edus + 1)
+    is_crossed = np.cumsum(change)[: n_edus - 1] > 0
+    return np.concatenate([[0], np.cumsum(~is_crossed)])
+
+
+@dataclass(frozen=True, slots=True)
+class DominanceTables:
+    """For each EDU the dependencies of its sentence that cross the border before it, by their dependent.
+
+    The one between two units that meet at the border is the first that lies inside both together. So a dependency that
+    reaches at least as far as one before it, on both sides, is never it, and is left out: few are left.
+    """
+
+    low: IntArray
+    """Shape of all: (EDUs, crossings). The first of the two EDUs; `NOTHING` where there are fewer crossings."""
+    high: IntArray
+    """The last of the two EDUs."""
+    words: IntArray
+    heads: IntArray
+    deprels: IntArray
+
+
+def dominance_tables(syntax: Syntax) -> DominanceTables:
+    """Build the tables of a document."""
+    crossings: list[list[tuple[int, ...]]] = [[] for _ in syntax.sentences]
+    edu_of = np.searchsorted(syntax.edu_tokens, np.arange(len(syntax.heads)), side="right") - 1
+    edus = edu_of.tolist()
+    for token, head in enumerate(syntax.heads):
+        low, high = sorted((edus[token], edus[head]))
+        if low == high or syntax.sentences[low] != syntax.sentences[high]:
+            continue
+        for middle in range(low + 1, high + 1):
+            if not any(low <= other[0] and other[1] <= high for other in crossings[middle]):
+                crossings[middle].append((low, high, token, head, syntax.deprels[token]))
+    width = max(1, *map(len, crossings))
+    padded = [found + [(NOTHING,) * 5] * (width - len(found)) for found in crossings]
+    return DominanceTables(*np.moveaxis(np.array(padded, dtype=np.int64), 2, 0))

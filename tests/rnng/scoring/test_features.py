@@ -11,11 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genrst.rnng.config import NONE_ID
 from genrst.rnng.examples import Example, encode_features
 from genrst.rnng.scoring.features import FeatureLookup, LookedUp, join_syntax
-from genrst.rnng.symbols import NONE_ID
-from genrst.rnng.transitions.boundaries import boundaries, unit_layout
-from genrst.rnng.transitions.features import NOTHING, Dominance, Features
+from genrst.rnng.transitions.features import NOTHING, Dominance, Features, boundaries, unit_layout
 from tests.rnng.random_examples import random_example
 from tests.rnng.transitions.test_feature_tables import syntaxes
 

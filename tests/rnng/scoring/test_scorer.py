@@ -12,8 +12,7 @@ from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.scoring.words import WordScores
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.rnng.search.scorer import Columns, Scorer
-from genrst.rnng.transitions.actions import NO_UNIT, ActionSet, Reduce, States
-from genrst.rnng.transitions.oracle import tree_of
+from genrst.rnng.transitions.actions import NO_UNIT, ActionSet, Reduce, States, tree_of
 from tests.rnng.random_examples import N_LABELS, NUCLEUS_IS_RIGHT, random_example
 from tests.rnng.test_network import KINDS, batch_of, make_network
 

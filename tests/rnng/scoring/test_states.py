@@ -10,7 +10,7 @@ from genrst.rnng.batch import pack_words
 from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.features import FeatureLookup
-from genrst.rnng.scoring.states import Shown, StateScores
+from genrst.rnng.scoring.scorer import Shown, StateScores
 from tests.rnng.random_examples import random_example
 from tests.rnng.scoring.test_features import all_spans
 from tests.rnng.test_network import EXTENSIONS, KINDS, extended, make_network

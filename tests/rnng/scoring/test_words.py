@@ -5,11 +5,11 @@ import torch
 from torch import Tensor
 
 from genrst.rnng.batch import pack_words
+from genrst.rnng.config import EOS_ID, FIRST_OUTPUT_ID, UNK_ID
 from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 from genrst.rnng.scoring import words as word_scores
 from genrst.rnng.scoring.words import WordScores
-from genrst.rnng.symbols import EOS_ID, FIRST_OUTPUT_ID, UNK_ID
 from tests.rnng.random_examples import random_example
 from tests.rnng.test_network import make_network
 

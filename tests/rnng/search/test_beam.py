@@ -19,12 +19,11 @@ from genrst.rnng.search.beam import (
     search_beams,
     search_greedily,
 )
-from genrst.rnng.search.literal import enumerate_all, search_actions_literally, search_bags_literally
 from genrst.rnng.search.results import SearchResult
 from genrst.rnng.search.scorer import Scorer
 from genrst.rnng.search.successors import NOWHERE
-from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.oracle import actions_of, tree_of
+from genrst.rnng.transitions.actions import ActionSet, Reduce, actions_of, tree_of
+from tests.rnng.search.literal import enumerate_all, search_actions_literally, search_bags_literally
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import Place, Scores, Table, TableScorer, constant, fixed, following, uniform, wild
 from tests.rnng.search.test_searches import assert_same

@@ -8,18 +8,16 @@ import torch
 
 from genrst.errors import ConstraintError
 from genrst.rnng.search.beam import BeamOptions, search_beams
-from genrst.rnng.search.constrained import Constrained
-from genrst.rnng.search.literal import enumerate_all
 from genrst.rnng.search.results import Parse, SearchResult
-from genrst.rnng.search.scorer import Scorer
+from genrst.rnng.search.scorer import Constrained, Scorer
 from genrst.rnng.search.word import WordOptions, search_words
-from genrst.rnng.transitions.actions import ActionSet, Reduce
+from genrst.rnng.transitions.actions import ActionSet, Reduce, tree_of
 from genrst.rnng.transitions.legal import LegalActions
-from genrst.rnng.transitions.oracle import tree_of
 from genrst.trees.constraints import UNCONSTRAINED, Constraint, ResolvedConstraints, frozen, resolve_constraints
 from genrst.trees.node import units
 from tests.chart.enumeration import fits
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
+from tests.rnng.search.literal import enumerate_all
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import TableScorer, fixed, wild
 from tests.rnng.search.test_searches import assert_same

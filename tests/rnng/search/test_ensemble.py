@@ -5,8 +5,7 @@ import torch
 from torch import Tensor
 
 from genrst.rnng.search.beam import BeamOptions, search_beams
-from genrst.rnng.search.ensemble import Ensemble
-from genrst.rnng.search.scorer import Scorer
+from genrst.rnng.search.scorer import Ensemble, Scorer
 from genrst.rnng.search.word import WordOptions, search_words
 from genrst.rnng.transitions.actions import NO_UNIT, States
 from tests.rnng.search.gpu_way import take_gpu_way

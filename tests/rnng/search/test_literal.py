@@ -5,14 +5,13 @@ import math
 import pytest
 import torch
 
-from genrst.rnng.search.literal import (
+from genrst.rnng.transitions.actions import ActionSet, Reduce, tree_of
+from tests.rnng.search.literal import (
     enumerate_all,
     search_actions_literally,
     search_bags_literally,
     search_words_literally,
 )
-from genrst.rnng.transitions.actions import ActionSet, Reduce
-from genrst.rnng.transitions.oracle import tree_of
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import Place, Scores, TableScorer, constant, wild
 from tests.rnng.search.test_searches import n_trees

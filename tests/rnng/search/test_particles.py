@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from genrst.errors import GenrstError, UsageError
-from genrst.rnng.search.literal import enumerate_all
 from genrst.rnng.search.particles import Samples, sample_trees
 from genrst.rnng.search.results import Parse
 from genrst.rnng.search.scorer import Scorer
 from genrst.trees.constraints import ResolvedConstraints
 from tests.chart.enumeration import log_sum
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
+from tests.rnng.search.literal import enumerate_all
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import Place, Scores, Table, TableScorer, wild
 from tests.rnng.search.test_constrained import Case

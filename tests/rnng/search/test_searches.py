@@ -15,11 +15,11 @@ from genrst.rnng.search import beam, word
 from genrst.rnng.search.beam import BeamOptions, search_beams
 from genrst.rnng.search.hypotheses import COLLECT_STACKS, Beams, Forest, start
 from genrst.rnng.search.hypotheses import Table as GrowingTable
-from genrst.rnng.search.literal import enumerate_all
 from genrst.rnng.search.results import Parse, SearchResult
 from genrst.rnng.search.scorer import Scorer
 from genrst.rnng.search.word import WordOptions, search_words
 from tests.rnng.search.gpu_way import DenseScorer, Waits, take_gpu_way
+from tests.rnng.search.literal import enumerate_all
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import Place, Scores, Table, TableScorer, wild
 from tests.rnng.test_network import KINDS

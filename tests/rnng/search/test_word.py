@@ -7,9 +7,9 @@ import torch
 
 from genrst.errors import GenrstError, UsageError
 from genrst.rnng.search import word
-from genrst.rnng.search.literal import enumerate_all, search_words_literally
 from genrst.rnng.search.word import WordOptions, search_words
 from tests.rnng.search.gpu_way import DenseScorer, take_gpu_way
+from tests.rnng.search.literal import enumerate_all, search_words_literally
 from tests.rnng.search.networks import random_model
 from tests.rnng.search.tables import Place, Scores, TableScorer, constant, fixed, wild
 from tests.rnng.search.test_searches import assert_same

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import ConfigError
-from genrst.rnng.transitions.boundaries import boundaries, n_boundaries, n_classes, unit_layout
-from genrst.rnng.transitions.features import Syntax
+from genrst.rnng.transitions.features import Syntax, boundaries, n_boundaries, n_classes, unit_layout
 from genrst.text.layout import SIZES, Kind
 
 KINDS = st.sampled_from([*map(int, Kind)])

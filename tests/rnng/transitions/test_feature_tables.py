@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.rnng.transitions.feature_tables import DominanceTables, dominance_tables, head_word_tables
-from genrst.rnng.transitions.features import NO_DOMINANCE, NOTHING, Dominance, Syntax
+from genrst.rnng.transitions.features import (
+    NO_DOMINANCE,
+    NOTHING,
+    Dominance,
+    DominanceTables,
+    Syntax,
+    dominance_tables,
+    head_word_tables,
+)
 
 
 @st.composite

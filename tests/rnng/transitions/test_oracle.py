@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import TreeError
-from genrst.rnng.transitions.actions import GEN, Action, ActionSet, Reduce
-from genrst.rnng.transitions.oracle import DynamicOracle, actions_of, tree_of
+from genrst.rnng.transitions.actions import GEN, Action, ActionSet, DynamicOracle, Reduce, actions_of, tree_of
 from genrst.trees.node import Leaf, Unit
 from tests.rnng.transitions.machine import State
 from tests.strategies import binary_trees
