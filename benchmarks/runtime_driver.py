@@ -1,0 +1,69 @@
+"""Parses documents again and again for `benchmarks.runtime`, with whatever genrst is first on PYTHONPATH.
+
+This is a script: it imports nothing from this checkout, and uses only what genrst has had for long. The documents come
+as the first line of the input, in JSON. Each further line is the number of one that is to be parsed, and is answered
+with the seconds by the clock and those of the CPU.
+"""
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import genrst
+from genrst import Document
+from genrst.document import Span
+
+
+def main() -> None:
+    """Load the parser, parse everything once, say where the parser is from, and wait for numbers."""
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--without-bfloat16", action="store_true")
+    if arguments.parse_args().without_bfloat16:
+        _turn_off_bfloat16()
+    _turn_off_cache()
+    documents = [_document(fields) for fields in json.loads(sys.stdin.readline())]
+    parser = genrst.load("en", device="cpu")
+    for document in documents:
+        parser.kbest(document, 1)
+    print(json.dumps(str(Path(genrst.__file__).parents[1])), flush=True)
+    for count, line in enumerate(sys.stdin):
+        document = documents[int(line)]
+        anew = replace(document, id=f"{document.id}-{count}")
+        wall, cpu = time.perf_counter(), time.process_time()
+        parser.kbest(anew, 1)
+        print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu]), flush=True)
+
+
+def _document(fields: dict[str, Any]) -> Document:
+    edus, sentences, paragraphs = (
+        tuple(Span(*one) for one in fields[name]) for name in ("edus", "sentences", "paragraphs")
+    )
+    return Document(fields["id"], fields["text"], edus, sentences=sentences, paragraphs=paragraphs)
+
+
+def _turn_off_cache() -> None:
+    """Forget the states of a text once it is parsed; the class that keeps them has had two names."""
+    for module, name in (("genrst.chart.texts", "EncoderCache"), ("genrst.parser.chart_reading", "KnownStates")):
+        try:
+            getattr(importlib.import_module(module), name).most_pieces = 0
+        except ImportError:
+            continue
+        return
+    sys.exit("the cache of the encoder is nowhere to be found")
+
+
+def _turn_off_bfloat16() -> None:
+    """Only older commits have this function."""
+    search: Any = importlib.import_module("genrst.parser.search")
+    if not hasattr(search, "computes_bfloat16"):
+        sys.exit("genrst.parser.search must have computes_bfloat16")
+    search.computes_bfloat16 = lambda device: False
+
+
+if __name__ == "__main__":
+    main()
