@@ -65,13 +65,10 @@ def _do(worker: Worker, unit: Unit, format: PartFormat) -> Part | Missed:
 # On this machine.
 
 
-def _cores() -> list[int]:
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-
-
 def _run_here(units: Sequence[Unit], settings: Settings, format: PartFormat, plan: Plan) -> Iterator[Part | Missed]:
     """A thread for each worker, which waits for its process."""
-    cores = _cores()
+    can_ask = hasattr(os, "sched_getaffinity")
+    cores = sorted(os.sched_getaffinity(0)) if can_ask else list(range(os.cpu_count() or 1))
     n_workers = min(plan.workers or len(cores), len(units))
     # On cores of their own, if nothing else is meant to run there: other runs would choose the same.
     places: list[int | None] = [*cores] if n_workers == len(cores) and hasattr(os, "sched_getaffinity") else []

@@ -81,7 +81,8 @@ class Rows:
     def add_document(self, record: Record, document: Document, seconds: float = 0.0, with_text: bool = True) -> None:
         """The rows of a document with a tree."""
         self.documents.append(_document_row(record, document, seconds, with_text))
-        self.nodes += _node_rows(record, document)
+        nodes = [{name: cell for name, cell in row.items() if name != "text"} for row in unit_rows(document)]
+        self.nodes += [row | {"document": record.document} for row in nodes]
 
     def sort(self) -> None:
         """Put rows into the order of the inputs."""
@@ -181,10 +182,3 @@ def _document_row(record: Record, document: Document, seconds: float, with_text:
         "tree": None if document.tree is None else json_text.dumps(tree_to_dict(document.tree)),
         "text": text if with_text else None,
     }
-
-
-def _node_rows(record: Record, document: Document) -> list[Row]:
-    return [
-        {name: record.document if name == "document" else cell for name, cell in row.items() if name != "text"}
-        for row in unit_rows(document)
-    ]

@@ -64,8 +64,9 @@ class Network(nn.Module):
         self.features = FeatureEmbeddings(config.word_size, config.boundary_size, config.deprel_size, n_deprels)
         self.lookahead = Lookahead(edu_size, config.lookahead_size) if config.kind == "discriminative" else None
         self.state = StateLayer(config, self.features.size, config.lookahead_size if self.lookahead else 0)
+        n_outputs = min(n_words, len(SPECIALS) + (config.output_words or n_words))
         self.language_model = (
-            LanguageModel(config.word_size, self.state.size, config.decoder_size, self._n_outputs(n_words))
+            LanguageModel(config.word_size, self.state.size, config.decoder_size, n_outputs)
             if config.kind == "generative"
             else None
         )
@@ -78,9 +79,6 @@ class Network(nn.Module):
         )
         self.dropout = nn.Dropout(config.dropout)
         self.word_dropout = nn.Dropout(config.word_dropout)
-
-    def _n_outputs(self, n_words: int) -> int:
-        return min(n_words, len(SPECIALS) + (self.config.output_words or n_words))
 
     def forward(self, batch: Batch, is_blank: Tensor | None = None) -> LogProbabilities:
         """Score the correct actions at every step of the derivations of a batch.

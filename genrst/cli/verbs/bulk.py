@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", type=Path, help="a folder, new or that of an earlier run")
     parser.add_argument("--format", choices=("parquet", "jsonl"), default="parquet", help="default: parquet")
     parser.add_argument("--json", action="store_true", help="report progress and the summary as JSON lines")
-    _add_model_arguments(parser)
+    model = add_model_arguments(parser)
+    add_search_arguments(model)
+    add_tree_arguments(model)
     documents = parser.add_argument_group("documents")
     documents.add_argument("--text-column", default="text", metavar="NAME", help="of JSON lines and tables")
     documents.add_argument("--id-column", default="id", metavar="NAME", help="of JSON lines and tables")
@@ -54,12 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     work.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of every N parts")
     work.add_argument("--part-documents", type=int, default=100, metavar="N", help="the most documents of a part")
     work.add_argument("--part-bytes", type=int, default=500_000, metavar="N", help="the most bytes of a part")
-
-
-def _add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    model = add_model_arguments(parser)
-    add_search_arguments(model)
-    add_tree_arguments(model)
 
 
 def run(arguments: argparse.Namespace) -> int:

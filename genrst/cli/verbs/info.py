@@ -114,7 +114,7 @@ def format_model(facts: dict[str, Any]) -> str:
         "folder": facts["folder"],
         "kind": _kind(facts),
         "parameters": f"{facts['n_parameters']:,}",
-        "segmenter": _segmenter(facts),
+        "segmenter": str(facts["segmenter"] or "none: its encoder finds EDUs"),
         "size": f"{facts['bytes'] / 2**20:.1f} MiB",
         **_vocabulary(facts),
         "search": _search(parser),
@@ -122,10 +122,6 @@ def format_model(facts: dict[str, Any]) -> str:
     }
     table = "\n".join(f"{name:<12}{inert(str(value))}" for name, value in rows.items())
     return f"{card}\n\n{table}" if card else table
-
-
-def _segmenter(facts: dict[str, Any]) -> str:
-    return str(facts["segmenter"] or "none: its encoder finds EDUs")
 
 
 def _search(parser: dict[str, Any]) -> str:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from genrst.parser.parser import Parser
     from genrst.serve.files import Files
     from genrst.serve.middleware import Access
-    from genrst.serve.worker import Limits
 
 KEY_VARIABLE = "GENRST_API_KEY"
 SHORTEST_KEY = 16
@@ -96,12 +95,16 @@ def serve(
 
     from genrst.serve.app import make_app
     from genrst.serve.middleware import JsonFormatter
+    from genrst.serve.worker import Limits
 
     with _bind(arguments.host, arguments.port) as listener:
         # Warnings about texts, such as texts that are not English, go to the clients and not to the log.
         warnings.simplefilter("ignore", ParserWarning)
         parsers = _load(arguments)
-        app = make_app(parsers, _limits(arguments), access, files)
+        limits = Limits(
+            arguments.max_bytes, arguments.max_edus, arguments.max_queue, arguments.max_wait, arguments.batch
+        )
+        app = make_app(parsers, limits, access, files)
         # The models stay loaded: scanning them for garbage would delay a response now and then.
         gc.collect()
         gc.freeze()
@@ -151,12 +154,6 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise UsageError(f"{host}:{port}: a service cannot listen there: {error.strerror or error}") from error
     return listener
-
-
-def _limits(arguments: argparse.Namespace) -> "Limits":
-    from genrst.serve.worker import Limits
-
-    return Limits(arguments.max_bytes, arguments.max_edus, arguments.max_queue, arguments.max_wait, arguments.batch)
 
 
 def _read_key(arguments: argparse.Namespace) -> str | None:

@@ -55,7 +55,7 @@ def sample_trees(
     for edu in range(n_edus):
         particles.step_until(partial(_has_generated, edu + 1))
         particles.weigh()
-    particles.step_until(_has_one_unit)
+    particles.step_until(lambda beam: beam.sizes == 1)
     particles.weigh()
     return particles.samples(n_samples)
 
@@ -121,7 +121,3 @@ class _Particles:
 
 def _has_generated(n_edus: int, beam: Beams) -> Tensor:
     return beam.n_generated >= n_edus
-
-
-def _has_one_unit(beam: Beams) -> Tensor:
-    return beam.sizes == 1
