@@ -234,7 +234,7 @@ def mbr_tree(
 
 
 def sample(
-    scores: Array, sizes: Sequence[int], n_samples: int, generator: np.random.Generator
+    scores: Array, sizes: Sequence[int], n_samples: int, generator: "np.random.Generator"
 ) -> list[list[list[Split]]]:
     """Trees drawn from the distribution itself: for each document `n_samples` trees, their units in preorder.
 
@@ -249,7 +249,7 @@ def sample(
     ]
 
 
-def _draw(scores: Array, table: Array, size: int, generator: np.random.Generator) -> list[Split]:
+def _draw(scores: Array, table: Array, size: int, generator: "np.random.Generator") -> list[Split]:
     """A tree, drawn from the root down."""
     units: list[Split] = []
     pending = [(0, size)]

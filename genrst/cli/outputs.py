@@ -8,7 +8,6 @@ and `render`.
 import argparse
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -113,7 +112,11 @@ def add_colours_argument(parser: argparse.ArgumentParser) -> None:
 
 def text_width(output: str) -> int:
     """The columns of text: those of a terminal, or what all can read."""
-    return shutil.get_terminal_size((_FILE_WIDTH, 0)).columns if is_drawing(output) else _FILE_WIDTH
+    if not is_drawing(output):
+        return _FILE_WIDTH
+    import shutil
+
+    return shutil.get_terminal_size((_FILE_WIDTH, 0)).columns
 
 
 def draw_text(document: Document, output: str, width: int | None = None, colours: Colours = "relation") -> str:

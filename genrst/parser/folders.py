@@ -7,8 +7,6 @@ loaded by `genrst.parser.loading`; there is no PyTorch here.
 
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -197,6 +195,8 @@ def _config_type(kind: ModelKind) -> type[Any]:
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
     """Write a parser with these settings, and all that it needs, into a new folder: the whole of it, or nothing."""
+    import tempfile
+
     try:
         if target.exists():
             raise UsageError(f"a parser must be saved in a new folder, was: {str(target)!r}")
@@ -232,6 +232,8 @@ def _copy_ensemble(models: Sequence[tuple[Path, float]], copy: Path) -> None:
 
 
 def _copy_model(folder: Path, copy: Path) -> None:
+    import shutil
+
     def others(parent: str | os.PathLike[str], names: list[str]) -> set[str]:
         """Folders inside that of the model that are none of its own, but may be other models."""
         return {name for name in names if name != storage.ENCODER and (Path(parent) / name).is_dir()}
@@ -240,6 +242,8 @@ def _copy_model(folder: Path, copy: Path) -> None:
 
 
 def _copy_file(source: str, target: str) -> str:
+    import shutil
+
     if not Path(source).is_file():
         raise ModelNotFoundError(f"{source}: a file of the model must be a regular file, was: something else")
     return shutil.copy2(source, target)

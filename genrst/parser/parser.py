@@ -24,7 +24,6 @@ from genrst.parser import PARTICLES
 from genrst.parser.finder import TreeFinder
 from genrst.parser.folders import copy_parser
 from genrst.parser.options import ParserConfig
-from genrst.parser.processes import can_fork, work_in_processes
 from genrst.text.raw import check_words, looks_english, unsegmented
 from genrst.trees.constraints import Constraint
 
@@ -183,6 +182,8 @@ class Parser:
         if n_process == 1:
             yield from chain.from_iterable(map(self._parse_batch, batches))
             return
+        from genrst.parser.processes import can_fork, work_in_processes
+
         is_forked = can_fork(self.finder.device)
         if not is_forked and self.reload is None:
             raise UsageError("a parser must be loaded from a folder to be used by other processes, was: made in memory")

@@ -98,7 +98,7 @@ def test_by_threads(en: Parser, alone: Sequence[object], monkeypatch: pytest.Mon
 @pytest.mark.slow
 def test_in_spawned_processes(en: Parser, alone: Sequence[object], monkeypatch: pytest.MonkeyPatch):
     """Each loads a parser of its own."""
-    monkeypatch.setattr("genrst.parser.parser.can_fork", lambda device: False)
+    monkeypatch.setattr("genrst.parser.processes.can_fork", lambda device: False)
     assert parse_together(en, 3, n_process=2) == alone
 
 

@@ -86,7 +86,7 @@ def test_numbers_that_make_no_sense(parser: Parser):
 
 @pytest.fixture
 def no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genrst.parser.parser.can_fork", lambda device_type: False)
+    monkeypatch.setattr("genrst.parser.processes.can_fork", lambda device_type: False)
 
 
 @pytest.mark.usefixtures("no_fork")
