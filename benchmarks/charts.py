@@ -70,7 +70,7 @@ def first_edus(documents: Iterable[Document], n_edus: int) -> Document:
 def measure(model: str, device: str, document: Document, n_rounds: int, only_risk: bool) -> dict[str, object]:
     """The row of a document."""
     from genrst.chart.finder import ChartFinder
-    from genrst.encoder.runtime import n_threads
+    from genrst.encoder.onnx import n_threads
     from genrst.parser.loading import load
 
     read_anew()

@@ -2,10 +2,11 @@
 
     python -m benchmarks.runtime corpora/gum [--other CHECKOUT] [--without-bfloat16] [--rounds 5]
 
-From gold EDUs to trees with `en` on the CPU, six documents of GUM, one after the other. Each checkout has a process of
-its own, and nothing is cached. Both parse a document before the next one comes, and take turns in going first. Prints a
-line of JSON for each document and one for all: EDUs a second by the clock, CPU milliseconds per EDU, and the ratios of
-both checkouts; all are medians of rounds. OMP_NUM_THREADS says how many threads both have.
+From gold EDUs to trees with `en` on the CPU, six documents of GUM, one after the other and then as a stream. Each
+checkout has a process of its own, and nothing is cached. Both parse a document before the next one comes, and take turns
+in going first. Prints a line of JSON for each document, for their sum (`all`) and for the stream (`together`): EDUs a
+second by the clock, CPU milliseconds per EDU, and the ratios of both checkouts; all are medians of rounds.
+OMP_NUM_THREADS says how many threads both have.
 """
 
 import argparse
@@ -27,7 +28,8 @@ DOCUMENTS = (
     "academic_librarians", "conversation_risk", "court_loan", "fiction_beast", "interview_cyclone", "news_iodine",
 )  # fmt: skip
 DRIVER = Path(__file__).with_name("runtime_driver.py")
-ALL = "all"
+ALL, TOGETHER = "all", "together"
+"""The sum over documents that are parsed one by one, and all as one stream."""
 
 
 class Seconds(NamedTuple):
@@ -61,7 +63,7 @@ def main() -> None:
         rounds = take_turns(drivers, [document.id for document in documents], arguments.rounds)
     about = {"machine": platform.processor() or platform.machine(), "threads": os.environ.get("OMP_NUM_THREADS", "all")}
     sizes = {document.id: len(document.edus) for document in documents}
-    for name, n_edus in {**sizes, ALL: sum(sizes.values())}.items():
+    for name, n_edus in {**sizes, **dict.fromkeys((ALL, TOGETHER), sum(sizes.values()))}.items():
         row: dict[str, object] = {"document": name, "edus": n_edus, "rounds": arguments.rounds, **about}
         print(json.dumps(row | describe([[one[name] for one in own] for own in rounds], n_edus)))
 
@@ -115,12 +117,14 @@ def take_turns(drivers: Sequence["subprocess.Popen[str]"], names: Sequence[str],
     """The rounds of each driver."""
     rounds: list[list[Round]] = [[{} for _ in range(n_rounds)] for _ in drivers]
     for number in range(n_rounds):
-        for document, name in enumerate(names):
+        for document, name in enumerate([*names, TOGETHER]):
             order = range(len(drivers))
             for place in order if (number + document) % 2 == 0 else reversed(order):
-                rounds[place][number][name] = Seconds(*json.loads(ask(drivers[place], str(document))))
+                asked = TOGETHER if name == TOGETHER else str(document)
+                rounds[place][number][name] = Seconds(*json.loads(ask(drivers[place], asked)))
     for one in (one for own in rounds for one in own):
-        one[ALL] = Seconds(sum(found.wall for found in one.values()), sum(found.cpu for found in one.values()))
+        alone = [one[name] for name in names]
+        one[ALL] = Seconds(sum(found.wall for found in alone), sum(found.cpu for found in alone))
     return rounds
 
 

@@ -1,8 +1,8 @@
 """Parses documents again and again for `benchmarks.runtime`, with whatever genrst is first on PYTHONPATH.
 
 This is a script: it imports nothing from this checkout, and uses only what genrst has had for long. The documents come
-as the first line of the input, in JSON. Each further line is the number of one that is to be parsed, and is answered
-with the seconds by the clock and those of the CPU.
+as the first line of the input, in JSON. Each further line is the number of one that is to be parsed, or `together` for
+a stream of all, and is answered with the seconds by the clock and those of the CPU.
 """
 
 import argparse
@@ -32,10 +32,13 @@ def main() -> None:
         parser.kbest(document, 1)
     print(json.dumps(str(Path(genrst.__file__).parents[1])), flush=True)
     for count, line in enumerate(sys.stdin):
-        document = documents[int(line)]
-        anew = replace(document, id=f"{document.id}-{count}")
+        chosen = documents if line.strip() == "together" else [documents[int(line)]]
+        anew = [replace(document, id=f"{document.id}-{count}") for document in chosen]
         wall, cpu = time.perf_counter(), time.process_time()
-        parser.kbest(anew, 1)
+        if len(anew) > 1:
+            list(parser.pipe(anew))
+        else:
+            parser.kbest(anew[0], 1)
         print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu]), flush=True)
 
 

@@ -15,6 +15,7 @@ from genrst.chart.scoring import Member, ScoringContext
 from genrst.chart.texts import EncoderCache, encode_texts
 from genrst.document import Document, constraints_of
 from genrst.encoder.memory import in_batches
+from genrst.encoder.onnx import in_threads
 from genrst.errors import ConfigError, UsageError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
 from genrst.trees.node import Leaf, Tree, Unit, units
@@ -102,10 +103,12 @@ class ChartFinder:
                 for own, text in zip(members, texts, strict=True):
                     own.append(Member(scorer, weight / total, text.edus))
             # Each document by itself: its trees do not depend on those beside it.
-            for own, text in zip(members, texts, strict=True):
-                constraints = settings.constraints(text.document)
-                context = ScoringContext(text.document.id, own, text.kinds, constraints, settings.temperature)
-                yield Distribution(text.document, infer(context), settings)
+            contexts = [
+                ScoringContext(document.id, own, text.kinds, settings.constraints(document), settings.temperature)
+                for document, own, text in zip(batch, members, texts, strict=True)
+            ]
+            for document, posterior in zip(batch, in_threads(infer, contexts), strict=True):
+                yield Distribution(document, posterior, settings)
 
     def free_distribution(self, document: Document) -> "Distribution":
         """The distribution over all trees of a document: without constraints, with the relations of the labels."""

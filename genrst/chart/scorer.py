@@ -20,7 +20,7 @@ import numpy as np
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import FloatArray, IntArray, Labels
 from genrst.chart.layout import ChartLayout
-from genrst.encoder.onnx import MICROSOFT, Graph, Session
+from genrst.encoder.onnx import MICROSOFT, Graph, Session, run_rows
 from genrst.encoder.runtime import Encoder
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.encoder.windows import WindowShape
@@ -97,7 +97,7 @@ class OnnxScorer:
         self._starts = Session(_starts_graph(weights))
         self._project = Session(_projection_graph(weights))
         self._edus = Session(_edus_graph(weights))
-        self._spans = Session(_spans_graph(weights))
+        self._spans = Session(_spans_graph(weights), keeps_memory=True)
         self._products = Session(_products_graph())
         self._labels = Session(_labels_graph(weights, "labels"), keeps_memory=True)
         self._fine = Session(_labels_graph(weights, "fine")) if labels.fine else None
@@ -129,7 +129,7 @@ class OnnxScorer:
 
     def score(self, edus: FloatArray, layout: ChartLayout) -> "OnnxCharts":
         """The scores of charts over EDUs."""
-        splits, labels = self._spans(*self._span_parts(edus[layout.edus], layout))
+        splits, labels = run_rows(self._spans, *self._span_parts(edus[layout.edus], layout))
         scores = self._split_scores(splits, layout)
         return OnnxCharts(self, layout, scores, labels)
 
@@ -185,7 +185,7 @@ class OnnxCharts:
 
     def label_logits(self, units: IntArray) -> FloatArray:
         """The scores of the labels of units. Shape: (units, 4), as chart, split, start, stop → (units, labels)"""
-        logits: FloatArray = self.scorer._labels(self._hidden(units))[0]
+        logits: FloatArray = run_rows(self.scorer._labels, self._hidden(units))[0]
         return logits
 
     def fine_logits(self, units: IntArray) -> FloatArray:

@@ -7,11 +7,13 @@ Sessions compute with the calling thread alone. So a result never depends on how
 that is forked does not wait for threads that it has lost; what can be done in parallel is, by threads of Python.
 """
 
+import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,15 @@ Value: TypeAlias = str
 """The name of what an operation takes or gives."""
 Dtype: TypeAlias = Literal["float32", "uint8", "int8", "int32", "int64"]
 Attribute: TypeAlias = float | int | tuple[int, ...]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 MICROSOFT = "com.microsoft"
 """Where the operations are from that ONNX Runtime has beyond the standard."""
 _OPSETS = {"": 18, MICROSOFT: 1}
 _IR_VERSION = 10
 _TYPES: dict[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+_ROWS = 1 << 10
 _VARINT, _LENGTH, _FIXED_32 = 0, 2, 5
 _FLOAT, _INT, _INTS = 1, 2, 7
 
@@ -122,6 +127,32 @@ class Session:
         """Run the graph on its inputs, in their order."""
         found: list[NDArray[Any]] = self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))
         return found
+
+
+def run_rows(session: Session, *inputs: NDArray[Any]) -> list[NDArray[Any]]:
+    """Run a graph in which no row depends on another: some rows at a time, in threads.
+
+    How many is always the same, so that results do not depend on the number of threads.
+    """
+    starts = range(0, max(len(inputs[0]), 1), _ROWS)
+    parts = in_threads(lambda start: session(*(one[start : start + _ROWS] for one in inputs)), starts)
+    return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """What is done to items, in their order, by as many threads as there are."""
+    if len(items) == 1 or n_threads() == 1:
+        return [do(item) for item in items]
+    with ThreadPoolExecutor(n_threads()) as pool:
+        return list(pool.map(do, items))
+
+
+def n_threads() -> int:
+    """How many threads compute: as many as there are cores, unless OMP_NUM_THREADS says otherwise."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted):
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -11,9 +11,7 @@ Windows are read one by one: the states of a text do not depend on the texts bes
 """
 
 import math
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +19,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from genrst.encoder.files import EncoderConfig
-from genrst.encoder.onnx import MICROSOFT, Graph, Session, Value
+from genrst.encoder.onnx import MICROSOFT, Graph, Session, Value, in_threads
 from genrst.encoder.tokenizer import IntArray
 from genrst.encoder.windows import WindowShape, cut
 from genrst.errors import ConfigError
@@ -71,8 +69,7 @@ class Encoder:
         def make(number: int) -> Session:
             return Session(_Layer(config, weights, f"encoder.layer.{number}.", precision).graph, keeps_memory=True)
 
-        with ThreadPoolExecutor(n_threads()) as pool:
-            self._layers = list(pool.map(make, range(config.num_hidden_layers or 0)))
+        self._layers = in_threads(make, range(config.num_hidden_layers or 0))
 
     def read(self, texts: Sequence[IntArray], shape: WindowShape) -> list[NDArray[np.floating[Any]]]:
         """The states of the word pieces of texts, each from the window where it has the most context.
@@ -96,9 +93,7 @@ class Encoder:
 
         # The longest first, so that no thread is left with it in the end.
         order = sorted(range(len(windows)), key=lambda place: windows[place][1].start - windows[place][1].stop)
-        with ThreadPoolExecutor(n_threads()) as pool:
-            # Without `list`, errors would be lost.
-            list((pool.map if len(windows) > 1 else map)(read_one, order))
+        in_threads(read_one, order)
         return found
 
     def __call__(self, pieces: IntArray) -> FloatArray:
@@ -159,14 +154,6 @@ def weight_shapes(config: EncoderConfig, weights: Stored) -> dict[str, tuple[int
             for name, shape in of_layer.items()
         },
     }
-
-
-def n_threads() -> int:
-    """How many threads read windows: as many as there are cores, unless OMP_NUM_THREADS says otherwise."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    if wanted.isdecimal() and int(wanted):
-        return int(wanted)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Layer:

@@ -11,7 +11,8 @@ import torch
 
 from genrst.encoder.batch import pack_pieces
 from genrst.encoder.files import CONFIG, read_encoder_config
-from genrst.encoder.runtime import Encoder, Precision, distance_classes, is_supported, n_threads
+from genrst.encoder.onnx import n_threads
+from genrst.encoder.runtime import Encoder, Precision, distance_classes, is_supported
 from genrst.encoder.tokenizer import IntArray
 from genrst.encoder.windows import WindowShape, cut
 from genrst.packing import ENCODER, pack, unpack
