@@ -24,11 +24,11 @@ from experiments.silver_trees.label import LABELLING, add_silver_arguments, choo
 from genrst.chart.examples import ChartExample, LabelledUnit, boundaries
 from genrst.chart.finder import MOST_EDUS
 from genrst.chart.learning import evaluate_units, segment_f1, segment_starts
+from genrst.chart.network import TorchScorer
 from genrst.chart.posterior import infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
 from genrst.chart.teaching import make_soft_starts, make_soft_tree
-from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.device import choose_device
 from genrst.encoder.memory import in_batches
 from genrst.errors import UsageError

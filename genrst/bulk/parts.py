@@ -31,7 +31,7 @@ from genrst.version import VERSION
 PartFormat: TypeAlias = Literal["parquet", "jsonl"]
 MANIFEST = "manifest.json"
 INPUTS = "inputs.jsonl"
-LIBRARIES = ("numpy", "spacy", "tokenizers", "torch", "transformers")
+LIBRARIES = ("numpy", "onnxruntime", "spacy", "tokenizers", "torch", "transformers")
 """Those that results may depend on."""
 
 

@@ -106,11 +106,9 @@ def make_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 def load_worker(settings: Settings) -> "Parser":
     """The parser of a worker: with one thread, and with those of spaCy's components that matter to trees."""
-    import torch
+    from genrst.parser.loading import load_with, use_one_thread
 
-    torch.set_num_threads(1)
-    from genrst.parser.loading import load_with
-
+    use_one_thread()
     parser = load_with(settings.model, settings.load)
     pipeline = _pipeline(parser)
     if pipeline is not None and "lemmatizer" in pipeline.pipe_names:

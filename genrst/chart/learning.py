@@ -20,10 +20,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from genrst.chart.crf import inside, split_logp
 from genrst.chart.examples import ChartExample, FloatArray, IntArray, Labels, SoftTree, boundaries, tree_of
 from genrst.chart.layout import make_layout
-from genrst.chart.network import ChartNetwork, on_device
+from genrst.chart.network import ChartNetwork, TorchScorer, on_device
 from genrst.chart.posterior import infer
 from genrst.chart.teaching import make_context, make_soft_starts
-from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation, evaluate_trees

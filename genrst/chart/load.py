@@ -91,8 +91,7 @@ def _naming(path: Path) -> Iterator[None]:
 def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: EncoderPrecision) -> Scorer:
     import torch
 
-    from genrst.chart.network import make_network
-    from genrst.chart.torch_scorer import TorchScorer
+    from genrst.chart.network import TorchScorer, make_network
     from genrst.encoder.model import load_model
 
     if device == "mps":

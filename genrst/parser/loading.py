@@ -73,7 +73,7 @@ def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> T
     from genrst.chart.finder import ChartFinder, ChartSettings
     from genrst.chart.load import load_scorer
 
-    load_one = partial(load_scorer, device=_choose_device(options.device))
+    load_one = partial(load_scorer, device=choose_device(options.device))
     scorers = [(scorer, weight) for scorer, weight, _ in _load_members(folder, config, load_one)]
     settings = ChartSettings(
         scorers[0][0].labels,
@@ -89,7 +89,7 @@ def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> T
 def _rnng_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:
     from genrst.rnng.finder import Member, RnngFinder, RnngSettings, load_rnng
 
-    load_one = partial(load_rnng, device=_choose_device(options.device))
+    load_one = partial(load_rnng, device=choose_device(options.device))
     members = [Member(*one) for one in _load_members(folder, config, load_one)]
     settings = RnngSettings(
         config.name,
@@ -125,16 +125,16 @@ def _load_members(
     return found
 
 
-def _choose_device(name: str) -> str:
+def choose_device(name: str) -> str:
     """The device of that name. Where there can be no GPU, `auto` is the CPU, and PyTorch is not even imported."""
     has_gpu = find_spec("torch") and (sys.platform == "win32" or any(map(os.path.exists, _GPU_FILES)))
     if name == "cpu" or (name == "auto" and not has_gpu):
         return "cpu"
     try:
-        from genrst.encoder.device import choose_device
+        from genrst.encoder import device
     except ImportError as error:
         raise MissingDependencyError(f"the device {name!r} needs PyTorch: pip install 'genrst[torch]'") from error
-    return str(choose_device(name))
+    return str(device.choose_device(name))
 
 
 def _calm_threads() -> None:
@@ -148,11 +148,17 @@ def _calm_threads() -> None:
         os.environ["GOMP_SPINCOUNT"] = "1000"
 
 
-def _do_with_one_thread() -> None:
+def use_one_thread() -> None:
+    """Compute with one thread in this process, because others run beside it."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    _use_one_torch_thread()
+
+
+def _use_one_torch_thread() -> None:
     """In a forked process PyTorch's threads are gone, and it would wait for them for ever; one is always there."""
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_do_with_one_thread)
+    os.register_at_fork(after_in_child=_use_one_torch_thread)

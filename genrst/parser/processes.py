@@ -55,6 +55,7 @@ def work_in_processes(
 
 def _start(make: Callable[[], Callable[[Any], object]]) -> None:
     global _work
+    os.environ["OMP_NUM_THREADS"] = "1"  # the processes themselves keep the cores busy
     _work = make()
 
 

@@ -11,11 +11,10 @@ from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample, Labels, boundaries
 from genrst.chart.inference import log_softmax
 from genrst.chart.layout import make_layout
-from genrst.chart.network import ChartNetwork
+from genrst.chart.network import ChartNetwork, TorchScorer
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import OnnxScorer, Scorer
 from genrst.chart.teaching import make_context
-from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.files import EncoderConfig
 from genrst.encoder.runtime import Encoder, Precision
 from genrst.packing import ENCODER, FloatArray

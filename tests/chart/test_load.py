@@ -12,8 +12,8 @@ from safetensors.numpy import load_file, save_file
 
 from genrst.chart.examples import boundaries
 from genrst.chart.load import load_scorer
+from genrst.chart.network import TorchScorer
 from genrst.chart.scorer import OnnxScorer
-from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.model import save_model
 from genrst.errors import ConfigError, GenrstError
 from genrst.packing import ENCODER, SCALE, Precision

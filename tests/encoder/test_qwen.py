@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import Labels
 from genrst.chart.load import load_scorer
-from genrst.chart.network import ChartNetwork
+from genrst.chart.network import ChartNetwork, TorchScorer
 from genrst.chart.texts import tokenize
-from genrst.chart.torch_scorer import TorchScorer
 from genrst.encoder.files import CONFIG, keep_layers, load_encoder, make_encoder
 from genrst.encoder.model import Model, save_model
 from genrst.encoder.tokenizer import PieceTokenizer

@@ -109,9 +109,9 @@ def _choose_device(arguments: argparse.Namespace) -> str:
     """The kind of device, which results depend on: a GPU if there is one here."""
     if arguments.device != "auto":
         return str(arguments.device)
-    from genrst.encoder.device import choose_device  # loads PyTorch
+    from genrst.parser.loading import choose_device
 
-    return choose_device("auto").type
+    return choose_device("auto").partition(":")[0]
 
 
 class _Line:
