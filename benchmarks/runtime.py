@@ -4,8 +4,8 @@
 
 From gold EDUs to trees with `en` on the CPU, six documents of GUM, one after the other and then as a stream. Each
 checkout has a process of its own, and nothing is cached. Both parse a document before the next one comes, and take
-turns in going first. Prints a line of JSON for each document, for their sum (`all`) and for the stream (`together`): EDUs a
-second by the clock, CPU milliseconds per EDU, and the ratios of both checkouts; all are medians of rounds.
+turns in going first. Prints a line of JSON for each document, for their sum (`all`) and for the stream (`together`):
+EDUs a second by the clock, CPU milliseconds per EDU, and the ratios of both checkouts; all are medians of rounds.
 OMP_NUM_THREADS says how many threads both have.
 """
 
