@@ -195,8 +195,8 @@ def checkpoint() -> bytes:
 
 
 def make_checkpoint(chance: random.Random) -> bytes:
-    """A damaged checkpoint; seldom a whole one."""
-    return change_safetensors(chance, checkpoint()) if chance.random() < 0.98 else checkpoint()
+    """A damaged checkpoint; one in ten is whole."""
+    return change_safetensors(chance, checkpoint()) if chance.random() < 0.9 else checkpoint()
 
 
 @cache

@@ -131,10 +131,10 @@ def choose_device(name: str) -> str:
     if name == "cpu" or (name == "auto" and not has_gpu):
         return "cpu"
     try:
-        from genrst.encoder import device
+        from genrst.encoder.device import choose_device as choose_torch_device
     except ImportError as error:
         raise MissingDependencyError(f"the device {name!r} needs PyTorch: pip install 'genrst[torch]'") from error
-    return str(device.choose_device(name))
+    return str(choose_torch_device(name))
 
 
 def _calm_threads() -> None:
