@@ -197,8 +197,8 @@ class Distribution:
         built: dict[int, Tree] = {}
         # Units in preorder are read from the last one on, so that children are there before their parents.
         for unit in reversed(chosen):
-            left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
             p = self._posterior.span_probability(unit.start, unit.stop)
+            left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
             built[unit.start] = Unit(relations[unit], self.labels[unit.label][1], (left, right), probability=p)
         return built.get(0, Leaf(0))
 

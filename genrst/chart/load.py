@@ -53,17 +53,17 @@ def _onnx_scorer(
     encoder_config: EncoderConfig,
     precision: Precision,
 ) -> OnnxScorer:
-    tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
-    stored = read_weights(folder)
-    own = {name: array for name, array in stored.items() if not name.startswith(ENCODER_PREFIX)}
-    of_encoder = {name.removeprefix(ENCODER_PREFIX): stored[name] for name in stored.keys() - own.keys()}
     shapes = _shapes(config, labels, encoder_config.hidden_size or 0)
     with _naming(folder / ENCODER):
+        stored = read_weights(folder)
+        own = {name: array for name, array in stored.items() if not name.startswith(ENCODER_PREFIX)}
+        of_encoder = {name.removeprefix(ENCODER_PREFIX): stored[name] for name in stored.keys() - own.keys()}
         shapes |= {ENCODER_PREFIX + name: one for name, one in weight_shapes(encoder_config, of_encoder).items()}
+        tokenizer = read_tokenizer(folder / ENCODER / TOKENIZER)
     check_shapes(stored, shapes, folder)
     del stored
     with _naming(folder / WEIGHTS), one_line(f"{folder / ENCODER}: the encoder cannot be used"):
-        encoder, weights = Encoder(encoder_config, of_encoder, precision), unpack(own)
+        weights, encoder = unpack(own), Encoder(encoder_config, of_encoder, precision)
     around = tokenizer.prefix, tokenizer.suffix
     shape = WindowShape(min(config.encoder_window, encoder.n_positions), config.encoder_overlap, False, *around, 0)
     if tokenizer.size > encoder.n_pieces:

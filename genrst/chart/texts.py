@@ -105,13 +105,14 @@ def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache
 def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) -> EncodedText:
     if not (document.is_segmented and document.sentences):
         document = _segment(document, pieces, _start_probabilities(scorer, pieces, states))
+    kinds = edu_kinds(document)
     numbers, is_inside = _edus_of_pieces(document, pieces)
     lengths = np.bincount(numbers[is_inside], minlength=len(document.edus))
     if not lengths.all():
         # An EDU of signs that the tokenizer passes over has a piece of its own when it is read again.
         return encode_texts(scorer, [document])[0]
-    kinds = boundaries(edu_kinds(document))
-    return EncodedText(document, kinds, _pool(scorer, states, np.flatnonzero(is_inside), lengths, kinds))
+    around = boundaries(kinds)
+    return EncodedText(document, around, _pool(scorer, states, np.flatnonzero(is_inside), lengths, around))
 
 
 def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:

@@ -55,8 +55,8 @@ def load(
 def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser:
     """The same with options that are passed as a whole."""
     folder = find_model(name_or_folder)
-    kind = read_kind(folder)
-    config = options.apply(read_parser_config(folder), kind)
+    config, kind = read_parser_config(folder), read_kind(folder)
+    config = options.apply(config, kind)
     _calm_threads()
     make_finder = _chart_finder if kind == "chart" else _rnng_finder
     try:
@@ -70,10 +70,11 @@ def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser
 
 
 def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:
+    device = choose_device(options.device)
     from genrst.chart.finder import ChartFinder, ChartSettings
     from genrst.chart.load import load_scorer
 
-    load_one = partial(load_scorer, device=choose_device(options.device))
+    load_one = partial(load_scorer, device=device)
     scorers = [(scorer, weight) for scorer, weight, _ in _load_members(folder, config, load_one)]
     settings = ChartSettings(
         scorers[0][0].labels,
