@@ -39,11 +39,11 @@ def n_finished(out: Path) -> int:
     return len(list((out / "documents").glob("[0-9]*")))
 
 
-def kill_once(engine: str, folder: Path, out: Path, rng: random.Random) -> int:
-    """Start a run and kill it after another part or before, some moments later; the number of parts."""
+def kill_once(engine: str, folder: Path, out: Path, rng: random.Random, share_after: float = 0.8) -> int:
+    """Start a run and kill it after another part, or before in some cases, some moments later; the number of parts."""
     before = n_finished(out)
     process = subprocess.Popen(command(engine, folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if rng.random() < 0.8:
+    if rng.random() < share_after:
         while n_finished(out) == before and process.poll() is None:
             time.sleep(0.002)
     time.sleep(rng.uniform(0, 0.1))
@@ -59,7 +59,9 @@ def main(engine: str, n_kills: int, folder: Path) -> list[int]:
         write_lines(folder / "texts.jsonl", PART * n_parts(n_kills))
         subprocess.run(command("local", folder, folder / "whole"), check=True, stdout=subprocess.DEVNULL)
         rng = random.Random(SEED)
-        counts = [kill_once(engine, folder, folder / "killed", rng) for _ in range(n_kills)]
+        counts = [kill_once(engine, folder, folder / "killed", rng) for _ in range(n_kills - 1)]
+        # At least one kill comes after a part.
+        counts.append(kill_once(engine, folder, folder / "killed", rng, share_after=1.0))
         subprocess.run(command(engine, folder, folder / "killed"), check=True, stdout=subprocess.DEVNULL)
     assert content(folder / "whole") == content(folder / "killed")
     left = [path for path in (folder / "killed").rglob(".*") if path.is_file()]
