@@ -5,9 +5,10 @@ how a text is split into EDUs (`genrst.text`).
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from reprlib import repr as short_repr
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from genrst.errors import ConstraintError, GenrstError, TreeError
@@ -280,7 +281,12 @@ def require_tree(document: Document, side: str = "") -> Tree:
     return document.tree
 
 
-def constraints_of(document: Document, labels: Sequence[Label], keep_whole: KeepWhole) -> ResolvedConstraints:
+def constraints_of(
+    document: Document,
+    labels: Sequence[Label],
+    keep_whole: KeepWhole,
+    classes: Mapping[str, str] = MappingProxyType({}),
+) -> ResolvedConstraints:
     """The constraints on a document's trees: its own, and the sentences or paragraphs that are kept whole."""
     groups = {
         "nothing": [],
@@ -288,7 +294,7 @@ def constraints_of(document: Document, labels: Sequence[Label], keep_whole: Keep
         "paragraphs": [document.paragraph_of_edus(), document.sentence_of_edus()],
     }[keep_whole]
     try:
-        return resolve_constraints(len(document.edus), document.constraints, labels, groups)
+        return resolve_constraints(len(document.edus), document.constraints, labels, groups, classes)
     except ConstraintError as error:
         raise ConstraintError(f"{document.id}: {error}") from error
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import Labels
+from genrst.chart.labels import Labels
 from genrst.chart.network import make_network as make_chart_network
 from genrst.encoder.model import load_model, save_model
 from genrst.errors import ConfigError

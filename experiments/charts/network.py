@@ -6,7 +6,7 @@ from typing import TypeAlias
 import torch
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import Labels
+from genrst.chart.labels import Labels
 from genrst.chart.network import ChartNetwork, make_network
 from genrst.encoder.model import Model, load_model
 

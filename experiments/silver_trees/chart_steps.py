@@ -38,7 +38,7 @@ SCORES = "dev.jsonl"
 def check_features(of_students: Path, of_teachers: Path) -> None:
     """Raise an error if teachers of these features could not teach students of those."""
     students, teachers = (read_features(file, "chart") for file in (of_students, of_teachers))
-    if (teachers.symbols.pairs, teachers.tokenizer) != (students.symbols.pairs, students.tokenizer):
+    if (teachers.symbols, teachers.tokenizer) != (students.symbols, students.tokenizer):
         rule = f"teachers must have the labels and the tokenizer of students, {of_students}"
         raise UsageError(f"{of_teachers}: {rule}, was: with others")
 
@@ -81,7 +81,7 @@ def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[tupl
     device = choose_device(device_name)
     charts = [(soften.make_scorer(load_chart(place, device)), weight) for place, weight in read_models(folder)]
     for chart, _ in charts:
-        if (chart.labels.pairs, chart.tokenizer.json) != (prepared.symbols.pairs, prepared.tokenizer):
+        if (chart.labels, chart.tokenizer.json) != (prepared.symbols, prepared.tokenizer):
             raise UsageError(f"{folder}: the model was trained with other features than these")
     return charts
 

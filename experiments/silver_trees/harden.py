@@ -21,7 +21,8 @@ from experiments.data import read_features
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from experiments.silver_trees.soften import find_trees, load_teacher
 from experiments.silver_trees.teachers import translate_actions
-from genrst.chart.examples import LabelledUnit, Labels, tree_of
+from genrst.chart.examples import LabelledUnit, tree_of
+from genrst.chart.labels import Labels
 from genrst.chart.learning import evaluate_units
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError

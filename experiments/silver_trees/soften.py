@@ -122,7 +122,7 @@ def resegment(example: ChartExample) -> ChartExample:
 def load_teacher(name: str, prepared: Prepared, device: torch.device) -> TorchScorer:
     """A chart by name or folder, which must have the labels and the tokenizer of the features."""
     model = load_chart(find_model(name), device, torch.bfloat16 if device.type == "cuda" else torch.float32)
-    if model.symbols.pairs != prepared.symbols.pairs:
+    if model.symbols != prepared.symbols:
         raise UsageError(f"{name}: a teacher must have the labels of the features, was: with others")
     if model.tokenizer is None or model.tokenizer.json != prepared.tokenizer:
         raise UsageError(f"{name}: a teacher must have the tokenizer of the features, was: with another")
@@ -167,7 +167,7 @@ def read_contexts(
     labels = prepared.symbols.pairs
     constraints = [resolve_constraints(example.n_edus, (), labels, [example.sentences]) for example in examples]
     return [
-        ScoringContext(example.id, own, found, given, temperature)
+        ScoringContext(example.id, own, found, prepared.symbols, given, temperature)
         for example, own, found, given in zip(examples, members, kinds, constraints, strict=True)
     ]
 

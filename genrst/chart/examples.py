@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from genrst.chart.labels import IntArray, Labels
 from genrst.document import Document
-from genrst.errors import ConfigError, UnknownLabelError
+from genrst.errors import UnknownLabelError
 from genrst.text.layout import Kind, edu_kinds
 from genrst.trees.binarise import binarise
-from genrst.trees.constraints import NUCLEARITIES, Label
 from genrst.trees.node import Leaf, Tree, Unit, postorder
 
-IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float32]
 Borders: TypeAlias = Sequence[int]
 """The places where the leaves of a chart begin and where the last one ends, in EDUs: 0, 1, …, n for a whole document.
@@ -31,49 +30,6 @@ class LabelledUnit(NamedTuple):
     split: int
     stop: int
     label: int
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What a chart numbers: labels, and the finer relations that it can tell apart."""
-
-    pairs: tuple[Label, ...]
-    """The relation and the nuclearity of each label."""
-    fine: tuple[tuple[str, str], ...] = ()
-    """Finer relations, each with the relation of the labels that it belongs to."""
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    @property
-    def fine_of_labels(self) -> list[list[bool]]:
-        """Which of the finer relations each label may have; none if it is as fine as can be."""
-        return [[coarse == relation for _, coarse in self.fine] for relation, _ in self.pairs]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        fine = {"fine": [list(pair) for pair in self.fine]} if self.fine else {}
-        return {"labels": [list(pair) for pair in self.pairs], **fine}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Labels":
-        """The inverse of `as_dict`."""
-        try:
-            pairs = tuple(_pair(label) for label in data["labels"])
-            if not pairs or any(nuclearity not in NUCLEARITIES for _, nuclearity in pairs):
-                raise ValueError(f"labels that are not relations with {', '.join(NUCLEARITIES)}")
-            fine = tuple(_pair(pair) for pair in data.get("fine", []))
-            if not {coarse for _, coarse in fine} <= {relation for relation, _ in pairs}:
-                raise ValueError("finer relations that belong to none of the labels")
-            return cls(pairs, fine)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"symbols must be labels and finer relations, was: {error!r}") from error
-
-
-def _pair(data: object) -> tuple[str, str]:
-    if not isinstance(data, list) or [type(one) for one in data] != [str, str]:
-        raise TypeError(f"{data!r}, which is not two strings")
-    return data[0], data[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +50,6 @@ def _no_units() -> IntArray:
     return np.zeros((0, 4), dtype=np.int64)
 
 
-def _nothing() -> IntArray:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class ChartExample:
     """The word pieces and the layout of a document, and its tree if it has one."""
@@ -114,9 +66,10 @@ class ChartExample:
     kinds: Sequence[int]
     """What each EDU begins, as `genrst.text.layout.Kind`."""
     units: IntArray = field(default_factory=_no_units)
-    """The units of its tree, each after those inside it: start, split, stop and label. Shape: (units, 4)"""
-    fine: IntArray = field(default_factory=_nothing)
-    """The finer relation of each unit; −1 if it has none. May be empty."""
+    """The units of its tree, each after those inside it: start, split, stop and label (`Labels.number`).
+
+    Shape: (units, 4)
+    """
     soft: SoftTree | None = None
     """In place of units: what other models think of its trees."""
     starts: FloatArray | None = None
@@ -132,7 +85,7 @@ class ChartExample:
         """All of it but the name, as arrays."""
         columns: dict[str, NDArray[Any]] = {
             name: np.asarray(getattr(self, name), dtype=np.int32)
-            for name in ("pieces", "piece_lengths", "sentences", "paragraphs", "kinds", "units", "fine")
+            for name in ("pieces", "piece_lengths", "sentences", "paragraphs", "kinds", "units")
         }
         if self.soft is not None:
             columns |= {f"soft.{name}": getattr(self.soft, name).astype(kind) for name, kind in _SOFT.items()}
@@ -143,12 +96,12 @@ class ChartExample:
     @classmethod
     def from_columns(cls, id: str, columns: Mapping[str, NDArray[Any]]) -> "ChartExample":
         """The inverse of `as_columns`."""
-        pieces, lengths, fine = (columns[name].astype(np.int64) for name in ("pieces", "piece_lengths", "fine"))
+        pieces, lengths = (columns[name].astype(np.int64) for name in ("pieces", "piece_lengths"))
         sentences, paragraphs, kinds = (columns[name].tolist() for name in ("sentences", "paragraphs", "kinds"))
         units = columns["units"].astype(np.int64).reshape(-1, 4)
         starts = columns["starts"].astype(np.float32).reshape(-1, 2) if "starts" in columns else None
         soft = _soft_tree(columns)
-        return cls(id, pieces, lengths, sentences, paragraphs, kinds, units, fine, soft, starts)
+        return cls(id, pieces, lengths, sentences, paragraphs, kinds, units, soft, starts)
 
 
 _SOFT = {"units": np.int32, "p": np.float16, "labels": np.int32, "label_p": np.float16}
@@ -189,23 +142,15 @@ def boundaries(kinds: Sequence[int]) -> IntArray:
 
 
 def units_of(tree: Tree, labels: Labels, id: str) -> IntArray:
-    """The units of a binary tree, each after those inside it. Shape: (units, 4)"""
-    numbers = {label: number for number, label in enumerate(labels.pairs)}
+    """The units of a tree, made binary, each after those inside it. Shape: (units, 4)"""
     found = []
-    for unit in postorder(tree):
+    for unit in postorder(binarise(tree)):
         if isinstance(unit, Unit):
-            label = unit.relation, unit.nuclearity
-            if label not in numbers:
-                raise UnknownLabelError(" ".join(label), id)
-            found.append((unit.start, unit.children[1].start, unit.stop, numbers[label]))
+            number = labels.number((unit.relation.lower(), unit.nuclearity))
+            if number is None:
+                raise UnknownLabelError(f"{unit.relation} {unit.nuclearity}", id)
+            found.append((unit.start, unit.children[1].start, unit.stop, number))
     return np.array(found, dtype=np.int64).reshape(-1, 4)
-
-
-def fine_of(tree: Tree, labels: Labels) -> IntArray:
-    """The finer relation of each unit of a tree, whose relations are as its corpus has them; −1 if it has none."""
-    numbers = {name: number for number, (name, _) in enumerate(labels.fine)}
-    built = (node for node in postorder(binarise(tree)) if isinstance(node, Unit))
-    return np.array([numbers.get(unit.relation.lower(), -1) for unit in built], dtype=np.int64)
 
 
 def tree_of(units: Sequence[Sequence[int]], labels: Labels) -> Tree:
@@ -214,5 +159,5 @@ def tree_of(units: Sequence[Sequence[int]], labels: Labels) -> Tree:
     # From the last one that starts on, so that children are there before their parents.
     for start, split, _, label in sorted(units, key=lambda unit: (-unit[0], unit[2])):
         left, right = (built.pop(edu, Leaf(edu)) for edu in (start, split))
-        built[start] = Unit(*labels.pairs[label], (left, right))
+        built[start] = Unit(*labels.name(label), (left, right))
     return built.get(0, Leaf(0))

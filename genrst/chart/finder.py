@@ -4,11 +4,13 @@ One network, or several whose probabilities are averaged. What a chart knows bes
 `Distribution`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
-from genrst.chart.examples import LabelledUnit, Labels
+from genrst.chart.examples import LabelledUnit
+from genrst.chart.labels import Labels
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
@@ -26,7 +28,7 @@ EDU_CHARACTERS = 50
 """Typical EDU length, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChartSettings:
     """How trees are chosen and named."""
 
@@ -39,11 +41,20 @@ class ChartSettings:
     relations: Literal["fine", "coarse"] = "fine"
     temperature: float = 1.0
 
+    @cached_property
+    def shown(self) -> Labels:
+        """The labels that trees have: all of them, or their groups."""
+        return self.labels if self.relations == "fine" else self.labels.coarse()
+
     def constraints(self, document: Document) -> ResolvedConstraints:
-        """The constraints on a document's trees; finer relations count as those of their labels."""
-        fine = dict(self.labels.fine)
-        coarse = [replace(one, relation=fine.get(one.relation or "", one.relation)) for one in document.constraints]
-        return constraints_of(replace(document, constraints=tuple(coarse)), self.labels.pairs, self.keep_whole)
+        """The constraints on a document's trees; where relations are coarse, fine ones count as their class."""
+        classes = self.labels.class_of
+        if self.relations == "coarse":
+            given = [
+                replace(one, relation=classes.get(one.relation or "", one.relation)) for one in document.constraints
+            ]
+            document = replace(document, constraints=tuple(given))
+        return constraints_of(document, self.shown.pairs, self.keep_whole, classes)
 
     def with_tree(self, document: Document, tree: Tree, logp: float | None) -> Document:
         """A document with a tree that was found for it, and its log-probability."""
@@ -60,8 +71,8 @@ class ChartFinder:
         if len({scorer.labels for scorer, _ in scorers}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
         self.scorers, self.settings = scorers, settings
-        self.labels: Sequence[Label] = settings.labels.pairs
-        self.fine: Mapping[str, str] = dict(settings.labels.fine)
+        self.labels: Sequence[Label] = settings.labels.groups
+        self.fine: Mapping[str, str] = dict(settings.labels.classes)
         self.has_distributions = True
         self.device = scorers[0][0].device
         self._caches = [EncoderCache() for _ in scorers]
@@ -104,14 +115,21 @@ class ChartFinder:
                     own.append(Member(scorer, weight / total, text.edus))
             # Each document by itself: its trees do not depend on those beside it.
             contexts = [
-                ScoringContext(document.id, own, text.kinds, settings.constraints(document), settings.temperature)
+                ScoringContext(
+                    document.id,
+                    own,
+                    text.kinds,
+                    settings.shown,
+                    settings.constraints(document),
+                    settings.temperature,
+                )
                 for document, own, text in zip(batch, members, texts, strict=True)
             ]
             for document, posterior in zip(batch, in_threads(infer, contexts), strict=True):
                 yield Distribution(document, posterior, settings)
 
     def free_distribution(self, document: Document) -> "Distribution":
-        """The distribution over all trees of a document: without constraints, with the relations of the labels."""
+        """The distribution over all trees of a document: without constraints, with coarse relations."""
         free = replace(self.settings, keep_whole="nothing", relations="coarse")
         return next(self.distributions([replace(document, constraints=())], free))
 
@@ -129,7 +147,7 @@ class Distribution:
 
     def __init__(self, document: Document, posterior: Posterior, settings: ChartSettings) -> None:
         self.document, self._posterior, self._settings = document, posterior, settings
-        self.labels = settings.labels.pairs
+        self.labels = settings.shown.pairs
 
     def given(self, constraints: Sequence[Constraint]) -> "Distribution":
         """The distribution given other constraints than before: quick, for the text is not read again."""
@@ -159,7 +177,7 @@ class Distribution:
         return self._trees(self._posterior.sample(n, seed))
 
     def log_probability(self, tree: Tree) -> float:
-        """Of a binary tree; −inf if constraints rule it out. Its finer relations count as the coarse ones."""
+        """Of a binary tree; −inf if constraints rule it out. Where relations are coarse, fine ones count as theirs."""
         return self.log_probabilities([tree])[0]
 
     def log_probabilities(self, trees: Sequence[Tree]) -> list[float]:
@@ -168,9 +186,10 @@ class Distribution:
 
     def _numbered(self, tree: Tree) -> list[LabelledUnit]:
         numbers = {label: number for number, label in enumerate(self.labels)}
-        fine, found = dict(self._settings.labels.fine), []
+        classes = self._settings.labels.class_of if self._settings.relations == "coarse" else {}
+        found = []
         for unit in units(tree):
-            label = fine.get(unit.relation, unit.relation), unit.nuclearity
+            label = classes.get(unit.relation, unit.relation), unit.nuclearity
             if label not in numbers or (tree.start, tree.stop) != (0, self._posterior.n_edus):
                 raise UsageError(f"a tree must be binary, of this document and with its labels, was: {label}")
             found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, numbers[label]))
@@ -190,25 +209,13 @@ class Distribution:
         return dict(zip(self.labels, self._posterior.label_probabilities(start, stop), strict=True))
 
     def _trees(self, found: Sequence[Sequence[LabelledUnit]]) -> list[Tree]:
-        relations = self._relations({unit for chosen in found for unit in chosen})
-        return [self._tree(chosen, relations) for chosen in found]
+        return [self._tree(chosen) for chosen in found]
 
-    def _tree(self, chosen: Sequence[LabelledUnit], relations: Mapping[LabelledUnit, str]) -> Tree:
+    def _tree(self, chosen: Sequence[LabelledUnit]) -> Tree:
         built: dict[int, Tree] = {}
         # Units in preorder are read from the last one on, so that children are there before their parents.
         for unit in reversed(chosen):
             p = self._posterior.span_probability(unit.start, unit.stop)
             left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
-            built[unit.start] = Unit(relations[unit], self.labels[unit.label][1], (left, right), probability=p)
+            built[unit.start] = Unit(*self.labels[unit.label], (left, right), probability=p)
         return built.get(0, Leaf(0))
-
-    def _relations(self, chosen: Collection[LabelledUnit]) -> dict[LabelledUnit, str]:
-        """The relations of units, as finely as wanted."""
-        relations = {unit: self.labels[unit.label][0] for unit in chosen}
-        names = [name for name, _ in self._settings.labels.fine]
-        if not names or self._settings.relations == "coarse":
-            return relations
-        fine = self._posterior.fine_relations(list(chosen))
-        relations |= {unit: names[number] for unit, number in zip(chosen, fine, strict=True) if number >= 0}
-        given = {one.span: one.relation for one in self.document.constraints if one.relation in names}
-        return {unit: given.get((unit.start, unit.stop)) or relation for unit, relation in relations.items()}

@@ -11,7 +11,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.chart.examples import Borders, IntArray
+from genrst.chart.examples import Borders
+from genrst.chart.labels import IntArray
 from genrst.text.layout import SIZES
 
 

@@ -18,7 +18,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from genrst.chart.crf import inside, split_logp
-from genrst.chart.examples import ChartExample, FloatArray, IntArray, Labels, SoftTree, boundaries, tree_of
+from genrst.chart.examples import ChartExample, FloatArray, LabelledUnit, SoftTree, boundaries, tree_of
+from genrst.chart.labels import IntArray, Labels
 from genrst.chart.layout import make_layout
 from genrst.chart.network import ChartNetwork, TorchScorer, on_device
 from genrst.chart.posterior import infer
@@ -29,6 +30,10 @@ from genrst.evaluation.report import Evaluation, evaluate_trees
 from genrst.task import Lesson, Likelihood, TrainingTask
 from genrst.text.layout import Kind
 from genrst.trees.constraints import resolve_constraints
+from genrst.trees.node import relabel
+
+WITHOUT_KINDS = 0.5
+"""Of the documents that lose their layout, those that keep their paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +62,12 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
         silver_epochs: int = 0,
         noise: NoiseRates | None = None,
         segment_weight: float = 0.1,
+        balance: float = 0.0,
         batch_documents: int = 8,
         seed: int = 0,
     ) -> None:
         super().__init__(train, silver, silver_epochs, seed)
+        self._label_bias = balance * label_log_prior(train, labels)
         self._dev, self._labels, self._noise = dev, labels, noise or NoiseRates()
         self._segment_weight, self._batch_documents = segment_weight, batch_documents
         self._tokenizer, self._mask, self._punctuation = tokenizer, tokenizer.mask, tokenizer.punctuation
@@ -70,15 +77,15 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
     def loss(self, network: ChartNetwork, lessons: Sequence[Lesson[ChartExample]], epoch: int) -> Tensor:
         """Of trees, labels and segments."""
         examples = [self._add_noise(lesson.example, self._noise_seed(epoch, lesson)) for lesson in lessons]
-        trees, labels, fine, segments = find_losses(network, examples)
-        return (trees + labels + fine + self._segment_weight * segments).sum()
+        trees, labels, segments = find_losses(network, examples, self._label_bias)
+        return (trees + labels + self._segment_weight * segments).sum()
 
     def _add_noise(self, example: ChartExample, seed: int) -> ChartExample:
         generator = np.random.default_rng(seed)
         # All are drawn, so that one kind of noise does not change another.
         losses = generator.random(3)
         if losses[0] < self._noise.layout:
-            example = without_kinds(example) if losses[1] < 0.5 else without_paragraphs(example)
+            example = without_kinds(example) if losses[1] < WITHOUT_KINDS else without_paragraphs(example)
         if losses[2] < self._noise.punctuation:
             example = without_pieces(example, np.isin(example.pieces, self._punctuation))
         if self._mask is not None and self._noise.pieces:
@@ -101,24 +108,28 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
         """Those of trees and of EDUs."""
         scorer = TorchScorer(network, self._labels, self._tokenizer)
         starts = [starts for one in self._dev for starts in make_soft_starts([scorer], [one])]
-        return {**self.evaluate(network).percentages(), "Seg": segment_f1(starts, self._dev)}
+        found = [_find_tree(scorer, example) for example in self._dev]
+        coarse, fine = (evaluate_units(self._dev, found, self._labels, fine=fine) for fine in (False, True))
+        of_relations = {f"fine {aspect}": fine.percentages()[aspect] for aspect in "RF"}
+        return {**coarse.percentages(), **of_relations, "Seg": segment_f1(starts, self._dev)}
 
-    @torch.inference_mode()
-    def evaluate(self, network: ChartNetwork) -> Evaluation:
-        """The minimum Bayes risk trees with whole sentences, a document at a time, against the gold ones."""
-        scorer, found = TorchScorer(network, self._labels, self._tokenizer), []
-        for example in self._dev:
-            constraints = resolve_constraints(example.n_edus, (), self._labels.pairs, [example.sentences])
-            found.append(infer(make_context([(scorer, 1.0)], [example], constraints)).mbr())
-        return evaluate_units(self._dev, found, self._labels)
+
+@torch.inference_mode()
+def _find_tree(scorer: TorchScorer, example: ChartExample) -> list[LabelledUnit]:
+    """The minimum Bayes risk tree with whole sentences."""
+    constraints = resolve_constraints(example.n_edus, (), scorer.labels.pairs, [example.sentences])
+    return infer(make_context([(scorer, 1.0)], [example], constraints)).mbr()
 
 
 def evaluate_units(
-    examples: Sequence[ChartExample], found: Sequence[Sequence[Sequence[int]]], labels: Labels
+    examples: Sequence[ChartExample], found: Sequence[Sequence[Sequence[int]]], labels: Labels, *, fine: bool = False
 ) -> Evaluation:
-    """The trees of some units against the gold ones."""
-    gold = [tree_of(example.units.tolist(), labels) for example in examples]
-    return evaluate_trees(examples, gold, [tree_of(units, labels) for units in found])
+    """The trees of some units against the gold ones, by the classes of relations or by the relations themselves."""
+    sides = ([example.units.tolist() for example in examples], found)
+    gold, trees = ([tree_of(units, labels) for units in side] for side in sides)
+    if not fine:
+        gold, trees = ([relabel(tree, labels.class_of.__getitem__) for tree in side] for side in (gold, trees))
+    return evaluate_trees(examples, gold, trees)
 
 
 class Losses(NamedTuple):
@@ -128,8 +139,6 @@ class Losses(NamedTuple):
     """The negative log-likelihood of its tree. If it has a soft tree, these are cross-entropies."""
     labels: Tensor
     """That of the labels of its tree."""
-    fine: Tensor
-    """That of the finer relations of its tree; zero where they are not known."""
     segments: Tensor
     """That of its EDUs and sentences, or the cross-entropies if it has soft ones."""
 
@@ -150,8 +159,23 @@ def segment_f1(starts: Sequence[FloatArray], examples: Sequence[ChartExample]) -
     return 200 * n_right / max(n_found + n_gold, 1)
 
 
-def find_losses(network: ChartNetwork, examples: Sequence[ChartExample]) -> Losses:
-    """What a network has to learn from documents."""
+def label_log_prior(examples: Sequence[ChartExample], labels: Labels) -> FloatArray:
+    """The logarithm of each label's share in its group, over the units of documents. Shape: (labels)"""
+    numbers = np.concatenate([example.units[:, 3] for example in examples])
+    counts = 1 + np.bincount(numbers[numbers < len(labels)], minlength=len(labels))
+    totals = np.bincount(labels.group_of_labels, counts, len(labels.groups))
+    prior: FloatArray = np.log(counts / totals[labels.group_of_labels]).astype(np.float32)
+    return prior
+
+
+def find_losses(
+    network: ChartNetwork, examples: Sequence[ChartExample], label_bias: FloatArray | None = None
+) -> Losses:
+    """What a network has to learn from documents.
+
+    With the logarithm of how frequent labels are as `label_bias`, the network learns how much more or less likely a
+    label is than that (logit adjustment): rare relations are then found more often. Shape: (labels)
+    """
     kinds = [boundaries(example.kinds) for example in examples]
     layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
     batch = network.make_batch(examples).to(network.device)
@@ -164,30 +188,14 @@ def find_losses(network: ChartNetwork, examples: Sequence[ChartExample]) -> Loss
     scores = chart.scores.float()
     table, _ = inside(scores, layout.sizes)
     tree_logp = weights * split_logp(scores, table, row, split, start, stop)
-    label_logp = torch.log_softmax(network.label_logits(chart, units), dim=-1).gather(1, labels)
+    label_logp = network.label_logp(chart, units, label_bias).gather(1, labels)
     label_logp = weights * (label_weights * label_logp).sum(1)
     zeros = scores.new_zeros(len(examples))
-    fine_loss = zeros
-    if network.fine is not None:
-        fine = np.concatenate([_fine(*pair) for pair in zip(examples, targets, strict=True)])
-        known = np.flatnonzero(fine >= 0)
-        is_possible = np.array(network.label_names.fine_of_labels)[known_labels[known, 0]]
-        rows, numbers, may_be = on_device(network.device, units[known, 0], fine[known], is_possible)
-        logits = network.fine_logits(chart, units[known]).masked_fill(~may_be, -torch.inf)
-        logp = torch.log_softmax(logits, dim=-1).gather(1, numbers[:, None])[:, 0]
-        fine_loss = zeros.index_add(0, rows, logp, alpha=-1)
     return Losses(
         zeros.index_add(0, row, tree_logp, alpha=-1),
         zeros.index_add(0, row, label_logp, alpha=-1),
-        fine_loss,
         _segment_losses(network, examples, states),
     )
-
-
-def _fine(example: ChartExample, target: SoftTree) -> IntArray:
-    """The finer relations of the units of a target; −1 where they are not known."""
-    is_known = example.soft is None and len(example.fine) == len(target.p)
-    return example.fine if is_known else np.full(len(target.p), -1)
 
 
 def _segment_losses(network: ChartNetwork, examples: Sequence[ChartExample], states: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import Labels
+from genrst.chart.labels import Labels
 from genrst.chart.scorer import OnnxScorer, Scorer
 from genrst.encoder.files import CONFIG, TOKENIZER, EncoderConfig, read_encoder_config
 from genrst.encoder.runtime import Encoder, Precision, is_supported, weight_shapes
@@ -117,7 +117,7 @@ def _shapes(config: ChartConfig, labels: Labels, state_size: int) -> dict[str, t
         "right": (split, span),
         "whole": (1, span),
         "label_left": (label, span),
-        "labels": (len(labels), label),
+        "labels": (len(labels.groups), label),
     }
     if labels.fine:
         linear["fine"] = (len(labels.fine), label)

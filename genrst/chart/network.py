@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import ChartExample, FloatArray, IntArray, Labels, boundaries
+from genrst.chart.examples import ChartExample, FloatArray, boundaries
+from genrst.chart.labels import IntArray, Labels
 from genrst.chart.layout import ChartLayout
 from genrst.chart.scorer import LARGEST_LOGIT
 from genrst.encoder.batch import PieceWindows, pack_pieces
@@ -143,7 +144,7 @@ class ChartNetwork(nn.Module):
         self.label_right = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_whole = nn.Linear(config.span_size, config.label_size, bias=False)
         self.label_layout = nn.Embedding(n_kinds * 4, config.label_size)
-        self.labels = nn.Linear(config.label_size, len(labels))
+        self.labels = nn.Linear(config.label_size, len(labels.groups))
         self.fine = nn.Linear(config.label_size, len(labels.fine)) if labels.fine else None
         self.dropout = nn.Dropout(config.dropout)
 
@@ -197,21 +198,32 @@ class ChartNetwork(nn.Module):
             return product + whole[:, None]
 
     def label_logits(self, chart: Chart, units: IntArray) -> Tensor:
-        """The scores of the labels of some units.
+        """The scores of the groups of labels and of the fine relations of some units.
 
-        Shape: (units, 4), as chart, split, start, stop → (units, labels)
+        Shape: (units, 4), as chart, split, start, stop → (units, groups + fine relations)
         """
-        logits: Tensor = self.labels(self._label_state(chart, units)).float()
-        return logits
+        state = self._label_state(chart, units)
+        heads = [self.labels, *([self.fine] if self.fine is not None else [])]
+        return torch.cat([head(state) for head in heads], dim=-1).float()
 
-    def fine_logits(self, chart: Chart, units: IntArray) -> Tensor:
-        """The scores of the finer relations of some units; what is learned here does not change the rest.
+    def label_logp(self, chart: Chart, units: IntArray, bias: FloatArray | None = None) -> Tensor:
+        """The log-probabilities of labels, then of groups of labels (`Labels.number`); a bias is added to labels.
 
-        Shape: (units, 4) → (units, finer relations)
+        Shape: (units, 4), (labels) → (units, labels + groups)
         """
-        assert self.fine is not None
-        logits: Tensor = self.fine(self._label_state(chart, units).detach()).float()
-        return logits
+        labels, device = self.label_names, self.device
+        logits = self.label_logits(chart, units)
+        groups, fine = torch.log_softmax(logits[:, : len(labels.groups)], -1), logits[:, len(labels.groups) :]
+        group_of_labels, fine_of_labels = on_device(device, labels.group_of_labels, labels.fine_of_labels)
+        logp = groups.index_select(1, group_of_labels)
+        if labels.fine:
+            own = fine.index_select(1, fine_of_labels.clamp_min(0)) * (fine_of_labels >= 0)
+            if bias is not None:
+                own = own + on_device(device, bias)[0]
+            is_member = group_of_labels == torch.arange(len(labels.groups), device=device)[:, None]
+            total = torch.where(is_member, own[:, None], -torch.inf).logsumexp(-1)
+            logp = logp + own - total.index_select(1, group_of_labels)
+        return torch.cat([logp, groups], dim=-1)
 
     def _label_state(self, chart: Chart, units: IntArray) -> Tensor:
         """Shape: (units, 4) → (units, label_size)"""
@@ -301,13 +313,8 @@ class TorchCharts:
 
     @torch.inference_mode()
     def label_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the labels of units. Shape: (units, 4), as chart, split, start, stop → (units, labels)"""
+        """See `genrst.chart.scorer.ScoredCharts`."""
         return _array(self.network.label_logits(self.chart, units))
-
-    @torch.inference_mode()
-    def fine_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the finer relations of units. Shape: (units, 4) → (units, finer relations)"""
-        return _array(self.network.fine_logits(self.chart, units))
 
 
 def _array(tensor: Tensor) -> FloatArray:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.chart import inference
-from genrst.chart.examples import Borders, FloatArray, IntArray, LabelledUnit
+from genrst.chart.examples import Borders, FloatArray, LabelledUnit
 from genrst.chart.inference import Split
 from genrst.chart.k_best import Ranking, cheapest_trees
+from genrst.chart.labels import IntArray, Labels
 from genrst.chart.scoring import Member, Scored, ScoringContext, group_charts
 from genrst.encoder.memory import give_back_memory
 from genrst.errors import ConstraintError, UsageError
@@ -27,8 +28,9 @@ from genrst.trees.constraints import ResolvedConstraints, Span, none_left
 
 LEAST = 1e-6
 """Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
-SPAN_WEIGHT = 0.3
-"""What a right span gains in the minimum Bayes risk tree; its right label gains 1."""
+SPAN_WEIGHT, FINE_WEIGHT = 0.3, 0.5
+"""What a right span gains in the minimum Bayes risk tree. Its right label gains 1, of which this share is for the
+relation within the class."""
 MOST_LABELLED = 1 << 13
 """How many units get labels at once."""
 LONG = 2_000
@@ -76,8 +78,6 @@ class Tables(NamedTuple):
     """Likewise, of labelled trees."""
     logp: float
     """Of the minimum Bayes risk tree; not a number if there are several scorers."""
-    fine: list[int]
-    """The likeliest finer relation of each unit of that tree, given its label; −1 if there is none."""
 
 
 def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tables]:
@@ -85,15 +85,15 @@ def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tab
     mean = _mean([_probabilities(one) for one in scored], context.members)
     if not np.isfinite(mean.log_z).all():
         raise ConstraintError(f"{context.id}: {none_left(context.constraints)}")
-    best = mean.label_p.argmax(axis=-1)
-    best_p = np.take_along_axis(mean.label_p, best[..., None], axis=-1)[..., 0]
+    gains = _label_gains(mean.label_p, context.labels)
+    best = gains.argmax(axis=-1)
+    best_p = np.take_along_axis(gains, best[..., None], axis=-1)[..., 0]
     sizes = [len(borders) - 1 for borders in charts]
     trees = inference.mbr_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
     rows = np.array([(row, k, i, j, best[row, i, j]) for row, units in enumerate(trees) for i, k, j in units])
     logp = np.full(len(charts), math.nan)
     if len(scored) == 1:
         logp = np.bincount(rows[:, 0], scored[0].unit_scores(rows), len(charts)) - mean.log_z
-    fine = iter(_finest(scored, context.members, rows))
     return [
         Tables(
             mean.span_p[row, : size + 1, : size + 1],
@@ -102,20 +102,17 @@ def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tab
             float(mean.log_z[row]),
             float(mean.entropy[row]),
             float(logp[row]),
-            list(islice(fine, len(trees[row]))),
         )
         for row, size in enumerate(sizes)
     ]
 
 
-def _finest(scored: Sequence[Scored], members: Sequence[Member], units: IntArray) -> list[int]:
-    """The likeliest finer relation of each unit, given its label; −1 if there is none."""
-    if not scored[0].fine_of_labels.size or not len(units):
-        return [-1] * len(units)
-    p = sum(member.weight * one.fine_p(units) for one, member in zip(scored, members, strict=True))
-    best = np.argmax(p, axis=1)
-    chosen: list[int] = np.where(np.max(p, axis=1) > 0, best, -1).tolist()
-    return chosen
+def _label_gains(label_p: FloatArray, labels: Labels) -> FloatArray:
+    """What each label of a span is expected to gain. Shape: (…, labels) → the same"""
+    is_member = labels.group_of_labels[:, None] == np.arange(len(labels.groups))
+    group_p = label_p @ is_member.astype(label_p.dtype)
+    gains: FloatArray = FINE_WEIGHT * label_p + (1 - FINE_WEIGHT) * group_p[..., labels.group_of_labels]
+    return gains
 
 
 class Probabilities(NamedTuple):
@@ -146,7 +143,7 @@ def _mean(found: Sequence[Probabilities], members: Sequence[Member]) -> Probabil
 def _probabilities(scored: Scored) -> Probabilities:
     unit_p, log_z = inference.marginals(scored.scores, scored.charts.layout.sizes)
     span_p = unit_p.sum(1)
-    label_p = np.zeros((*span_p.shape, scored.fine_of_labels.shape[0]), dtype=np.float32)
+    label_p = np.zeros((*span_p.shape, len(scored.labels)), dtype=np.float32)
     entropy = inference.entropy(scored.scores, unit_p, log_z)
     # By spans, so that the units of a span are side by side.
     row, first, last, split = np.nonzero(unit_p.transpose(0, 2, 3, 1) > LEAST)
@@ -240,31 +237,6 @@ class Posterior:
             for i, k, j in self.tables[chart].units
         ]
         return sorted(units, key=lambda unit: (unit.start, -unit.stop))
-
-    def fine_relations(self, units: Sequence[LabelledUnit]) -> list[int]:
-        """The number of the likeliest finer relation of each unit, given its label; −1 if there is none."""
-        found = self._fine_at_once()
-        places = {unit: self.locate((unit.start, unit.stop)) for unit in units if unit not in found}
-        for group in _groups(self.charts) if places else ():
-            rows = {(borders[0], borders[-1]): row for row, borders in enumerate(group)}
-            own = [(unit, place) for unit, place in places.items() if place is not None and place[0] in rows]
-            index = [
-                (rows[chart], bisect_left(self._borders[chart], unit.split), first, last, unit.label)
-                for unit, (chart, first, last) in own
-            ]
-            if own:
-                scored = [self.context.score(one, group) for one in self.context.members]
-                chosen = _finest(scored, self.context.members, np.array(index))
-                found |= {unit: one for (unit, _), one in zip(own, chosen, strict=True)}
-        return [found.get(unit, -1) for unit in units]
-
-    def _fine_at_once(self) -> dict[LabelledUnit, int]:
-        """What is known already: the finer relations of the minimum Bayes risk tree."""
-        return {
-            LabelledUnit(borders[i], borders[k], borders[j], int(self.tables[chart].label[i, j])): number
-            for chart, borders in self._borders.items()
-            for (i, k, j), number in zip(self.tables[chart].units, self.tables[chart].fine, strict=True)
-        }
 
     @property
     def mbr_logp(self) -> float | None:

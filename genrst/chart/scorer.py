@@ -18,7 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import FloatArray, IntArray, Labels
+from genrst.chart.examples import FloatArray
+from genrst.chart.labels import IntArray, Labels
 from genrst.chart.layout import ChartLayout
 from genrst.encoder.onnx import MICROSOFT, Graph, Session, run_rows
 from genrst.encoder.runtime import Encoder
@@ -44,10 +45,10 @@ class ScoredCharts(Protocol):
         """Of units, for `genrst.chart.inference`. Shape: (charts, N, N, N), by chart, split, start, stop."""
 
     def label_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the labels of units. Shape: (units, 4), as chart, split, start, stop → (units, labels)"""
+        """The scores of the groups of labels and of fine relations of units, for `genrst.chart.labels`.
 
-    def fine_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the finer relations of units. Shape: (units, 4) → (units, finer relations)"""
+        Shape: (units, 4), as chart, split, start, stop → (units, groups + fine relations)
+        """
 
 
 class Scorer(Protocol):
@@ -99,8 +100,7 @@ class OnnxScorer:
         self._edus = Session(_edus_graph(weights))
         self._spans = Session(_spans_graph(weights), keeps_memory=True)
         self._products = Session(_products_graph())
-        self._labels = Session(_labels_graph(weights, "labels"), keeps_memory=True)
-        self._fine = Session(_labels_graph(weights, "fine")) if labels.fine else None
+        self._labels = Session(_labels_graph(weights, labels), keeps_memory=True)
 
     def __reduce__(self) -> tuple[Callable[[], Scorer], tuple[()]]:
         if self.reload is None:
@@ -184,14 +184,8 @@ class OnnxCharts:
     """
 
     def label_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the labels of units. Shape: (units, 4), as chart, split, start, stop → (units, labels)"""
+        """See `ScoredCharts`."""
         logits: FloatArray = run_rows(self.scorer._labels, self._hidden(units))[0]
-        return logits
-
-    def fine_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the finer relations of units. Shape: (units, 4) → (units, finer relations)"""
-        assert self.scorer._fine is not None
-        logits: FloatArray = self.scorer._fine(self._hidden(units))[0]
         return logits
 
     def _hidden(self, units: IntArray) -> FloatArray:
@@ -265,9 +259,9 @@ def _products_graph() -> Graph:
     return graph
 
 
-def _labels_graph(weights: dict[str, FloatArray], name: str) -> Graph:
-    """Shape: (units, label_size) → (units, labels)"""
+def _labels_graph(weights: dict[str, FloatArray], labels: Labels) -> Graph:
+    """Shape: (units, label_size) → (units, groups + fine relations)"""
     graph = Graph()
     hidden = graph("Gelu", graph.input("hidden", 2), domain=MICROSOFT)
-    graph.output(_linear(graph, weights, hidden, name), 2)
+    graph.output(_linear(graph, weights, hidden, "labels", *(["fine"] if labels.fine else [])), 2)
     return graph

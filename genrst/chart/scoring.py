@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.chart.examples import Borders, FloatArray, IntArray
+from genrst.chart.examples import Borders, FloatArray
 from genrst.chart.inference import log_softmax, log_sum_exp
+from genrst.chart.labels import IntArray, Labels, label_logp
 from genrst.chart.layout import make_layout
 from genrst.chart.scorer import ScoredCharts, Scorer
 from genrst.trees.constraints import ResolvedConstraints, Span
@@ -54,8 +55,7 @@ class Scored:
     """Charts as one of the scorers sees them, under constraints."""
 
     charts: ScoredCharts
-    fine_of_labels: NDArray[np.bool_]
-    """Which finer relations each label may have. Shape: (labels, finer relations)"""
+    labels: Labels
     temperature: float
     masks: Sequence[LabelMask]
     scores: FloatArray
@@ -68,22 +68,12 @@ class Scored:
 
         Shape: (units, 4), as chart, split, first and last → (units, labels)
         """
-        logp: FloatArray = log_softmax(self.charts.label_logits(units) / np.float32(self.temperature))
+        logp = label_logp(self.labels, self.charts.label_logits(units), self.temperature)
         row, _, first, last = units.T
         for mask in self.masks:
             here = np.flatnonzero((row == mask.row) & (first == mask.first) & (last == mask.last))
             logp[here] = log_softmax(np.where(mask.is_possible, logp[here], np.float32(-math.inf)))
         return logp
-
-    def fine_p(self, units: IntArray) -> FloatArray:
-        """Probabilities of the finer relations of units, given their labels; zeros if a label has none.
-
-        Shape: (units, 5), as chart, split, first, last and label → (units, finer relations)
-        """
-        logits = self.charts.fine_logits(units[:, :4])
-        possible = np.where(self.fine_of_labels[units[:, 4]], logits, np.float32(-math.inf))
-        found: FloatArray = np.exp(log_softmax(possible))
-        return found
 
     def label_logp_of(self, row: int, span: Span) -> FloatArray:
         """The same for all units of a span. Shape: → (splits, labels)"""
@@ -106,6 +96,8 @@ class ScoringContext:
     members: Sequence[Member]
     kinds: IntArray
     """What EDUs begin (`boundaries`). Shape: (EDUs + 1)"""
+    labels: Labels
+    """Those of the scorers, or their groups."""
     constraints: ResolvedConstraints
     temperature: float = 1.0
     """Above 1, all distributions are flatter."""
@@ -134,9 +126,7 @@ class ScoringContext:
                 if start in index and stop in index and index[stop] - index[start] > 1:
                     masks.append(LabelMask(row, index[start], index[stop], np.array(mask)))
         scores = np.where(may_be_unit[:, None], scores, np.float32(-math.inf))
-        labels = member.scorer.labels
-        fine_of_labels = np.array(labels.fine_of_labels, dtype=np.bool_).reshape(len(labels), -1)
-        free = Scored(found, fine_of_labels, self.temperature, (), scores, may_be_unit)
+        free = Scored(found, self.labels, self.temperature, (), scores, may_be_unit)
         for row, first, last, is_possible in masks:
             # A unit weighs as much less as its labels fit worse.
             logp = np.where(is_possible, free.label_logp_of(row, (first, last)), np.float32(-math.inf))

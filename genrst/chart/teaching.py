@@ -16,7 +16,7 @@ from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints
 
 LEAST = 0.02
 """Units less probable than this are left out."""
-N_LABELS = 5
+N_LABELS = 8
 """How many labels of each unit are kept."""
 
 
@@ -33,7 +33,8 @@ def make_context(
         (states,) = scorer.read([example.pieces])
         rows = np.arange(len(example.pieces))
         members.append(Member(scorer, weight / total, scorer.pool(states, rows, example.piece_lengths, kinds)))
-    return ScoringContext(examples[0].id, members, kinds, constraints, temperature)
+    labels = scorers[0][0].labels
+    return ScoringContext(examples[0].id, members, kinds, labels, constraints, temperature)
 
 
 def make_soft_tree(context: ScoringContext) -> SoftTree:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.chart.examples import FloatArray, IntArray, boundaries, join_pieces
+from genrst.chart.examples import FloatArray, boundaries, join_pieces
+from genrst.chart.labels import IntArray
 from genrst.chart.scorer import Scorer, States
 from genrst.document import Document, Token, join_runs
 from genrst.encoder.tokenizer import PieceTokenizer

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
@@ -20,12 +20,15 @@ from genrst.text.annotate import annotate, load_pipeline, pipeline_version
 from genrst.training.kinds import TaskKind, kind_of
 from genrst.training.prepared import Prepared, content_key, file_version, load_prepared, prepare_once, save_prepared
 from genrst.training.run_config import DataConfig, RunConfig
-from genrst.trees.binarise import prepare_tree
+from genrst.trees.binarise import binarise, prepare_tree
 from genrst.trees.constraints import Label
 from genrst.trees.node import SPAN, Tree, units
 from genrst.trees.relations import Inventory, describe_classes, detect_inventory, load_inventory
 
-CHOOSING = ("path", "genres", "silver_genres", "skip_bad")
+if TYPE_CHECKING:
+    from genrst.chart.examples import ChartExample
+
+CHOOSING = ("path", "extra", "genres", "silver_genres", "skip_bad")
 """Settings that say which documents are read, and nothing about what becomes of them."""
 
 
@@ -65,7 +68,8 @@ def read_corpus(config: DataConfig) -> tuple[list[Document], list[Document], Cal
         # Gold documents have been checked for these genres; silver ones need not have them all.
         return (document for document in documents if not config.genres or _genre(document) in config.genres)
 
-    return list(_of_genres(train, config.genres, "data.genres")), dev, read_silver
+    extra = load_corpus(config.extra, "files", skip_bad=config.skip_bad) if config.extra else ()
+    return [*_of_genres(train, config.genres, "data.genres"), *extra], dev, read_silver
 
 
 def open_split(config: DataConfig, split: str) -> Corpus:
@@ -142,24 +146,22 @@ def _prepare_chart(
     inventory: Inventory,
     notes: dict[str, Any],
 ) -> Prepared:
-    from genrst.chart.examples import ChartExample, Labels, fine_of, join_pieces, make_example, units_of
+    from genrst.chart.examples import join_pieces, make_example, units_of
+    from genrst.chart.labels import Labels
 
     assert tokenizer is not None
-    symbols = Labels(tuple(labels), tuple(_fine(gold[0].corpus_trees, inventory)))
+    symbols = Labels(*_fine_labels(gold, labels, inventory))
 
-    def prepare(documents: list[Document]) -> list[ChartExample]:
+    def prepare(documents: list[Document], trees: Iterable[Tree]) -> "list[ChartExample]":
         found = []
-        for document in _with_sentences(documents, config):
+        for document, tree in zip(_with_sentences(documents, config), trees, strict=True):
             example = make_example(document, *join_pieces(tokenizer(document.edu_texts)))
-            found.append(replace(example, units=units_of(_tree(document), symbols, document.id)))
+            found.append(replace(example, units=units_of(tree, symbols, document.id)))
         return found
 
-    train, dev = (prepare(own.documents) for own in gold)
-    for examples, own in zip((train, dev), gold, strict=True):
-        pairs = zip(examples, own.corpus_trees, strict=True)
-        examples[:] = [replace(one, fine=fine_of(tree, symbols)) for one, tree in pairs]
-    notes |= {"n_labels": len(labels)}
-    return Prepared("chart", symbols, train, dev, None, notes, prepare(silver), tokenizer.json)
+    train, dev = (prepare(own.documents, own.corpus_trees) for own in gold)
+    notes |= {"n_labels": len(symbols)}
+    return Prepared("chart", symbols, train, dev, None, notes, prepare(silver, map(_tree, silver)), tokenizer.json)
 
 
 def _prepare_rnng(
@@ -216,10 +218,20 @@ def _classes(documents: Iterable[Document], inventory: Inventory) -> dict[str, s
     return {name: inventory.coarse(name) for name in sorted(names)}
 
 
-def _fine(trees: Iterable[Tree], inventory: Inventory) -> list[tuple[str, str]]:
-    """The relations of trees that are finer than those that models have as labels, each with its coarse one."""
-    names = sorted({unit.relation.lower() for tree in trees for unit in units(tree)})
-    return [(name, inventory.coarse(name)) for name in names if inventory.coarse(name) != name]
+def _fine_labels(
+    gold: Sequence[_Gold], coarse: Sequence[Label], inventory: Inventory
+) -> tuple[tuple[Label, ...], tuple[tuple[str, str], ...]]:
+    """The labels of training trees, as their corpus has them, and the class of each relation.
+
+    What only dev has is a label with a class for a name, so that its trees have numbers, too.
+    """
+    pairs = {
+        (unit.relation.lower(), unit.nuclearity) for tree in gold[0].corpus_trees for unit in units(binarise(tree))
+    }
+    known = {(inventory.coarse(relation), nuclearity) for relation, nuclearity in pairs}
+    pairs |= set(coarse) - known
+    classes = sorted({(relation, inventory.coarse(relation)) for relation, _ in pairs})
+    return tuple(sorted(pairs)), tuple(pair for pair in classes if pair[0] != pair[1])
 
 
 def _labels(train: Sequence[Document], dev: Sequence[Document]) -> list[Label]:

@@ -17,7 +17,8 @@ def kind_of(config: AnyConfig) -> TaskKind:
 def types_of(kind: TaskKind) -> tuple[type[Any], type[Any]]:
     """The types of what a kind of model numbers, and of its examples."""
     if kind == "chart":
-        from genrst.chart.examples import ChartExample, Labels
+        from genrst.chart.examples import ChartExample
+        from genrst.chart.labels import Labels
 
         return Labels, ChartExample
     from genrst.rnng.config import Symbols

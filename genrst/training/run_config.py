@@ -22,6 +22,8 @@ class DataConfig:
     """gum, rstdt, amalgum, … or files (docs/corpora.md); recognised by the folder if not given."""
     train_split: str = "train"
     dev_split: str = "dev"
+    extra: str = ""
+    """A file or folder of more training documents, of any genre, or empty."""
     silver: str = ""
     """The folder of a corpus with automatic annotation for the first epochs (`training.silver_epochs`), or empty."""
     genres: tuple[str, ...] = ()
@@ -78,6 +80,9 @@ class TrainingConfig:
     segment_weight: float = 0.1
     """The weight of finding EDUs and sentences beside that of trees, which it harms if it is large (chart with an
     encoder only)."""
+    balance: float = 0.0
+    """How much rarer relations of a class are favoured over frequent ones: 0 not at all, 1 as if all were as frequent
+    (chart only)."""
     silver_epochs: int = 0
     """How many epochs, from the first on, train on silver documents besides the gold ones."""
     silver_batch_documents: int = 0
@@ -121,6 +126,7 @@ class TrainingConfig:
             "layout_noise": 0 <= self.layout_noise <= 1,
             "punctuation_noise": 0 <= self.punctuation_noise <= 1,
             "segment_weight": 0 <= self.segment_weight < 1e6,
+            "balance": 0 <= self.balance <= 1,
             "silver_epochs": self.silver_epochs >= 0,
             "silver_batch_documents": self.silver_batch_documents >= 0,
             "exploration": 0 <= self.exploration <= 1,

@@ -43,6 +43,7 @@ def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: in
             silver_epochs=config.silver_epochs,
             noise=NoiseRates(config.piece_noise, config.layout_noise, config.punctuation_noise),
             segment_weight=config.segment_weight,
+            balance=config.balance,
             batch_documents=config.batch_documents,
             seed=seed,
         )

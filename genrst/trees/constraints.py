@@ -9,10 +9,11 @@ chosen. How trees are found under constraints is the business of `genrst.chart.s
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import and_
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from genrst.errors import ConstraintError, UsageError
@@ -113,11 +114,15 @@ UNCONSTRAINED = ResolvedConstraints()
 
 
 def resolve_constraints(
-    n_edus: int, constraints: Sequence[Constraint], labels: Sequence[Label], groups: Sequence[Sequence[int]] = ()
+    n_edus: int,
+    constraints: Sequence[Constraint],
+    labels: Sequence[Label],
+    groups: Sequence[Sequence[int]] = (),
+    classes: Mapping[str, str] = MappingProxyType({}),
 ) -> ResolvedConstraints:
     """Combine constraints with the sentences or paragraphs that are kept whole.
 
-    `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
+    `classes` has the class of relations: a constraint may name either. `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
     constraints are strongest. What a stronger span cuts, or what is itself forbidden, need not stay whole. Raises
     `ConstraintError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only
     when trees are searched for: `none_left` is the error then.
@@ -128,7 +133,7 @@ def resolve_constraints(
     forced = [one for one in merged.values() if one.is_unit]
     _check_crossing(forced)
     forbidden = frozenset(span for span, one in merged.items() if not one.is_unit)
-    masks = {span: label_mask(one, labels) for span, one in merged.items() if one.is_labelled}
+    masks = {span: label_mask(one, labels, classes) for span, one in merged.items() if one.is_labelled}
     whole = {one.span for one in forced}
     for numbers in groups:
         whole |= {span for span in _uncut(n_edus, _group_spans(numbers), whole) if span not in forbidden}
@@ -198,12 +203,15 @@ def around(n_edus: int, spans: Iterable[Span]) -> tuple[list[int], list[int]]:
     return first_stop, last_start
 
 
-def label_mask(constraint: Constraint, labels: Sequence[Label]) -> tuple[bool, ...]:
-    """Which labels fit a constraint."""
-    relations = {relation for relation, _ in labels}
-    if constraint.relation is not None and constraint.relation not in relations:
-        raise ConstraintError(f"relation must be one of {', '.join(sorted(relations))}, was: {constraint}")
-    of_relation = [constraint.relation in (None, relation) for relation, _ in labels]
+def label_mask(
+    constraint: Constraint, labels: Sequence[Label], classes: Mapping[str, str] = MappingProxyType({})
+) -> tuple[bool, ...]:
+    """Which labels fit a constraint: those of its relation, or of its class."""
+    names = {relation: (relation, classes.get(relation, relation)) for relation, _ in labels}
+    known = {name for of_relation in names.values() for name in of_relation}
+    if constraint.relation is not None and constraint.relation not in known:
+        raise ConstraintError(f"relation must be one of {', '.join(sorted(known))}, was: {constraint}")
+    of_relation = [constraint.relation in (None, *names[relation]) for relation, _ in labels]
     fits = [constraint.nuclearity in (None, nuclearity) for _, nuclearity in labels]
     mask = tuple(map(and_, of_relation, fits))
     if not any(mask):

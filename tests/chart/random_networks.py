@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import ChartExample, Labels, boundaries
+from genrst.chart.examples import ChartExample, boundaries
 from genrst.chart.inference import log_softmax
+from genrst.chart.labels import Labels
 from genrst.chart.layout import make_layout
 from genrst.chart.network import ChartNetwork, TorchScorer
 from genrst.chart.posterior import Posterior, infer

@@ -5,7 +5,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from genrst.chart.examples import ChartExample, Labels, SoftTree, fine_of, make_example, tree_of
+from genrst.chart.examples import ChartExample, SoftTree, make_example, tree_of
+from genrst.chart.labels import Labels
 from genrst.document import Document
 from genrst.errors import ConfigError
 from genrst.text.layout import Kind

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import ChartExample, Labels, boundaries, tree_of, units_of
+from genrst.chart.examples import ChartExample, boundaries, tree_of, units_of
+from genrst.chart.labels import Labels
 from genrst.chart.layout import make_layout
 from genrst.chart.learning import ChartTask, find_losses, segment_f1, segment_starts
 from genrst.chart.network import ChartNetwork

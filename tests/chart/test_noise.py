@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genrst.chart.examples import ChartExample, Labels
+from genrst.chart.examples import ChartExample
+from genrst.chart.labels import Labels
 from genrst.chart.learning import (
     ChartTask,
     NoiseRates,

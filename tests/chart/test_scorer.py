@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from genrst.chart.examples import Borders, ChartExample, FloatArray, IntArray, boundaries
+from genrst.chart.examples import Borders, ChartExample, FloatArray, boundaries
+from genrst.chart.labels import IntArray
 from genrst.chart.layout import make_layout
 from genrst.chart.network import ChartNetwork
 from genrst.chart.scorer import OnnxScorer, ScoredCharts, Scorer

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import Labels
+from genrst.chart.labels import Labels
 from genrst.chart.load import load_scorer
 from genrst.chart.network import ChartNetwork, TorchScorer
 from genrst.chart.texts import tokenize

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from genrst.chart.config import ChartConfig
-from genrst.chart.examples import Labels
+from genrst.chart.labels import Labels
 from genrst.chart.network import ChartNetwork
 from genrst.chart.network import make_network as make_chart_network
 from genrst.document import Document

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from genrst.chart.examples import Labels, fine_of, join_pieces, make_example, units_of
+from genrst.chart.examples import join_pieces, make_example, units_of
+from genrst.chart.labels import Labels
 from genrst.document import Document, Span, Token
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.rnng.config import RnngConfig, make_symbols
