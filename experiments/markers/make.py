@@ -99,9 +99,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = start_parser(__doc__)
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--ways", type=count, default=2, help="of saying each pair of clauses (default: 2)"
-    )
+    parser.add_argument("--ways", type=count, default=2, help="of saying each pair of clauses (default: 2)")
     run_command(parser, run, words)
 
 

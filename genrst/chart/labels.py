@@ -17,7 +17,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels that a chart tells apart, as finely as its corpus names relations, and the classes that they belong to.
+    """The labels that a chart tells apart, as finely as its corpus names relations, and the classes of these.
 
     Only pairs of relation and nuclearity that a corpus has are labels, so nothing else can be chosen. Labels of the
     same nuclearity whose relations belong to one class are a group: its probability is the sum of theirs.

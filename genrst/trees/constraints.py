@@ -122,10 +122,11 @@ def resolve_constraints(
 ) -> ResolvedConstraints:
     """Combine constraints with the sentences or paragraphs that are kept whole.
 
-    `classes` has the class of relations: a constraint may name either. `groups` has the number of each EDU's paragraph, say, and that of its sentence: what comes first is stronger, and
-    constraints are strongest. What a stronger span cuts, or what is itself forbidden, need not stay whole. Raises
-    `ConstraintError` where constraints contradict each other. Whether forbidden spans leave a tree at all is known only
-    when trees are searched for: `none_left` is the error then.
+    `classes` has the class of relations: a constraint may name either. `groups` has the number of each EDU's
+    paragraph, say, and that of its sentence: what comes first is stronger, and constraints are strongest. What a
+    stronger span cuts, or what is itself forbidden, need not stay whole. Raises `ConstraintError` where constraints
+    contradict each other. Whether forbidden spans leave a tree at all is known only when trees are searched for:
+    `none_left` is the error then.
     """
     for one in constraints:
         _check_one(n_edus, one)
