@@ -53,7 +53,6 @@ class ChartSettings:
             given = [
                 replace(one, relation=classes.get(one.relation or "", one.relation)) for one in document.constraints
             ]
-            given = (replace(one, relation=name) for one, name in zip(document.constraints, names, strict=True))
             document = replace(document, constraints=tuple(given))
         return constraints_of(document, self.shown.pairs, self.keep_whole, classes)
 
