@@ -239,6 +239,11 @@ class Node:
         return self.tree.probability if isinstance(self.tree, Unit) else None
 
     @property
+    def label_probability(self) -> float | None:
+        """The probability that relation and nuclearity are right, given the unit; None if the model gives none."""
+        return self.tree.label_probability if isinstance(self.tree, Unit) else None
+
+    @property
     def children(self) -> "tuple[Node, ...]":
         """The nodes right below; none below an EDU."""
         if not isinstance(self.tree, Unit):

@@ -54,7 +54,7 @@ def make_translation(prepared: Prepared, model: RnngModel) -> Translation:
     return Translation(
         _symbols(ours.words, theirs.words, SPECIALS),
         _symbols(ours.deprels, theirs.deprels, (NONE, UNK)),
-        None if model.tokenizer is None else _pieces(prepared.tokenizer, model.tokenizer),
+        None if model.tokenizer is None else match_pieces(prepared.tokenizer, model.tokenizer),
         translate_actions(theirs.actions, ours.actions),
     )
 
@@ -64,7 +64,8 @@ def _symbols(ours: Vocabulary, theirs: Vocabulary, specials: Sequence[str]) -> I
     return np.array([*range(len(specials)), *theirs.numbers(ours.symbols[len(specials) :])])
 
 
-def _pieces(spelling: str | None, tokenizer: PieceTokenizer) -> IntArray:
+def match_pieces(spelling: str | None, tokenizer: PieceTokenizer) -> IntArray:
+    """The number that a tokenizer gives to each piece of another, whose JSON is given."""
     from tokenizers import Tokenizer
 
     if spelling is None:

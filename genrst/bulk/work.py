@@ -44,6 +44,7 @@ TABLES: dict[str, dict[str, str]] = {
         **{"document": "int64", "id": "int64", "parent": "int64", "depth": "int64", "role": "string"},
         **{"relation": "string", "is_edu": "bool", "first_edu": "int64", "last_edu": "int64"},
         **{"start": "int64", "end": "int64", "importance": "int64", "probability": "float64"},
+        **{"label_probability": "float64"},
     },
     "errors": {**dict.fromkeys(("document",), "int64"), **dict.fromkeys(("id", "source", "kind", "reason"), "string")},
 }

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from genrst.chart.examples import LabelledUnit
+from genrst.chart.calibration import Calibration
+from genrst.chart.examples import FloatArray, LabelledUnit
 from genrst.chart.labels import Labels
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import Scorer
@@ -20,7 +21,7 @@ from genrst.encoder.memory import in_batches
 from genrst.encoder.onnx import in_threads
 from genrst.errors import ConfigError, UsageError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
-from genrst.trees.node import Leaf, Tree, Unit, units
+from genrst.trees.node import Certainty, Leaf, Tree, Unit, units
 
 MOST_EDUS = 2000
 """How many EDUs are read at once, unless a document has more: memory grows with them."""
@@ -40,6 +41,8 @@ class ChartSettings:
     keep_whole: KeepWhole = "sentences"
     relations: Literal["fine", "coarse"] = "fine"
     temperature: float = 1.0
+    calibration: Calibration | None = None
+    """How the probabilities that trees carry are corrected."""
 
     @cached_property
     def shown(self) -> Labels:
@@ -125,8 +128,8 @@ class ChartFinder:
                 )
                 for document, own, text in zip(batch, members, texts, strict=True)
             ]
-            for document, posterior in zip(batch, in_threads(infer, contexts), strict=True):
-                yield Distribution(document, posterior, settings)
+            for text, posterior in zip(texts, in_threads(infer, contexts), strict=True):
+                yield Distribution(text.document, posterior, settings, text.border_p)
 
     def free_distribution(self, document: Document) -> "Distribution":
         """The distribution over all trees of a document: without constraints, with coarse relations."""
@@ -145,14 +148,24 @@ class Distribution:
     EDUs are numbered from 0, and `stop` is one more than the number of a unit's last EDU.
     """
 
-    def __init__(self, document: Document, posterior: Posterior, settings: ChartSettings) -> None:
-        self.document, self._posterior, self._settings = document, posterior, settings
+    def __init__(
+        self,
+        document: Document,
+        posterior: Posterior,
+        settings: ChartSettings,
+        border_p: FloatArray | None = None,
+    ) -> None:
+        """`border_p` are the probabilities of the borders of EDUs, if the chart found them."""
+        self.document, self._posterior, self._settings, self._border_p = document, posterior, settings, border_p
+        given = {one.span for one in document.constraints}
+        self._assumed = {*posterior.context.constraints.forced} - given - {(0, posterior.n_edus)}
         self.labels = settings.shown.pairs
 
     def given(self, constraints: Sequence[Constraint]) -> "Distribution":
         """The distribution given other constraints than before: quick, for the text is not read again."""
         document = replace(self.document, constraints=tuple(constraints))
-        return Distribution(document, self._posterior.given(self._settings.constraints(document)), self._settings)
+        posterior = self._posterior.given(self._settings.constraints(document))
+        return Distribution(document, posterior, self._settings, self._border_p)
 
     def documents(self, n: int = 1) -> list[Document]:
         """The document with its n best trees, the best first; one tree is found as the parser's settings say."""
@@ -195,13 +208,26 @@ class Distribution:
             found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, numbers[label]))
         return found
 
+    def _certainty(self, unit: LabelledUnit) -> Certainty:
+        """How probable a unit and its label are, corrected by the calibration, and whether it is assumed."""
+        span, is_fine = (unit.start, unit.stop), self._settings.relations == "fine"
+        p, label_p = self._posterior.span_probability(*span), self._posterior.label_probability(unit)
+        is_assumed, calibration = span in self._assumed, self._settings.calibration
+        if calibration is None:
+            return p, label_p, is_assumed
+        border_p = None if self._border_p is None else float(self._border_p[unit.start] * self._border_p[unit.stop])
+        is_sure = span == (0, self._posterior.n_edus) or (p == 1 and not is_assumed)
+        if not is_sure:
+            p = calibration.unit_p(p, unit.stop - unit.start, is_assumed=is_assumed, border_p=border_p)
+        return p, calibration.label_p(label_p, is_fine=is_fine), is_assumed
+
     @property
     def entropy(self) -> float:
         """In nats: 0 if only one tree is possible."""
         return self._posterior.entropy
 
     def probability(self, start: int, stop: int) -> float:
-        """The probability that these EDUs are a unit."""
+        """The probability that these EDUs are a unit, as the chart has it: exact, and not corrected."""
         return self._posterior.span_probability(start, stop)
 
     def label_probabilities(self, start: int, stop: int) -> dict[Label, float]:
@@ -215,7 +241,7 @@ class Distribution:
         built: dict[int, Tree] = {}
         # Units in preorder are read from the last one on, so that children are there before their parents.
         for unit in reversed(chosen):
-            p = self._posterior.span_probability(unit.start, unit.stop)
             left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
-            built[unit.start] = Unit(*self.labels[unit.label], (left, right), probability=p)
+            relation, nuclearity = self.labels[unit.label]
+            built[unit.start] = Unit(relation, nuclearity, (left, right), (), *self._certainty(unit))
         return built.get(0, Leaf(0))

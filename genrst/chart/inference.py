@@ -157,6 +157,22 @@ def marginals(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
     return units, log_z
 
 
+def splits_of(scores: Array, sizes: Sequence[int], first: int, last: int) -> tuple[Array, float]:
+    """The log-probabilities of the splits of a span of the first document, and of the span itself.
+
+    Shape: (B, N, N, N) → (splits)
+    """
+    table, log_z = inside(scores, sizes)
+    weights = (
+        scores[0, first + 1 : last, first, last] + table[0, first, first + 1 : last] + table[0, first + 1 : last, last]
+    )
+    # What is outside the span weighs as much as all trees in which the span is one leaf.
+    cut = np.array([border for border in range(sizes[0] + 1) if not first < border < last])
+    around, _ = inside(np.ascontiguousarray(scores[:1, cut][:, :, cut][:, :, :, cut]), [len(cut) - 1])
+    span_logp = float(around[0, 0, len(cut) - 1] + table[0, first, last] - log_z[0])
+    return log_softmax(weights), span_logp
+
+
 def entropy(scores: Array, unit_p: Array, log_z: Array, label_logp: Array | None = None) -> Array:
     """The entropy of each document's trees in nats, or that of its labelled trees if given the labels of units.
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from genrst.chart import inference
 from genrst.chart.examples import Borders, FloatArray, LabelledUnit
-from genrst.chart.inference import Split
+from genrst.chart.inference import Split, log_softmax, log_sum_exp
 from genrst.chart.k_best import Ranking, cheapest_trees
 from genrst.chart.labels import IntArray, Labels
 from genrst.chart.scoring import Member, Scored, ScoringContext, group_charts
@@ -69,7 +69,9 @@ class Tables(NamedTuple):
     span_p: FloatArray
     """The probability of each span. Shape: (N, N)"""
     label: IntArray
-    """Its most probable label. Shape: (N, N)"""
+    """Its best label. Shape: (N, N)"""
+    label_p: FloatArray
+    """The probability of that label, given the span. Shape: (N, N)"""
     units: list[Split]
     """The minimum Bayes risk tree."""
     log_z: float
@@ -88,6 +90,8 @@ def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tab
     gains = _label_gains(mean.label_p, context.labels)
     best = gains.argmax(axis=-1)
     best_p = np.take_along_axis(gains, best[..., None], axis=-1)[..., 0]
+    chosen_p = np.take_along_axis(mean.label_p, best[..., None], axis=-1)[..., 0]
+    shares = np.minimum(chosen_p / np.maximum(mean.label_p.sum(-1), LEAST), 1)
     sizes = [len(borders) - 1 for borders in charts]
     trees = inference.mbr_tree(best_p + SPAN_WEIGHT * mean.span_p, sizes, mean.may_be_unit)
     rows = np.array([(row, k, i, j, best[row, i, j]) for row, units in enumerate(trees) for i, k, j in units])
@@ -98,6 +102,7 @@ def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tab
         Tables(
             mean.span_p[row, : size + 1, : size + 1],
             best[row, : size + 1, : size + 1],
+            shares[row, : size + 1, : size + 1],
             trees[row],
             float(mean.log_z[row]),
             float(mean.entropy[row]),
@@ -219,15 +224,31 @@ class Posterior:
         return min(float(self.tables[place[0]].span_p[place[1:]]), 1.0) if place else 0.0
 
     def label_probabilities(self, start: int, stop: int) -> list[float]:
-        """The probabilities of the labels of a span, given that it is a unit."""
+        """The probabilities of the labels of a span, given that it is a unit, however unlikely that is."""
         place = self.locate((start, stop))
-        if place is None:
+        if place is None or stop - start < 2:
             raise UsageError(f"{self.context.id}: EDUs must be a possible unit, was: [{start}, {stop}]")
         chart, first, last = place
-        found = [_probabilities(self.context.score(one, [self._borders[chart]])) for one in self.context.members]
-        total = _mean(found, self.context.members).label_p[0, first, last]
-        shares: list[float] = (total / total.sum()).tolist()
+        found = []
+        for member in self.context.members:
+            scored = self.context.score(member, [self._borders[chart]])
+            split_logp, span_logp = inference.splits_of(scored.scores, scored.charts.layout.sizes, first, last)
+            label_logp = scored.label_logp_of(0, (first, last)) + split_logp[:, None]
+            found.append(log_sum_exp(label_logp.T) + span_logp + np.log(np.float32(member.weight)))
+        total = log_sum_exp(np.stack(found, axis=-1))
+        if not np.isfinite(total).any():
+            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, was: [{start}, {stop}]")
+        shares: list[float] = np.exp(log_softmax(total)).tolist()
         return shares
+
+    def label_probability(self, unit: LabelledUnit) -> float:
+        """The probability of a unit's label, given that it is a unit."""
+        place = self.locate((unit.start, unit.stop))
+        if place is not None:
+            chart, first, last = place
+            if self.tables[chart].label[first, last] == unit.label:
+                return float(self.tables[chart].label_p[first, last])
+        return self.label_probabilities(unit.start, unit.stop)[unit.label]
 
     def mbr(self) -> list[LabelledUnit]:
         """The minimum Bayes risk tree: its spans and labels are expected to be right most often. Units in preorder."""

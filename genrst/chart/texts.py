@@ -26,11 +26,18 @@ MOST_POOLED, MOST_SEGMENTED = 1 << 10, 1 << 12
 
 
 class EncodedText(NamedTuple):
-    """A text with its EDUs and sentences, what its EDUs begin, and their vectors. Shape: (EDUs, 2 · edu_size)"""
+    """A text with its EDUs and sentences, and what trees are found from."""
 
     document: Document
     kinds: IntArray
+    """What EDUs begin (`boundaries`). Shape: (EDUs + 1)"""
     edus: FloatArray
+    """The vectors of EDUs. Shape: (EDUs, 2 · edu_size)"""
+    border_p: FloatArray | None
+    """The probability that each EDU starts where it does, and that the last one ends there; None if EDUs were given.
+
+    Shape: (EDUs + 1)
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +111,20 @@ def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache
 
 
 def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) -> EncodedText:
+    border_p = None
     if not (document.is_segmented and document.sentences):
-        document = _segment(document, pieces, _start_probabilities(scorer, pieces, states))
+        p, is_found = _start_probabilities(scorer, pieces, states), not document.is_segmented
+        document = _segment(document, pieces, p)
+        border_p = _border_p(document, pieces, p) if is_found else None
     kinds = edu_kinds(document)
     numbers, is_inside = _edus_of_pieces(document, pieces)
     lengths = np.bincount(numbers[is_inside], minlength=len(document.edus))
     if not lengths.all():
         # An EDU of signs that the tokenizer passes over has a piece of its own when it is read again.
-        return encode_texts(scorer, [document])[0]
+        return encode_texts(scorer, [document])[0]._replace(border_p=border_p)
     around = boundaries(kinds)
-    return EncodedText(document, around, _pool(scorer, states, np.flatnonzero(is_inside), lengths, around))
+    edus = _pool(scorer, states, np.flatnonzero(is_inside), lengths, around)
+    return EncodedText(document, around, edus, border_p)
 
 
 def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:
@@ -147,6 +158,15 @@ def _start_probabilities(scorer: Scorer, pieces: Pieces, states: States) -> Floa
     p = np.concatenate([scorer.start_p(states[start : start + MOST_SEGMENTED]) for start in starts])
     first = np.searchsorted(pieces.starts, [word.start for word in pieces.words])
     found: FloatArray = p[np.minimum(first, len(p) - 1)]
+    return found
+
+
+def _border_p(document: Document, pieces: Pieces, p: FloatArray) -> FloatArray:
+    """The probability that each EDU starts where it does; paragraphs are known to start EDUs. Shape: → (EDUs + 1)"""
+    starts = [word.start for word in pieces.words]
+    words = np.searchsorted(starts, [edu.start for edu in document.edus], side="right") - 1
+    is_known = np.diff(document.paragraph_of_edus(), prepend=-1) != 0
+    found: FloatArray = np.append(np.where(is_known, 1, p[words].max(axis=1)), 1).astype(np.float32)
     return found
 
 

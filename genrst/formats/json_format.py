@@ -136,6 +136,10 @@ def _unit_to_dict(unit: Unit, children: list[dict[str, object]]) -> dict[str, ob
         node["relations"] = list(unit.relations)
     if unit.probability is not None:
         node["probability"] = unit.probability
+    if unit.label_probability is not None:
+        node["label_probability"] = unit.label_probability
+    if unit.is_assumed:
+        node["assumed"] = True
     return {**node, "children": children}
 
 
@@ -247,6 +251,19 @@ class JsonValue:
         if not isinstance(self.data, int) or isinstance(self.data, bool) or not 0 <= self.data <= MAX_INTEGER:
             raise self.error(f"a whole number from 0 to {MAX_INTEGER}")
         return self.data
+
+    def flag(self) -> bool:
+        """True or false; false if it is missing."""
+        if self.is_missing or isinstance(self.data, bool):
+            return self.data is True
+        raise self.error("true or false")
+
+    def optional_p(self) -> float | None:
+        """A probability that may be missing."""
+        number = self.optional_number()
+        if number is not None and not 0 <= number <= 1:
+            raise self.error("a number from 0 to 1")
+        return number
 
     def optional_number(self) -> float | None:
         """A finite number that may be missing."""
@@ -377,10 +394,8 @@ def _node(node: JsonValue, children: list[Tree]) -> Tree:
     if not _NUCLEARITY.fullmatch(nuclearity) or len(nuclearity) != len(children):
         raise node["nuclearity"].error(f"an N or S for each of the {len(children)} children and at least one N")
     relations = tuple(label.string() for label in node["relations"].optional_items())
-    relation, probability = node["relation"].string(), node["probability"].optional_number()
-    if probability is not None and not 0 <= probability <= 1:
-        raise node["probability"].error("a number from 0 to 1")
+    certainty = node["probability"].optional_p(), node["label_probability"].optional_p(), node["assumed"].flag()
     try:
-        return Unit(relation, nuclearity, tuple(children), relations, probability)
+        return Unit(node["relation"].string(), nuclearity, tuple(children), relations, *certainty)
     except TreeError as error:
         raise CorpusFormatError(f"{node.place}: {error}") from error

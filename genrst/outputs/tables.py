@@ -26,7 +26,7 @@ class UnitRow(TypedDict):
     `id` counts the rows of a document from 0; `start` and `end` are characters of the text, EDUs count from 0.
     `relation` is the label that RST files give a node: a satellite's relation to its nucleus, the shared relation of
     several nuclei, or `span` for the one nucleus among satellites. `importance` is that of the most important EDU
-    inside; `probability` is known for units that a chart made.
+    inside; `probability` and `label_probability` are known for units that a chart made.
     """
 
     document: str
@@ -42,6 +42,7 @@ class UnitRow(TypedDict):
     end: int
     importance: int
     probability: float | None
+    label_probability: float | None
     text: str | None
 
 
@@ -71,6 +72,7 @@ def unit_rows(document: Document) -> list[UnitRow]:
                 end=node.end_char,
                 importance=scores[node.start, node.stop],
                 probability=node.probability,
+                label_probability=node.label_probability,
                 text=node.text,
             )
         )

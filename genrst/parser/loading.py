@@ -83,6 +83,7 @@ def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> T
         cast(KeepWhole, config.keep_whole),
         config.relations,
         config.temperature,
+        config.calibration,
     )
     return ChartFinder(scorers, settings)
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict, dataclass, fields
 
+from genrst.chart.calibration import Calibration
 from genrst.config import from_mapping
 from genrst.errors import ConfigError, UsageError
 from genrst.parser import SEARCHES, EncoderPrecision, ModelKind, Relations, Search
@@ -36,7 +37,9 @@ class ParserConfig:
     relations: Relations = "fine"
     """Whether a chart names relations as finely as its corpus does, if it has learned that."""
     temperature: float = 1.0
-    """Of a chart's probabilities, chosen so that they are right on average; above 1 they are less sure."""
+    """Of a chart's scores; above 1, probabilities are less sure."""
+    calibration: Calibration | None = None
+    """How a chart's probabilities are corrected, so that they are right on average."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):

@@ -151,7 +151,10 @@ class _Paint:
 
     def probability(self, unit: Unit) -> str:
         """What is said of a unit where colours say how certain it is."""
-        return "" if self.by_unit is None or unit.probability is None else f" p = {unit.probability:.2f}"
+        if self.by_unit is None or unit.probability is None:
+            return ""
+        label = "" if unit.label_probability is None else f", label {unit.label_probability:.2f}"
+        return f" p = {unit.probability:.2f}{label}"
 
     def faint(self, text: str) -> str:
         """The text in a weaker colour."""

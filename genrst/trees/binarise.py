@@ -28,7 +28,7 @@ def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
 
 def _binary_unit(unit: Unit, children: list[Tree]) -> Tree:
     if len(children) == 2:
-        return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, unit.probability)
+        return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, *unit.certainty)
     relations, nuclei = attach_inner_satellites(unit.nuclearity, unit.relations, children)
     tree = nuclei[-1]
     for relation, nucleus in zip(reversed(relations[:-1]), reversed(nuclei[:-1]), strict=True):
@@ -72,8 +72,8 @@ def _flat_unit(unit: Unit, children: list[Tree]) -> Tree:
     if unit.is_multinuclear and isinstance(last, Unit) and last.is_multinuclear and last.relation == unit.relation:
         merged = (*children[:-1], *last.children)
         relations = (*unit.relations[:-1], *last.relations)
-        return Unit(unit.relation, "N" * len(merged), merged, relations, unit.probability)
-    return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, unit.probability)
+        return Unit(unit.relation, "N" * len(merged), merged, relations, *unit.certainty)
+    return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, *unit.certainty)
 
 
 def is_binary(tree: Tree) -> bool:

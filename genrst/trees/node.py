@@ -21,6 +21,8 @@ JOINT = "joint"
 """The relation of nuclei to which a file gives none."""
 
 Result = TypeVar("Result")
+Certainty: TypeAlias = tuple[float | None, float | None, bool]
+"""How probable a unit and its label are, and whether the unit is only assumed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,6 +75,11 @@ class Unit:
     children: "tuple[Tree, ...]"
     relations: tuple[str, ...] = ()
     probability: float | None = None
+    """That these EDUs are a unit, by the model that made the tree."""
+    label_probability: float | None = None
+    """That relation and nuclearity are right, given that they are a unit."""
+    is_assumed: bool = False
+    """Whether the model did not choose the unit, because sentences are kept whole, say."""
     start: int = field(init=False)
     stop: int = field(init=False)
     _hash: int = field(init=False)
@@ -85,8 +92,10 @@ class Unit:
         )
         if len(relations) != len(self.children):
             raise TreeError(f"relations must be one per child ({len(self.children)}), was: {relations}")
-        if self.probability is not None and not 0 <= self.probability <= 1:
-            raise TreeError(f"probability must be from 0 to 1, was: {self.probability}")
+        for name in ("probability", "label_probability"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise TreeError(f"{name} must be from 0 to 1, was: {value}")
         set_once = object.__setattr__
         set_once(self, "children", tuple(self.children))
         set_once(self, "relations", tuple(relations))
@@ -101,6 +110,11 @@ class Unit:
         satellites = attachment_order(nuclearity)
         relation = relations[satellites[-1] if satellites else 0]
         return cls(relation, nuclearity, tuple(children), tuple(relations))
+
+    @property
+    def certainty(self) -> Certainty:
+        """What the model says of the unit: the last arguments of another one like it."""
+        return self.probability, self.label_probability, self.is_assumed
 
     @property
     def is_multinuclear(self) -> bool:
@@ -132,7 +146,7 @@ class Unit:
     def __reduce__(self) -> "tuple[Callable[[list[_Record]], Tree], tuple[list[_Record]]]":
         # Pickle would recurse into the children; a flat list does not.
         records: list[_Record] = [
-            node.edu if isinstance(node, Leaf) else (node.relation, node.nuclearity, node.relations, node.probability)
+            node.edu if isinstance(node, Leaf) else (node.relation, node.nuclearity, node.relations, node.certainty)
             for node in postorder(self)
         ]
         return _from_records, (records,)
@@ -224,12 +238,12 @@ def relabel(tree: Tree, rename: Callable[[str], str]) -> Tree:
 
     def renamed(unit: Unit, children: list[Tree]) -> Tree:
         relations = tuple(name if name == SPAN else rename(name) for name in unit.relations)
-        return Unit(rename(unit.relation), unit.nuclearity, tuple(children), relations, unit.probability)
+        return Unit(rename(unit.relation), unit.nuclearity, tuple(children), relations, *unit.certainty)
 
     return fold(tree, lambda leaf: leaf, renamed)
 
 
-_Record: TypeAlias = int | tuple[str, str, tuple[str, ...], float | None]
+_Record: TypeAlias = int | tuple[str, str, tuple[str, ...], Certainty]
 
 
 def _from_records(records: list[_Record]) -> Tree:
@@ -238,8 +252,8 @@ def _from_records(records: list[_Record]) -> Tree:
         if isinstance(record, int):
             stack.append(Leaf(record))
         else:
-            relation, nuclearity, relations, probability = record
+            relation, nuclearity, relations, certainty = record
             children = tuple(stack[-len(relations) :])
             del stack[-len(relations) :]
-            stack.append(Unit(relation, nuclearity, children, relations, probability))
+            stack.append(Unit(relation, nuclearity, children, relations, *certainty))
     return stack[0]
