@@ -1,47 +1,64 @@
 """Are a chart's probabilities right? Of units that have the probability 0.7, seven in ten should be in the gold tree.
 
-    python -m experiments.charts.calibration corpora/gum --model DIR --split dev --temperatures 1 1.5 2
-    python -m experiments.charts.calibration corpora/gum --model DIR --split test --temperatures 2 \
-        --plot curve.svg
+    python -m experiments.charts.calibration corpora/gum --model DIR --split dev --fit
+    python -m experiments.charts.calibration corpora/gum --model DIR --split test --plot curve.svg
 
-The expected calibration error (ECE) of the units of minimum Bayes risk trees, in ten classes of equal width: the mean
-distance between the probability that was given and the share that was right, weighted by the size of the class. EDUs,
-sentences and paragraphs are the corpus' own. One temperature is chosen on dev, and used on test.
+Units and labels of minimum Bayes risk trees, with gold EDUs, sentences and paragraphs, and from raw text. With `--fit`,
+the chart's probabilities are corrected first: the numbers (`genrst.chart.calibration`) are fitted on this split and
+printed, for `parser.json`. Without, the model's own are used.
+
+The expected calibration error (ECE), in ten classes of equal width, is the mean distance between the probability that
+was given and the share that was right, weighted by the size of the class. The root is left out: it is always right.
+A label counts where its unit is in the gold tree.
 """
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
+from genrst.chart.calibration import NEAR, Calibration, log_odds
 from genrst.chart.finder import ChartFinder
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, require_tree
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import progress
+from genrst.parser import Relations
 from genrst.parser.loading import load
-from genrst.parser.parser import Parser
-from genrst.trees.binarise import binarise
+from genrst.parser.parser import to_document, unwrap
+from genrst.trees.binarise import binarise, prepare_tree
 from genrst.trees.node import units
+from genrst.trees.relations import detect_inventory
 
 N_CLASSES = 10
+SHIFTS, WEIGHTS = np.linspace(-2, 1, 61), np.linspace(0, 4, 41)
+"""What is tried where EDUs were found (`Calibration.found`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A unit: how probable it was, and whether it is in the gold tree."""
+    """A unit: what the chart says of it, and whether that is right."""
 
     p: float
+    label_p: float
+    is_assumed: bool
+    size: int
+    border_p: float | None
+    """None if EDUs were given."""
     is_right: bool
-    level: str
+    is_label_right: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The units of a class of probabilities."""
+    """The forecasts of a class of probabilities."""
 
     size: int
     mean_p: float
@@ -49,10 +66,10 @@ class Bin:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Print a line of JSON for each temperature."""
+    """Print a line of JSON for gold EDUs and one for raw text."""
     parser = start_chart_parser(__doc__)
-    parser.add_argument("--temperatures", type=float, nargs="+", default=[1.0, 1.5, 2.0])
-    parser.add_argument("--plot", type=Path, help="a picture of the curve of the last temperature")
+    parser.add_argument("--fit", action="store_true", help="fit the calibration on this split")
+    parser.add_argument("--plot", type=Path, help="a picture of the curves")
     run_command(parser, run, words)
 
 
@@ -71,78 +88,173 @@ def run(arguments: argparse.Namespace) -> None:
     """The command."""
     gold = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
     parser = load(arguments.model, device=arguments.device)
-    rows = Rows(read_environment(choose_device(arguments.device)), {"model": arguments.model, "split": arguments.split})
-    for temperature in arguments.temperatures:
-        forecasts = [
-            forecast
-            for document in progress(gold, f"temperature {temperature}", len(gold))
-            for forecast in make_forecasts(at_temperature(parser, temperature), document)
-        ]
-        levels = sorted({forecast.level for forecast in forecasts})
-        of_levels = {level: error([one for one in forecasts if one.level == level]) for level in levels}
-        rows.add(
-            temperature=temperature,
-            units=len(forecasts),
-            ece=error(forecasts),
-            **{f"ece_{level}": value for level, value in of_levels.items()},
-            mean_p=fmean(one.p for one in forecasts),
-            precision=fmean(one.is_right for one in forecasts),
-        )
-    if arguments.plot:
-        plot(forecasts, arguments.plot)
-
-
-def at_temperature(parser: Parser, temperature: float) -> Parser:
-    """The same parser with another temperature."""
     finder = parser.finder
     if not isinstance(finder, ChartFinder):
         raise UsageError(f"--model: only a chart gives probabilities, was: {parser.config.name!r}")
-    changed = ChartFinder(finder.scorers, replace(finder.settings, temperature=temperature))
-    return replace(parser, finder=changed, config=replace(parser.config, temperature=temperature))
+    found = {
+        (kind, relations): ask(finder, gold, relations, is_raw=kind == "raw")
+        for kind in ("gold", "raw")
+        for relations in get_args(Relations)
+    }
+    calibration = fit(found) if arguments.fit else finder.settings.calibration or Calibration()
+    rows = Rows(read_environment(choose_device(arguments.device)), {"model": arguments.model, "split": arguments.split})
+    curves = {}
+    for (kind, relations), forecasts in found.items():
+        of_units, of_labels = judge(forecasts, calibration, is_fine=relations == "fine")
+        curves |= {f"units, {kind}": of_units, f"{relations} labels, {kind}": of_labels}
+        rows.add(
+            edus=kind,
+            relations=relations,
+            units=len(of_units),
+            ece_units=error(of_units),
+            ece_chart=error([(one.p, one.is_right) for one in forecasts]),
+            right=fmean(one.is_right for one in forecasts),
+            assumed=fmean(one.is_assumed for one in forecasts),
+            labels=len(of_labels),
+            ece_labels=error(of_labels),
+        )
+    rows.add(calibration=asdict(calibration))
+    if arguments.plot:
+        plot(curves, arguments.plot)
 
 
-def make_forecasts(parser: Parser, gold: Document) -> list[Forecast]:
-    """The units of a document's parse."""
-    right = {(unit.start, unit.stop) for unit in units(binarise(require_tree(gold)))}
-    sentences, paragraphs = gold.sentence_of_edus(), gold.paragraph_of_edus()
-    found = require_tree(parser.parse(replace(gold, constraints=())))
+def ask(finder: ChartFinder, gold: Sequence[Document], relations: Relations, *, is_raw: bool) -> list[Forecast]:
+    """The units that a chart finds in documents, as sure of them as it is by itself."""
+    settings = replace(finder.settings, calibration=None, relations=relations)
     forecasts = []
-    for unit in units(found):
-        first, last = unit.start, unit.stop - 1
-        if sentences[first] == sentences[last]:
-            level = "sentence"
-        else:
-            level = "paragraph" if paragraphs[first] == paragraphs[last] else "document"
-        forecasts.append(Forecast(unit.probability or 0.0, (unit.start, unit.stop) in right, level))
+    for document in progress(gold, f"{'raw' if is_raw else 'gold'} {relations}", len(gold)):
+        if is_raw and document.text is None:
+            continue
+        given = unwrap(to_document(document.text, document.id)) if is_raw and document.text else document
+        (distribution,) = finder.distributions([replace(given, constraints=())], settings)
+        forecasts += compare(distribution.documents()[0], distribution.border_p, document, relations)
     return forecasts
 
 
-def bins(forecasts: Sequence[Forecast]) -> list[Bin]:
-    """Classes of equal width, those without any unit left out."""
-    members: list[list[Forecast]] = [[] for _ in range(N_CLASSES)]
-    for one in forecasts:
-        members[min(int(one.p * N_CLASSES), N_CLASSES - 1)].append(one)
-    return [Bin(len(own), fmean(one.p for one in own), fmean(one.is_right for one in own)) for own in members if own]
+def compare(found: Document, border_p: NDArray[np.float32] | None, gold: Document, relations: str) -> list[Forecast]:
+    """The units of a tree that was found, the root left out, against those of the gold tree."""
+    tree = require_tree(gold)
+    tree = (
+        binarise(tree) if relations == "fine" else prepare_tree(tree, detect_inventory(u.relation for u in units(tree)))
+    )
+    right = {gold.offsets(unit.start, unit.stop): (unit.relation.lower(), unit.nuclearity) for unit in units(tree)}
+    forecasts = []
+    for unit in units(require_tree(found)):
+        if (unit.start, unit.stop) == (0, len(found.edus)):
+            continue
+        label = right.get(found.offsets(unit.start, unit.stop))
+        forecasts.append(
+            Forecast(
+                unit.probability or 0.0,
+                unit.label_probability or 0.0,
+                unit.is_assumed,
+                unit.stop - unit.start,
+                None if border_p is None else float(border_p[unit.start] * border_p[unit.stop]),
+                label is not None,
+                label == (unit.relation, unit.nuclearity),
+            )
+        )
+    return forecasts
 
 
-def error(forecasts: Sequence[Forecast]) -> float:
+def judge(
+    forecasts: Sequence[Forecast], calibration: Calibration, *, is_fine: bool
+) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
+    """The corrected probabilities of units, and of labels of right units, and whether they were right."""
+    of_units = [
+        (calibration.unit_p(one.p, one.size, is_assumed=one.is_assumed, border_p=one.border_p), one.is_right)
+        for one in forecasts
+    ]
+    of_labels = [
+        (calibration.label_p(one.label_p, is_fine=is_fine), one.is_label_right) for one in forecasts if one.is_right
+    ]
+    return of_units, of_labels
+
+
+# Fitting.
+
+
+def fit(found: dict[tuple[str, str], list[Forecast]]) -> Calibration:
+    """The calibration under which the outcomes are most likely."""
+    gold, raw = found["gold", "fine"], found["raw", "fine"]
+    chosen, assumed = ([one for one in gold if one.is_assumed is flag] for flag in (False, True))
+    calibration = Calibration(
+        unit=_regress([log_odds(one.p) for one in chosen], [one.is_right for one in chosen]),
+        assumed=_regress([float(np.log(one.size)) for one in assumed], [one.is_right for one in assumed]),
+        fine=_fit_labels([*gold, *raw]),
+        coarse=_fit_labels([*found["gold", "coarse"], *found["raw", "coarse"]]),
+    )
+    return replace(calibration, found=_fit_found(raw, calibration))
+
+
+def _fit_labels(forecasts: Sequence[Forecast]) -> tuple[float, float]:
+    own = [one for one in forecasts if one.is_right]
+    return _regress([log_odds(one.label_p) for one in own], [one.is_label_right for one in own])
+
+
+def _regress(values: Sequence[float], is_right: Sequence[bool]) -> tuple[float, float]:
+    """The intercept and the slope of a logistic regression, by Newton's method."""
+    x = np.stack([np.ones(len(values)), np.array(values)], axis=1)
+    y, weights = np.array(is_right, dtype=float), np.array([0.0, 1.0])
+    for _ in range(25):
+        p = 1 / (1 + np.exp(-x @ weights))
+        # A faint pull towards the origin, so that there always is a best answer.
+        gradient = x.T @ (y - p) - 0.01 * weights
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + 0.01 * np.eye(2)
+        weights = weights + np.linalg.solve(hessian, gradient)
+    return round(float(weights[0]), 3), round(float(weights[1]), 3)
+
+
+def _fit_found(forecasts: Sequence[Forecast], calibration: Calibration) -> tuple[float, float]:
+    """What is added to log-odds and the weight of borders, of all that are tried."""
+    given = [calibration.unit_p(one.p, one.size, is_assumed=one.is_assumed, border_p=None) for one in forecasts]
+    odds, y = np.array([log_odds(p) for p in given]), np.array([one.is_right for one in forecasts])
+    borders = np.log(np.maximum([one.border_p or 0.0 for one in forecasts], NEAR))
+    best, most = (0.0, 1.0), -np.inf
+    for shift in SHIFTS:
+        logp = -np.logaddexp(0, -(odds + shift))
+        for weight in WEIGHTS:
+            p = np.clip(np.exp(logp + weight * borders), NEAR, 1 - NEAR)
+            likelihood = float(np.where(y, np.log(p), np.log1p(-p)).sum())
+            if likelihood > most:
+                best, most = (round(float(shift), 3), round(float(weight), 3)), likelihood
+    return best
+
+
+# Errors and curves.
+
+
+def bins(forecasts: Sequence[tuple[float, bool]]) -> list[Bin]:
+    """Classes of equal width, those without any forecast left out."""
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(N_CLASSES)]
+    for p, is_right in forecasts:
+        members[min(int(p * N_CLASSES), N_CLASSES - 1)].append((p, is_right))
+    return [Bin(len(own), fmean(p for p, _ in own), fmean(right for _, right in own)) for own in members if own]
+
+
+def error(forecasts: Sequence[tuple[float, bool]]) -> float:
     """The expected calibration error."""
     return sum(one.size * abs(one.mean_p - one.share_right) for one in bins(forecasts)) / len(forecasts)
 
 
-def plot(forecasts: Sequence[Forecast], path: Path) -> None:
-    """Draw what was right against what was expected; the area of a point is the share of units."""
+def plot(curves: dict[str, list[tuple[float, bool]]], path: Path) -> None:
+    """Draw what was right against what was expected; the area of a point is its share of the forecasts."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.2, 4), layout="constrained")
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], color="#c8ccd2")
-    found = bins(forecasts)
-    axes.plot([one.mean_p for one in found], [one.share_right for one in found], color="#3b76af")
-    sizes = [900 * one.size / len(forecasts) for one in found]
-    axes.scatter([one.mean_p for one in found], [one.share_right for one in found], sizes, color="#3b76af", alpha=0.6)
-    axes.set(xlabel="probability of a unit", ylabel="share in the gold tree", xlim=(0, 1), ylim=(0, 1))
-    axes.set_title(f"{len(forecasts)} units, ECE {error(forecasts):.3f}", fontsize="medium")
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    panels = zip(figure.subplots(1, 2, sharey=True), ("gold", "raw"), ("gold EDUs", "raw text"), strict=True)
+    for axes, kind, title in panels:
+        axes.plot([0, 1], [0, 1], color="#c8ccd2")
+        for name, forecasts in curves.items():
+            subject, _, own = name.rpartition(", ")
+            if own == kind:
+                found = bins(forecasts)
+                x, y = [one.mean_p for one in found], [one.share_right for one in found]
+                axes.plot(x, y, marker="o", markersize=4, label=f"{subject}, ECE {error(forecasts):.3f}")
+        axes.set(xlabel="probability", xlim=(0, 1), ylim=(0, 1))
+        axes.set_title(title, fontsize="medium")
+        axes.legend(fontsize="small", frameon=False, loc="upper left")
+    figure.supylabel("share that is right", fontsize="medium")
     figure.savefig(path)
 
 

@@ -161,6 +161,11 @@ class Distribution:
         self._assumed = {*posterior.context.constraints.forced} - given - {(0, posterior.n_edus)}
         self.labels = settings.shown.pairs
 
+    @property
+    def border_p(self) -> FloatArray | None:
+        """The probability that each EDU starts where it does, if the chart found them. Shape: (EDUs + 1)"""
+        return self._border_p
+
     def given(self, constraints: Sequence[Constraint]) -> "Distribution":
         """The distribution given other constraints than before: quick, for the text is not read again."""
         document = replace(self.document, constraints=tuple(constraints))
