@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
     }
     calibration = fit(found) if arguments.fit else finder.settings.calibration or Calibration()
     rows = Rows(read_environment(choose_device(arguments.device)), {"model": arguments.model, "split": arguments.split})
-    curves = {}
+    curves: dict[str, list[tuple[float, bool]]] = {}
     for (kind, relations), forecasts in found.items():
         of_units, of_labels = judge(forecasts, calibration, is_fine=relations == "fine")
         curves |= {f"units, {kind}": of_units, f"{relations} labels, {kind}": of_labels}
@@ -106,12 +106,12 @@ def run(arguments: argparse.Namespace) -> None:
             edus=kind,
             relations=relations,
             units=len(of_units),
-            ece_units=error(of_units),
-            ece_chart=error([(one.p, one.is_right) for one in forecasts]),
-            right=fmean(one.is_right for one in forecasts),
-            assumed=fmean(one.is_assumed for one in forecasts),
+            ece_units=round(error(of_units), 3),
+            ece_chart=round(error([(one.p, one.is_right) for one in forecasts]), 3),
+            right=round(fmean(one.is_right for one in forecasts), 3),
+            assumed=round(fmean(one.is_assumed for one in forecasts), 3),
             labels=len(of_labels),
-            ece_labels=error(of_labels),
+            ece_labels=round(error(of_labels), 3),
         )
     rows.add(calibration=asdict(calibration))
     if arguments.plot:
@@ -134,9 +134,8 @@ def ask(finder: ChartFinder, gold: Sequence[Document], relations: Relations, *, 
 def compare(found: Document, border_p: NDArray[np.float32] | None, gold: Document, relations: str) -> list[Forecast]:
     """The units of a tree that was found, the root left out, against those of the gold tree."""
     tree = require_tree(gold)
-    tree = (
-        binarise(tree) if relations == "fine" else prepare_tree(tree, detect_inventory(u.relation for u in units(tree)))
-    )
+    inventory = detect_inventory(unit.relation for unit in units(tree))
+    tree = binarise(tree) if relations == "fine" else prepare_tree(tree, inventory)
     right = {gold.offsets(unit.start, unit.stop): (unit.relation.lower(), unit.nuclearity) for unit in units(tree)}
     forecasts = []
     for unit in units(require_tree(found)):
