@@ -1,8 +1,8 @@
 """Parsers on disk: where the folder of a model lies, what it holds, what is known of it, and how it is copied.
 
 A folder holds one model, or names several that choose together (`ensemble.json`): an *ensemble*. Models that are
-installed by name are folders in `genrst/models`. The files of one model are described in `genrst.storage`. Networks are
-loaded by `genrst.parser.loading`; there is no PyTorch here.
+installed by name are folders in `genrst/models`, or packages of their own that name an entry point. The files of one
+model are described in `genrst.storage`. Networks are loaded by `genrst.parser.loading`; there is no PyTorch here.
 """
 
 import math
@@ -20,6 +20,8 @@ from genrst.parser.options import ParserConfig
 
 MODELS = Path(__file__).parents[1] / "models"
 """Where the models lie that come with the package."""
+ENTRY_POINTS = "genrst.models"
+"""The group of entry points by which other packages offer models: a name, and the package whose folder it is."""
 MOST_MEMBERS = 100
 """Of an ensemble; each takes memory."""
 
@@ -49,9 +51,34 @@ class EnsembleConfig:
             raise ConfigError(f"members: an ensemble must have 1 to {MOST_MEMBERS} members, was: {len(self.members)}")
 
 
-def installed_models() -> list[str]:
-    """The names of the models that come with the package."""
-    return sorted(path.name for path in MODELS.iterdir() if is_model(path)) if MODELS.is_dir() else []
+def installed_models() -> dict[str, Path]:
+    """The folders of all models that are installed, by name: those of this package come first."""
+    return dict(sorted((_published_models() | _own_models()).items()))
+
+
+def _own_models() -> dict[str, Path]:
+    """The models that come with the package."""
+    return {path.name: path for path in MODELS.iterdir() if is_model(path)} if MODELS.is_dir() else {}
+
+
+def _published_models() -> dict[str, Path]:
+    """The models that other packages offer. No code of these packages is run: only their folder is looked for."""
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    found = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        spec = find_spec(point.value) if point.value.isidentifier() else None
+        places = spec.submodule_search_locations if spec is not None else None
+        folder = Path(next(iter(places), "")) if places else None
+        if folder is not None and is_model(folder):
+            found[point.name] = folder
+    return found
+
+
+def _find_installed(name: str) -> Path | None:
+    """The folder of an installed model; other packages are asked only if this one does not have it."""
+    return _own_models().get(name) or _published_models().get(name)
 
 
 def is_model(folder: Path) -> bool:
@@ -67,8 +94,8 @@ def is_ensemble(folder: Path) -> bool:
 def find_model(name: str | Path | None = None) -> Path:
     """The folder of a model: one that is installed under this name (`en` if none is given), or the folder itself."""
     name = DEFAULT_MODEL if name is None else name
-    if name in installed_models():
-        return MODELS / name
+    if (installed := _find_installed(str(name))) is not None:
+        return installed
     if not _is_folder(Path(name)):
         known = ", ".join(installed_models()) or "none is"
         raise ModelNotFoundError(f"a model must be installed ({known}) or be a folder, was: {str(name)!r}")
@@ -78,8 +105,8 @@ def find_model(name: str | Path | None = None) -> Path:
 def _find_beside(name: str, path: Path, what: str) -> Path:
     """The folder of a model that a file names: relative to that of the file, or one that is installed."""
     folder = path.parent / name
-    if not _is_folder(folder) and name in installed_models():
-        folder = MODELS / name
+    if not _is_folder(folder):
+        folder = _find_installed(name) or folder
     if not _is_folder(folder):
         raise ModelNotFoundError(f"{path}: {what} must be a folder or an installed model, was: {name!r}")
     return folder

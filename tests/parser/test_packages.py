@@ -15,7 +15,7 @@ import pytest
 import genrst
 from genrst import Parser, load
 from genrst.errors import ConfigError, MissingDependencyError, ModelNotFoundError, OutputError, UsageError
-from genrst.parser.folders import MODELS, describe_model, find_segmenter, installed_models
+from genrst.parser.folders import MODELS, describe_model, find_model, find_segmenter, installed_models
 from tests.parser.samples import PIPELINE, TEXT, load_like, rnng_finder, write_chart, write_ensemble, write_parser
 
 EDUS = ["It rained,", "so we stayed in."]
@@ -104,6 +104,32 @@ def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert genrst.load("en").config.name == "english", "a name comes before a folder"
     with pytest.raises(ModelNotFoundError, match="a model folder must hold"):
         genrst.load("./en")
+
+
+def publish(site: Path, name: str, package: str, entry: str | None = None) -> Path:
+    """A model as a package of its own would install it; returns the package's folder."""
+    folder = write_parser(site / package, name=name, has_segmenter=False)
+    (folder / "__init__.py").write_text("raise RuntimeError('no code of a model is run')")
+    info = site / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[genrst.models]\n{name} = {entry or package}\n")
+    return folder
+
+
+def test_models_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = publish(tmp_path, "de-forum", "genrst_de_forum")
+    publish(tmp_path, "en", "someone_elses_en")
+    publish(tmp_path, "lost", "genrst_lost", entry="genrst_is_not_there")
+    publish(tmp_path, "dotted", "genrst_dotted", entry="os.path")
+    assert installed_models()["de-forum"] == folder
+    assert not {"lost", "dotted"} & set(installed_models())
+    assert genrst.load("de-forum").config.name == "de-forum"
+    assert find_model("en") == MODELS / "en", "our own come first"
+    (folder / "weights.safetensors").unlink()
+    with pytest.raises(ModelNotFoundError, match="a model must be installed"):
+        genrst.load("de-forum")
 
 
 def test_pytorch_that_is_not_there(tiny: Path, monkeypatch: pytest.MonkeyPatch):
@@ -263,7 +289,7 @@ BRIDGE = "The bridge is closed because the river has risen. Drivers should take 
 
 def test_all_of_them_fit_a_package():
     """Package indexes refuse more than 100 MB, and repositories dislike files of more than 50."""
-    assert installed_models() == ["en", "en-generative"]
+    assert list(installed_models()) == ["en", "en-generative"]
     sizes = [path.stat().st_size for path in MODELS.rglob("*") if path.is_file()]
     assert sum(sizes) < 90e6
     assert max(sizes) < 50e6
