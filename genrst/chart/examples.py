@@ -15,7 +15,7 @@ from genrst.document import Document
 from genrst.errors import UnknownLabelError
 from genrst.text.layout import Kind, edu_kinds
 from genrst.trees.binarise import binarise
-from genrst.trees.node import Leaf, Tree, Unit, postorder
+from genrst.trees.node import UNKNOWN, Certainty, Leaf, Tree, Unit, postorder
 
 FloatArray: TypeAlias = NDArray[np.float32]
 Borders: TypeAlias = Sequence[int]
@@ -153,11 +153,15 @@ def units_of(tree: Tree, labels: Labels, id: str) -> IntArray:
     return np.array(found, dtype=np.int64).reshape(-1, 4)
 
 
-def tree_of(units: Sequence[Sequence[int]], labels: Labels) -> Tree:
-    """The tree of some units, in any order; without units, it is a single EDU."""
+def tree_of(units: Sequence[Sequence[int]], labels: Labels, certainties: Sequence[Certainty] = ()) -> Tree:
+    """The tree of some units, in any order, and what is said of them; without units, it is a single EDU."""
     built: dict[int, Tree] = {}
     # From the last one that starts on, so that children are there before their parents.
-    for start, split, _, label in sorted(units, key=lambda unit: (-unit[0], unit[2])):
+    order = sorted(range(len(units)), key=lambda number: (-units[number][0], units[number][2]))
+    for number in order:
+        start, split, _, label = units[number]
         left, right = (built.pop(edu, Leaf(edu)) for edu in (start, split))
-        built[start] = Unit(*labels.name(label), (left, right))
+        certainty = certainties[number] if certainties else UNKNOWN
+        relation, nuclearity = labels.name(label)
+        built[start] = Unit(relation, nuclearity, (left, right), (), *certainty)
     return built.get(0, Leaf(0))

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from genrst.chart.calibration import Calibration
-from genrst.chart.examples import FloatArray, LabelledUnit
+from genrst.chart.examples import FloatArray, LabelledUnit, tree_of
 from genrst.chart.labels import Labels
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import Scorer
@@ -21,7 +21,7 @@ from genrst.encoder.memory import in_batches
 from genrst.encoder.onnx import in_threads
 from genrst.errors import ConfigError, UsageError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
-from genrst.trees.node import Certainty, Leaf, Tree, Unit, units
+from genrst.trees.node import Certainty, Tree, units
 
 MOST_EDUS = 2000
 """How many EDUs are read at once, unless a document has more: memory grows with them."""
@@ -240,13 +240,4 @@ class Distribution:
         return dict(zip(self.labels, self._posterior.label_probabilities(start, stop), strict=True))
 
     def _trees(self, found: Sequence[Sequence[LabelledUnit]]) -> list[Tree]:
-        return [self._tree(chosen) for chosen in found]
-
-    def _tree(self, chosen: Sequence[LabelledUnit]) -> Tree:
-        built: dict[int, Tree] = {}
-        # Units in preorder are read from the last one on, so that children are there before their parents.
-        for unit in reversed(chosen):
-            left, right = (built.pop(edu, Leaf(edu)) for edu in (unit.start, unit.split))
-            relation, nuclearity = self.labels[unit.label]
-            built[unit.start] = Unit(relation, nuclearity, (left, right), (), *self._certainty(unit))
-        return built.get(0, Leaf(0))
+        return [tree_of(chosen, self._settings.shown, [*map(self._certainty, chosen)]) for chosen in found]

@@ -23,6 +23,7 @@ JOINT = "joint"
 Result = TypeVar("Result")
 Certainty: TypeAlias = tuple[float | None, float | None, bool]
 """How probable a unit and its label are, and whether the unit is only assumed."""
+UNKNOWN: Certainty = (None, None, False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
