@@ -1,4 +1,4 @@
-"""Training with weights as they will be stored.
+"""Training with weights as they will be stored, and with products as parsing on a CPU computes them.
 
 `genrst.packing` says what is stored, in NumPy. Here the same numbers are found in PyTorch, on the device where the
 network is trained.
@@ -10,21 +10,46 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from genrst.packing import GROUP, LARGEST_OF_4, LARGEST_OF_8, SHARES, Precision, stored_bits
+from genrst.packing import (
+    ENCODER,
+    GROUP,
+    LARGEST_OF_4,
+    LARGEST_OF_7,
+    LARGEST_OF_8,
+    SHARES,
+    Precision,
+    stored_bits,
+)
 
 
 @contextmanager
-def rounded(network: nn.Module, precision: Precision) -> Iterator[None]:
+def rounded(network: nn.Module, precision: Precision, *, with_states: bool = False) -> Iterator[None]:
     """A network whose weights are as they would be stored; afterwards they are as they were, or as they have learned.
 
-    A gradient that was found with rounded weights is applied to the exact ones (a straight-through estimator).
+    With `with_states` its encoder also multiplies as `genrst.encoder.runtime` does in int8: matrices of 7 bits with a
+    scale per row, states of 8 bits with a scale per word piece. A gradient that was found with rounded numbers is
+    applied to the exact ones (a straight-through estimator).
     """
     exact = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-    _set(network, {name: round_weight(name, weight, precision) for name, weight in exact.items()})
+    found = {name: round_weight(name, weight, precision) for name, weight in exact.items()}
+    hooks = []
+    for name, module in network.named_modules() if with_states else ():
+        if isinstance(module, nn.Linear) and f"{name}.weight".startswith(ENCODER):
+            found[f"{name}.weight"] = _round_rows(found[f"{name}.weight"], LARGEST_OF_7)
+            hooks.append(module.register_forward_pre_hook(_round_states))
+    _set(network, found)
     try:
         yield
     finally:
+        for hook in hooks:
+            hook.remove()
         _set(network, exact)
+
+
+def _round_states(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
+    (states,) = inputs
+    exact = states.detach().float()
+    return (states + (_round_rows(exact, LARGEST_OF_8) - exact).to(states.dtype),)
 
 
 @torch.no_grad()
@@ -37,11 +62,16 @@ def round_weight(name: str, weight: Tensor, precision: Precision) -> Tensor:
     """A weight of float32, as it is once it was stored."""
     bits = stored_bits(name, tuple(weight.shape), precision)
     if bits == 8:
-        scale = (weight.abs().amax(dim=1, keepdim=True) / LARGEST_OF_8).clamp_min(torch.finfo(torch.float32).tiny)
-        return (weight / scale).round() * scale
+        return _round_rows(weight, LARGEST_OF_8)
     if bits == 4:
         return _round_4(weight)
     return weight if bits == 32 else weight.half().float()
+
+
+def _round_rows(values: Tensor, largest: int) -> Tensor:
+    """Values with a scale for each row, so that its largest number is `largest`."""
+    scale = (values.abs().amax(dim=-1, keepdim=True) / largest).clamp_min(torch.finfo(torch.float32).tiny)
+    return (values / scale).round() * scale
 
 
 def _round_4(weight: Tensor) -> Tensor:

@@ -97,6 +97,8 @@ class TrainingConfig:
     rounded_epochs: int = 0
     """How many epochs, the last ones, see weights rounded as `rounding` says, so that they stand being stored so."""
     rounding: Literal["int8", "int4"] = "int4"
+    rounded_states: bool = False
+    """Whether these epochs also round what a pretrained encoder multiplies, as parsing on a CPU does."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: mixed precision, on a GPU."""
     checkpoint_epochs: int = 1

@@ -169,7 +169,9 @@ class Trainer:
     def _rounded(self, network: nn.Module) -> AbstractContextManager[None]:
         """In the last epochs, a network with rounded weights."""
         is_due = self.progress.epoch >= self.config.max_epochs - self.config.rounded_epochs
-        return rounded(network, self.config.rounding) if self.config.rounded_epochs and is_due else nullcontext()
+        if not (self.config.rounded_epochs and is_due):
+            return nullcontext()
+        return rounded(network, self.config.rounding, with_states=self.config.rounded_states)
 
     def _dev_scores(self) -> dict[str, float]:
         is_last = self.progress.epoch == self.config.max_epochs

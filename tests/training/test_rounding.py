@@ -3,12 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from genrst.packing import Precision, pack, unpack
+from genrst.encoder.runtime import Encoder
+from genrst.packing import ENCODER, Precision, pack, unpack
 from genrst.training.rounding import round_weight, rounded
+from tests.chart.random_networks import encoder_config
+from tests.encoder.test_runtime import states_of
+from tests.encoder.tiny_encoders import FAST_KINDS, N_POSITIONS, make_hugging_face
 from tests.training.test_run import PREPARED, make_run
 
 
@@ -23,6 +28,24 @@ def test_weights_are_rounded_inside_and_exact_after():
         expected = network.weight.grad.clone()  # type: ignore[union-attr]
     assert torch.equal(network.weight, exact)
     assert torch.equal(network.weight.grad, expected), "the gradient stays for the exact weights"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", FAST_KINDS)
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_an_encoder_in_training_multiplies_as_parsing_does(kind: str, precision: Precision):
+    encoder = make_hugging_face(kind, 7, hidden_size=64, num_attention_heads=2, intermediate_size=128).eval()
+    network = nn.ModuleDict({"edu_encoder": nn.ModuleDict({"encoder": encoder})})
+    packed = pack({name: weight.detach().numpy() for name, weight in network.named_parameters()}, precision)
+    stored = {name.removeprefix(ENCODER): array for name, array in packed.items()}
+    pieces = np.random.default_rng(2).integers(4, 57, N_POSITIONS)
+    parsed = Encoder(encoder_config(encoder), stored, "int8")(pieces)
+    with rounded(network, precision, with_states=True):
+        learned = states_of(encoder, pieces)
+    with rounded(network, precision):
+        exact = states_of(encoder, pieces)
+    # Now and then a number near the middle of two is rounded up in one and down in the other.
+    assert np.linalg.norm(learned - parsed) < 0.3 * np.linalg.norm(exact - parsed)
+    assert not encoder._forward_pre_hooks and not any(one._forward_pre_hooks for one in encoder.modules())
 
 
 @pytest.mark.slow
