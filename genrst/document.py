@@ -4,6 +4,7 @@ Everything that other parts of genrst read or produce is a `Document`. Not here:
 how a text is split into EDUs (`genrst.text`).
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from genrst.trees.node import Leaf, Tree, Unit
 Role: TypeAlias = Literal["nucleus", "satellite"]
 ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
 """What the letters of a unit's nuclearity stand for."""
+
+WORD = re.compile(r"\S+")
 
 EFFECTIVE_SIZE = "effective_sample_size"
 """What the metadata of samples call the number of samples of equal weight that the particles were worth."""
@@ -48,7 +51,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What marks a relation in an `.rs4` file: a type, a subtype, and token numbers from 1.
+    """What marks a relation: a type, a subtype, and the numbers of words from 1 (`signal_words`).
 
     The relation is that of the unit with the EDUs `unit` (start, stop) to its parent or, with `target`, that of the
     secondary edge between the two.
@@ -271,6 +274,14 @@ class Node:
 
 def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:
     return next(node for node in Node(document, tree) if (node.start, node.stop) == (start, stop))
+
+
+def signal_words(document: Document) -> list[Span]:
+    """The words that signals number, from 1: the tokens, or what white space separates in EDUs, as in `.rs4` files."""
+    if document.tokens:
+        return [Span(token.start, token.end) for token in document.tokens]
+    found = ((edu.start, WORD.finditer(text)) for edu, text in zip(document.edus, document.edu_texts, strict=True))
+    return [Span(start + word.start(), start + word.end()) for start, words in found for word in words]
 
 
 def unplaced_edus(n_edus: int) -> tuple[Span, ...]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document, Node, Span, Token, join_runs
+from genrst.document import Document, Node, Span, Token, join_runs, signal_words
 from genrst.errors import GenrstError, TreeError
 from genrst.trees.node import Leaf, Tree, Unit, preorder
 from tests.strategies import documents, nary_trees
@@ -198,3 +198,11 @@ def test_printing_shows_words():
 def test_without_a_tree_there_are_no_nodes():
     with pytest.raises(GenrstError, match=r"^acme: a document must have a tree, was: only segmented"):
         _ = replace(ACME, tree=None).root
+
+
+def test_signals_number_tokens_or_words_between_white_space():
+    document = Document.from_edus("a", ["He left,  however", "(she stayed)."])
+    text = document.text or ""
+    assert [text[word.start : word.end] for word in signal_words(document)] == "He left, however (she stayed).".split()
+    document = replace(document, tokens=(Token(0, 2, 1), Token(3, 7, 1)))
+    assert [text[word.start : word.end] for word in signal_words(document)] == ["He", "left"]
