@@ -26,12 +26,21 @@ from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_e
 LABELS: list[Label] = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
 
 
+def finer(groups: Sequence[Label], classes: Sequence[tuple[str, str]]) -> Labels:
+    """Labels with the relations that `classes` gives to each class; other classes are relations themselves."""
+    members: dict[str, list[str]] = {}
+    for relation, of in classes:
+        members.setdefault(of, []).append(relation)
+    pairs = [(name, nuclearity) for of, nuclearity in groups for name in members.get(of, [of])]
+    return Labels(tuple(pairs), tuple(classes))
+
+
 def make_network(seed: int = 5, fine: Sequence[tuple[str, str]] = (), kind: str = "bert") -> ChartNetwork:
     config = ChartConfig(
         edu_size=3, encoder="tiny", encoder_window=24, span_size=8, span_heads=2, split_size=4, label_size=5
     )
     torch.manual_seed(seed)
-    network = ChartNetwork(config, Labels(tuple(LABELS), tuple(fine)), make_pretrained(config, kind)).eval()
+    network = ChartNetwork(config, finer(LABELS, fine), make_pretrained(config, kind)).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.normal_()

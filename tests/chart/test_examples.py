@@ -5,15 +5,18 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from genrst.chart.examples import ChartExample, SoftTree, make_example, tree_of
+from genrst.chart.examples import ChartExample, SoftTree, make_example, tree_of, units_of
 from genrst.chart.labels import Labels
 from genrst.document import Document
-from genrst.errors import ConfigError
+from genrst.errors import UnknownLabelError
 from genrst.text.layout import Kind
 from genrst.trees.node import Leaf, Unit
 from tests.encoder.tiny_encoders import piece_example
 
-LABELS = Labels((("cause", "NS"), ("cause", "SN"), ("joint", "NN")), (("reason", "cause"), ("result", "cause")))
+LABELS = Labels(
+    (("reason", "NS"), ("reason", "SN"), ("result", "NS"), ("result", "SN"), ("list", "NN")),
+    (("reason", "cause"), ("result", "cause")),
+)
 
 
 def same(one: ChartExample, other: ChartExample) -> bool:
@@ -29,38 +32,8 @@ def same_trees(one: SoftTree | None, other: SoftTree) -> bool:
     return one is not None and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-@pytest.mark.parametrize("labels", [LABELS, Labels(LABELS.pairs)])
-def test_labels_come_back(labels: Labels):
-    assert Labels.from_dict(labels.as_dict()) == labels
-    assert len(labels) == 3
-
-
-def test_labels_have_their_own_finer_relations():
-    assert LABELS.fine_of_labels == [[True, True], [True, True], [False, False]]
-    assert Labels(LABELS.pairs).fine_of_labels == [[], [], []]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        [],
-        {},
-        {"labels": []},
-        {"labels": "NN"},
-        {"labels": [["cause"]]},
-        {"labels": [["cause", 1]]},
-        {"labels": [["cause", "N"]]},
-        {"labels": [["cause", "NS"]], "fine": [["list", "joint"]]},
-        {"labels": [["cause", "NS"]], "fine": 3},
-    ],
-)
-def test_damaged_labels_are_one_error(data):
-    with pytest.raises(ConfigError, match=r"\Asymbols must be labels and finer relations, was: .+\Z"):
-        Labels.from_dict(data)
-
-
 def test_examples_come_back_from_columns():
-    plain = replace(piece_example(5, seed=2), fine=np.array([0, -1, 1, -1]))
+    plain = piece_example(5, seed=2)
     assert same(ChartExample.from_columns(plain.id, plain.as_columns()), plain)
     assert plain.n_edus == 5
     soft = SoftTree(
@@ -87,12 +60,16 @@ def test_a_document_as_numbers():
     assert len(example.units) == 0
 
 
-def test_finer_relations_are_those_of_the_corpus():
-    """A relation of several nuclei is one unit less than it has nuclei, once it is binary."""
-    tree = Unit("Result", "NS", (Unit("list", "NNN", (Leaf(0), Leaf(1), Leaf(2))), Leaf(3)))
-    assert fine_of(tree, LABELS).tolist() == [-1, -1, 1]
-
-
 def test_one_edu_has_no_units():
     assert tree_of([], LABELS) == Leaf(0)
-    assert fine_of(Leaf(0), LABELS).tolist() == []
+    assert units_of(Leaf(0), LABELS, "a").tolist() == []
+
+
+def test_units_are_as_fine_as_the_corpus():
+    """A relation that is only known by its class is numbered after all labels; one of several nuclei is binary."""
+    tree = Unit("Cause", "NS", (Unit("list", "NNN", (Leaf(0), Leaf(1), Leaf(2))), Leaf(3)))
+    units = units_of(tree, LABELS, "a").tolist()
+    assert units == [[1, 2, 3, 4], [0, 1, 3, 4], [0, 3, 4, 5]]
+    assert tree_of(units, LABELS).relation == "cause"  # type: ignore[union-attr]
+    with pytest.raises(UnknownLabelError):
+        units_of(Unit("reason", "NN", (Leaf(0), Leaf(1))), LABELS, "a")

@@ -14,7 +14,7 @@ from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample, boundaries, tree_of, units_of
 from genrst.chart.labels import Labels
 from genrst.chart.layout import make_layout
-from genrst.chart.learning import ChartTask, find_losses, segment_f1, segment_starts
+from genrst.chart.learning import ChartTask, find_losses, label_log_prior, segment_f1, segment_starts
 from genrst.chart.network import ChartNetwork
 from genrst.chart.network import make_network as make_chart_network
 from genrst.encoder.model import load_model
@@ -88,7 +88,7 @@ def test_three_documents_are_learned_by_heart(tmp_path: Path, encoder: Path):
     assert records[-1].dev_perplexity is None
     network = load_model(run.folder / MODEL, ChartConfig, Labels, make_chart_network).network
     task = ChartTask(prepared.train, prepared.dev, prepared.symbols, make_tokenizer("mpnet"))
-    assert task.evaluate(network).percentages()["F"] == 100
+    assert task.scores(network)["F"] == 100
 
 
 @pytest.mark.slow
@@ -133,23 +133,37 @@ def test_the_starts_of_edus_are_counted():
     assert segment_f1([starts, starts], [example, example]) == pytest.approx(100 * 2 * 2 / (3 + 3))
 
 
-def test_the_loss_of_finer_relations_is_that_of_the_units_that_have_one():
-    possible = [[True, True, False], [True, True, False], [False, False, True]]
+@pytest.mark.parametrize("is_balanced", [False, True])
+def test_the_loss_of_a_label_is_that_of_its_group_and_of_its_relation(is_balanced: bool):
+    """Of a unit of which only the class is known, the relation within it costs nothing."""
     network = make_network(fine=[("reason", "cause"), ("result", "cause"), ("list", "joint")])
-    assert network.label_names.fine_of_labels == possible
-    examples = [replace(one, fine=np.full(one.n_edus - 1, -1)) for one in some_examples()]
-    start, split, stop, label = examples[0].units[1].tolist()
-    examples[0].fine[1] = possible[label].index(True)
-    kinds = boundaries(examples[0].kinds)
+    labels = network.label_names
+    (example, *_) = some_examples()
+    known = [labels.number(("result", "SN")), labels.number(("cause", "NS")), labels.number(("joint", "NN"))]
+    example.units[:, 3] = known
+    layout = make_layout([boundaries(example.kinds)], [(0, range(5))])
+    units = np.array([(0, split, start, stop) for start, split, stop, _ in example.units])
+    bias = label_log_prior([example], labels) if is_balanced else np.zeros(len(labels), dtype=np.float32)
     with torch.no_grad():
-        chart = network(network.encode(network.make_batch(examples[:1])), make_layout([kinds], [(0, range(5))]))
-        logits = network.fine_logits(chart, np.array([(0, split, start, stop)]))[0]
-        scores = logits[torch.tensor(possible[label])]
-        expected = float(torch.logsumexp(scores, 0) - scores[0])
-    found = find_losses(network, examples).fine
-    assert found.tolist() == pytest.approx([expected, 0, 0], abs=1e-4)
-    torch.autograd.backward(found.sum())
-    assert network.label_left.weight.grad is None, "the rest of the network does not learn from it"
+        chart = network(network.encode(network.make_batch([example])), layout)
+        logits = network.label_logits(chart, units).numpy()
+    n_groups, expected = len(labels.groups), 0.0
+    for row, number in zip(logits.astype(float), known, strict=True):
+        assert number is not None
+        relation, nuclearity = labels.name(number)
+        group = labels.class_of[relation], nuclearity
+        expected += np.logaddexp.reduce(row[:n_groups]) - row[labels.groups.index(group)]
+        if relation in labels.fine:
+            of_group = {
+                one: row[n_groups + labels.fine.index(one)] + bias[place]
+                for place, (one, other) in enumerate(labels.pairs)
+                if (labels.class_of[one], other) == group
+            }
+            expected += np.logaddexp.reduce([*of_group.values()]) - of_group[relation]
+    found = find_losses(network, [example], bias if is_balanced else None).labels
+    assert float(found.detach()) == pytest.approx(expected, abs=1e-3)
+    found.sum().backward()
+    assert network.label_left.weight.grad is not None, "the whole network learns from it"
 
 
 def test_edus_and_sentences_start_with_pieces():

@@ -165,14 +165,31 @@ def test_old_texts_are_forgotten():
 def test_relations_are_as_fine_as_can_be(parser: Parser, document: Document):
     assert parser.folder is not None
     other = load(parser.folder, device="cpu", relations="coarse")(TEXT)
-    names = dict(FINE)
-    pairs = list(zip(units(document.tree), units(other.tree), strict=True))  # type: ignore[arg-type]
-    assert [names.get(fine.relation, fine.relation) for fine, _ in pairs] == [one.relation for _, one in pairs]
-    assert {fine.relation for fine, _ in pairs} & names.keys()
-    assert not {fine.relation for fine, _ in pairs} & set(names.values())
     assert document.tree is not None
     assert other.tree is not None
+    names = dict(FINE)
+    fine, coarse = ({unit.relation for unit in units(tree)} for tree in (document.tree, other.tree))
+    assert fine & names.keys()
+    assert not fine & set(names.values())
+    assert coarse & set(names.values())
+    assert not coarse & names.keys()
     assert parser.distribution(TEXT).log_probability(document.tree) == pytest.approx(document.log_probability, abs=1e-3)
+
+
+def test_a_class_is_as_probable_as_its_relations_together(parser: Parser):
+    assert parser.folder is not None
+    fine = parser.distribution(TEXT)
+    coarse = load(parser.folder, device="cpu", relations="coarse").distribution(TEXT)
+    spans = [(start, stop) for start in range(9) for stop in range(start + 2, 10) if fine.probability(start, stop) > 0]
+    assert len(spans) > 5
+    for span in spans:
+        assert fine.probability(*span) == pytest.approx(coarse.probability(*span), abs=1e-5)
+        sums: dict[tuple[str, str], float] = {}
+        for (relation, nuclearity), p in fine.label_probabilities(*span).items():
+            group = dict(FINE).get(relation, relation), nuclearity
+            sums[group] = sums.get(group, 0.0) + p
+        assert sum(sums.values()) == pytest.approx(1, abs=1e-4), "also where a unit is most unlikely"
+        assert coarse.label_probabilities(*span) == pytest.approx(sums, abs=1e-4)
 
 
 def test_a_constraint_can_name_a_fine_relation(parser: Parser, document: Document):

@@ -20,6 +20,7 @@ from genrst.rnng.finder import RnngFinder, RnngModel, make_network
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.storage import SEGMENTER
 from genrst.trees.binarise import is_binary
+from tests.chart.random_networks import finer
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.training.samples import SMALL
 
@@ -80,7 +81,7 @@ def make_chart(
     seed: int = 4, fine: Sequence[tuple[str, str]] = (), encoder: str = "bert"
 ) -> Model[ChartNetwork, Labels]:
     """A small chart with opinions, but no knowledge."""
-    labels = Labels(tuple((label.relation, label.nuclearity) for label in LABELS), tuple(fine))
+    labels = finer([(label.relation, label.nuclearity) for label in LABELS], fine)
     network = make_chart_network(SMALL_CHART, labels, make_pretrained(SMALL_CHART, encoder)).eval()
     torch.manual_seed(seed)
     for parameter in network.parameters():

@@ -95,7 +95,6 @@ def prepare_chart_samples(tokenizer: PieceTokenizer) -> Prepared:
         replace(
             make_example(document, *join_pieces(tokenizer(document.edu_texts))),
             units=units_of(tree, labels, document.id),
-            fine=fine_of(tree, labels),
         )
         for document, tree in zip(documents, trees, strict=True)
     ]
