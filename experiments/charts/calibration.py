@@ -13,7 +13,7 @@ A label counts where its unit is in the gold tree.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -108,14 +108,19 @@ def run(arguments: argparse.Namespace) -> None:
             units=len(of_units),
             ece_units=round(error(of_units), 3),
             ece_chart=round(error([(one.p, one.is_right) for one in forecasts]), 3),
-            right=round(fmean(one.is_right for one in forecasts), 3),
-            assumed=round(fmean(one.is_assumed for one in forecasts), 3),
+            right=round(_share(one.is_right for one in forecasts), 3),
+            assumed=round(_share(one.is_assumed for one in forecasts), 3),
             labels=len(of_labels),
             ece_labels=round(error(of_labels), 3),
         )
     rows.add(calibration=asdict(calibration))
     if arguments.plot:
         plot(curves, arguments.plot)
+
+
+def _share(facts: Iterable[bool]) -> float:
+    found = list(facts)
+    return sum(found) / max(len(found), 1)
 
 
 def ask(finder: ChartFinder, gold: Sequence[Document], relations: Relations, *, is_raw: bool) -> list[Forecast]:
@@ -194,7 +199,7 @@ def _fit_labels(forecasts: Sequence[Forecast]) -> tuple[float, float]:
 def _regress(values: Sequence[float], is_right: Sequence[bool]) -> tuple[float, float]:
     """The intercept and the slope of a logistic regression, by Newton's method."""
     x = np.stack([np.ones(len(values)), np.array(values)], axis=1)
-    y, weights = np.array(is_right, dtype=float), np.array([0.0, 1.0])
+    y, weights = np.array(is_right, dtype=float), np.zeros(2)
     for _ in range(25):
         p = 1 / (1 + np.exp(-x @ weights))
         # A faint pull towards the origin, so that there always is a best answer.
@@ -233,7 +238,7 @@ def bins(forecasts: Sequence[tuple[float, bool]]) -> list[Bin]:
 
 def error(forecasts: Sequence[tuple[float, bool]]) -> float:
     """The expected calibration error."""
-    return sum(one.size * abs(one.mean_p - one.share_right) for one in bins(forecasts)) / len(forecasts)
+    return sum(one.size * abs(one.mean_p - one.share_right) for one in bins(forecasts)) / max(len(forecasts), 1)
 
 
 def plot(curves: dict[str, list[tuple[float, bool]]], path: Path) -> None:

@@ -94,7 +94,10 @@ def score(charts: Sequence[tuple[TorchScorer, float]], prepared: Prepared) -> di
     started = perf_counter()
     found = soften.find_trees(charts, prepared.dev, prepared, temperature=1.0)
     seconds = perf_counter() - started
-    scores = scores_of(evaluate_units(prepared.dev, found, prepared.symbols))
+    coarse, fine = (
+        scores_of(evaluate_units(prepared.dev, found, prepared.symbols, fine=is_fine)) for is_fine in (False, True)
+    )
+    scores = {**coarse, **{f"fine {aspect}": fine[aspect] for aspect in "RF"}}
     if len(charts) == 1:
         starts = [starts for one in prepared.dev for starts in make_soft_starts([charts[0][0]], [one])]
         scores["Seg"] = round(segment_f1(starts, prepared.dev), 2)

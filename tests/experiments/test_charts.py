@@ -1,13 +1,16 @@
 """Calibration and corrections of a tiny chart on a tiny corpus."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import genrst
 from experiments.charts import calibration, corrections
 from experiments.charts.calibration import Forecast
+from genrst.chart.calibration import Calibration
 from genrst.parser.loading import load
 from genrst.trees.constraints import Constraint
 from genrst.trees.node import Leaf, Unit, units
@@ -17,9 +20,38 @@ from tests.training.samples import make_document
 
 def test_the_expected_calibration_error():
     """By hand: two classes, of which one is right and one is off by 0.25."""
-    forecasts = [Forecast(0.5, right, "sentence") for right in (True, False)]
-    forecasts += [Forecast(0.75, right, "sentence") for right in (True, True, False, False)]
+    forecasts = [(0.5, True), (0.5, False), (0.75, True), (0.75, True), (0.75, False), (0.75, False)]
     assert calibration.error(forecasts) == pytest.approx(4 / 6 * 0.25)
+
+
+def draw_forecasts(truth: Calibration, kind: str) -> list[Forecast]:
+    """Units that are right as often as a calibration says."""
+    generator = np.random.default_rng(len(kind))
+    found = []
+    for _ in range(20_000):
+        p, label_p = (float(1 / (1 + np.exp(-2 * generator.normal()))) for _ in range(2))
+        size, is_assumed = int(generator.integers(2, 30)), bool(generator.random() < 0.3)
+        border_p = float(generator.random() ** 0.2) if kind == "raw" else None
+        unit_p = truth.unit_p(p, size, is_assumed=is_assumed, border_p=border_p)
+        is_right, is_label_right = (
+            generator.random() < unit_p,
+            generator.random() < truth.label_p(label_p, is_fine=True),
+        )
+        found.append(Forecast(p, label_p, is_assumed, size, border_p, bool(is_right), bool(is_label_right)))
+    return found
+
+
+def test_a_calibration_is_found_again():
+    """Fitted on what it drew, it is the one that drew it."""
+    truth = Calibration((-0.5, 0.7), (2.5, -0.6), (-0.4, 1.5), (0.3, 1.2), (0.3, 1.2))
+    found = {
+        (kind, relations): draw_forecasts(truth, kind) for kind in ("gold", "raw") for relations in ("fine", "coarse")
+    }
+    fitted = calibration.fit(found)
+    for name, pair in asdict(truth).items():
+        assert getattr(fitted, name) == pytest.approx(pair, abs=0.25), name
+    of_units, of_labels = calibration.judge(found["raw", "fine"], fitted, is_fine=True)
+    assert max(calibration.error(of_units), calibration.error(of_labels)) < 0.02
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +66,18 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_calibration(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     model = write_chart(tmp_path / "chart")
     main = [str(corpus), "--model", str(model), "--device", "cpu"]
-    calibration.main([*main, "--temperatures", "1", "50", "--plot", str(tmp_path / "curve.svg")])
-    sharp, flat = map(json.loads, capsys.readouterr().out.splitlines())
-    assert sharp["units"] == flat["units"] == 8
-    assert sharp["mean_p"] > flat["mean_p"]
+    calibration.main([*main, "--fit", "--plot", str(tmp_path / "curve.svg")])
+    *rows, fitted = map(json.loads, capsys.readouterr().out.splitlines())
+    kinds = [("gold", "fine"), ("gold", "coarse"), ("raw", "fine"), ("raw", "coarse")]
+    assert sorted((row["edus"], row["relations"]) for row in rows) == sorted(kinds)
+    assert [row["units"] for row in rows if row["edus"] == "gold"] == [5, 5], "the roots are left out"
+    assert all(0 <= row["ece_units"] <= 1 and 0 <= row["ece_labels"] <= 1 for row in rows)
     assert (tmp_path / "curve.svg").is_file()
+    # With the calibration in the folder of the model, its probabilities are those that were fitted.
+    write_chart(tmp_path / "chart", calibration=fitted["calibration"])
+    calibration.main(main)
+    again = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["ece_units"] for row in again[:-1]] == [row["ece_units"] for row in rows]
     with pytest.raises(SystemExit):
         calibration.main([str(corpus), "--model", str(write_parser(tmp_path / "steps", has_segmenter=False))])
 

@@ -100,6 +100,7 @@ def test_students_together_are_a_parser(finished: Path):
     scores = scores_of(evaluate(gold, found, labels="fine", inventory=OPEN))
     row = read_rows(finished)[-1]
     assert {name: row[name] for name in scores} == scores
+    assert (row["fine R"], row["fine F"]) == (row["R"], row["F"]), "these labels are in no classes"
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_silver_documents_are_kept_apart(tmp_path: Path):
 
 
 def chart_lists(example: ChartExample) -> tuple[object, ...]:
-    arrays = (example.pieces, example.piece_lengths, example.units, example.fine)
+    arrays = (example.pieces, example.piece_lengths, example.units)
     return example.id, *(array.tolist() for array in arrays), example.sentences, example.paragraphs, example.kinds
 
 
