@@ -49,7 +49,7 @@ ROOMS: dict[str, set[str]] = {
 
 KNOW_MODELS = {
     "training": {"kinds", "tasks", "data", "run_config"},
-    "parser": {"loading", "folders", "finder", "parser"},
+    "parser": {"loading", "folders", "finder", "options", "parser"},
     "serve": {"parsing"},
     "cli": {"score"},
 }

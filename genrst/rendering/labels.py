@@ -84,10 +84,6 @@ def titles(document: Document) -> dict[Range, str]:
     return tree_titles(roots(document), document.edus, None if document.text is None else edu_texts(document))
 
 
-def _assumed(unit: Unit) -> str:
-    return "assumed, " if unit.is_assumed else ""
-
-
 def tree_titles(trees: Sequence[Tree], edus: Sequence[Span], texts: Sequence[str] | None) -> dict[Range, str]:
     """The tooltips of trees over these EDUs, whose texts may be unknown."""
     roles = {range_of(tree): "" for tree in trees}
@@ -95,7 +91,8 @@ def tree_titles(trees: Sequence[Tree], edus: Sequence[Span], texts: Sequence[str
     for node in nodes_of(trees):
         if isinstance(node, Unit):
             facts = [f"EDUs {range_label(node)}", f"{node.relation} {node.nuclearity}", roles[range_of(node)]]
-            facts += [] if node.probability is None else [f"unit {_assumed(node)}{node.probability:.0%}"]
+            assumed = " (assumed)" if node.is_assumed else ""
+            facts += [] if node.probability is None else [f"unit {node.probability:.0%}{assumed}"]
             facts += [] if node.label_probability is None else [f"label {node.label_probability:.0%}"]
             for child, letter, relation in zip(node.children, node.nuclearity, node.relations, strict=True):
                 roles[range_of(child)] = ROLES[letter] if relation == SPAN else f"{ROLES[letter]}: {relation}"

@@ -140,7 +140,7 @@ def test_the_loss_of_a_label_is_that_of_its_group_and_of_its_relation(is_balance
     labels = network.label_names
     (example, *_) = some_examples()
     known = [labels.number(("result", "SN")), labels.number(("cause", "NS")), labels.number(("joint", "NN"))]
-    example.units[:, 3] = known
+    example.units[:, 3] = [number for number in known if number is not None]
     layout = make_layout([boundaries(example.kinds)], [(0, range(5))])
     units = np.array([(0, split, start, stop) for start, split, stop, _ in example.units])
     bias = label_log_prior([example], labels) if is_balanced else np.zeros(len(labels), dtype=np.float32)
@@ -162,7 +162,7 @@ def test_the_loss_of_a_label_is_that_of_its_group_and_of_its_relation(is_balance
             expected += np.logaddexp.reduce([*of_group.values()]) - of_group[relation]
     found = find_losses(network, [example], bias if is_balanced else None).labels
     assert float(found.detach()) == pytest.approx(expected, abs=1e-3)
-    found.sum().backward()
+    torch.autograd.backward(found.sum())
     assert network.label_left.weight.grad is not None, "the whole network learns from it"
 
 

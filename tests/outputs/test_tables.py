@@ -80,6 +80,7 @@ def test_an_example():
         "end": 114,
         "importance": 3,
         "probability": 0.75,
+        "label_probability": None,
         "text": "The harbour is too shallow now, because last winter's storms filled it with sand.",
     }
     assert [row["relation"] for row in rows if row["role"] == "S"] == [

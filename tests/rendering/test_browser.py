@@ -161,7 +161,7 @@ def test_pointing_at_the_tree_marks_the_text(visit: Open, style: Style):
     one.page.locator("#tip").wait_for(state="visible")
     one.hover(0, 2)
     assert one.highlighted() == [0, 1]
-    assert "p = 0.875" in (one.page.locator("#tip").text_content() or "")
+    assert "unit 88%" in (one.page.locator("#tip").text_content() or "")
     one.rect(4, 5).hover()
     assert one.highlighted() == [4]
     one.page.mouse.move(640, 20)

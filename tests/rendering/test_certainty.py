@@ -107,8 +107,8 @@ def test_pages_have_legend_and_tooltips(style: Style):
     assert f'<path class="nucleus r{CERTAINTY_COLOURS["doubtful"]}" d="M2,2H22"/>' in html
     assert html.count("stroke-dasharray:2 5") == 2, "in both styles"
     titles = {(record["start"], record["stop"]): record["title"] for record in parse_page(html).data[0]["nodes"]}
-    assert "· p = 0.250\n" in titles[0, 4]
-    assert "p = " not in titles[0, 1]
+    assert "· unit 25%\n" in titles[0, 4]
+    assert "%" not in titles[0, 1]
     plain = render_html(sure_bridge(), style)
     assert "p ≥" not in plain
     assert parse_page(plain).data == parse_page(html).data

@@ -35,7 +35,10 @@ def test_levels_count_the_units_around_a_node():
 
 def test_titles_tell_range_relation_role_probability_offsets_and_text():
     tips = titles(bridge())
-    assert tips[0, 2] == "EDUs 1–2 · purpose NS · nucleus · p = 0.875\ncharacters 0–74"
+    assert tips[0, 2] == "EDUs 1–2 · purpose NS · nucleus · unit 88%\ncharacters 0–74"
     assert tips[0, 6] == "EDUs 1–6 · elaboration NS\ncharacters 0–204"
     assert tips[2, 3] == "EDU 3 · satellite: attribution\ncharacters 75–106\nalthough shop owners had warned"
+    sure = Unit("purpose", "NS", (Leaf(0), Leaf(1)), (), 0.875, 0.5, True)
+    tips = titles(Document.from_edus("sure", ["One", "two."], sure))
+    assert tips[0, 2] == "EDUs 1–2 · purpose NS · unit 88% (assumed) · label 50%\ncharacters 0–8"
     assert titles(Document.from_edus("plain", ["One."]))[0, 1] == "EDU 1\ncharacters 0–4\nOne."

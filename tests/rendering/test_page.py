@@ -111,7 +111,7 @@ def test_the_policy_allows_our_script_and_nothing_else():
 
 def test_tooltips_tell_offsets_relation_nuclearity_and_probability():
     tree, _ = PLAIN.data
-    assert tree["nodes"][2]["title"] == "EDUs 1–2 · purpose NS · nucleus · p = 0.875\ncharacters 0–74"
+    assert tree["nodes"][2]["title"] == "EDUs 1–2 · purpose NS · nucleus · unit 88%\ncharacters 0–74"
 
 
 def test_paragraphs_are_those_of_the_document():

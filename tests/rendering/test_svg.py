@@ -64,7 +64,7 @@ def test_the_file_is_self_contained(style: Style):
     assert svg.startswith("<svg xmlns=")
     assert svg.count("http") == 1
     assert "prefers-color-scheme:dark" in svg
-    assert "p = 0.875" in svg
+    assert "unit 88%" in svg
 
 
 @styles
