@@ -71,7 +71,7 @@ def _write_pretrained(folder: Path) -> None:
 
 
 def _write_chart(folder: Path) -> None:
-    from genrst.chart.network import make_network
+    from genrst.chart.learning.network import make_network
     from genrst.encoder.model import Model, save_model
     from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
     from tests.parser.samples import make_chart

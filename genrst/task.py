@@ -1,6 +1,6 @@
 """What a model has to offer to be trained: the task that `genrst.training` knows, in place of the model itself.
 
-`genrst.chart.learning` and `genrst.rnng.learning` have a task each. No PyTorch is imported here.
+`genrst.chart.learning.task` and `genrst.rnng.learning` have a task each. No PyTorch is imported here.
 """
 
 import math

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.labels import Labels
-from genrst.chart.network import make_network as make_chart_network
+from genrst.chart.learning.network import make_network as make_chart_network
 from genrst.encoder.model import load_model, save_model
 from genrst.errors import ConfigError
 from genrst.packing import SCALE

@@ -7,7 +7,7 @@ import torch
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.labels import Labels
-from genrst.chart.network import ChartNetwork, make_network
+from genrst.chart.learning.network import ChartNetwork, make_network
 from genrst.encoder.model import Model, load_model
 
 ChartModel: TypeAlias = Model[ChartNetwork, Labels]

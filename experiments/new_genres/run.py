@@ -23,7 +23,7 @@ from experiments.command import Rows, count, read_environment, run_command, star
 from experiments.data import read_features
 from experiments.silver_trees.chart_steps import load_charts, score
 from genrst.chart.examples import ChartExample
-from genrst.chart.learning import without_paragraphs, without_pieces
+from genrst.chart.learning.task import without_paragraphs, without_pieces
 from genrst.config import find_config
 from genrst.encoder.device import choose_device
 from genrst.encoder.tokenizer import PieceTokenizer

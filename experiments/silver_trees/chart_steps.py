@@ -21,9 +21,9 @@ from experiments.data import read_features
 from experiments.jobs import Schedule, start_workers
 from experiments.runs import SeedRun
 from experiments.silver_trees import join, soften
-from genrst.chart.learning import evaluate_units, segment_f1
-from genrst.chart.network import TorchScorer
-from genrst.chart.teaching import make_soft_starts
+from genrst.chart.learning.network import TorchScorer
+from genrst.chart.learning.task import evaluate_units, segment_f1
+from genrst.chart.learning.teaching import make_soft_starts
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.io import write_atomically

@@ -23,7 +23,7 @@ from experiments.silver_trees.soften import find_trees, load_teacher
 from experiments.silver_trees.teachers import translate_actions
 from genrst.chart.examples import LabelledUnit, tree_of
 from genrst.chart.labels import Labels
-from genrst.chart.learning import evaluate_units
+from genrst.chart.learning.task import evaluate_units
 from genrst.encoder.device import choose_device
 from genrst.errors import UsageError
 from genrst.rnng.examples import Example

@@ -23,12 +23,12 @@ from experiments.data import read_features
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
 from genrst.chart.examples import ChartExample, LabelledUnit, boundaries
 from genrst.chart.finder import MOST_EDUS
-from genrst.chart.learning import evaluate_units, segment_f1, segment_starts
-from genrst.chart.network import TorchScorer
+from genrst.chart.learning.network import TorchScorer
+from genrst.chart.learning.task import evaluate_units, segment_f1, segment_starts
+from genrst.chart.learning.teaching import make_soft_starts, make_soft_tree
 from genrst.chart.posterior import infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
-from genrst.chart.teaching import make_soft_starts, make_soft_tree
 from genrst.encoder.device import choose_device
 from genrst.encoder.memory import in_batches
 from genrst.errors import UsageError

@@ -155,13 +155,14 @@ def units_of(tree: Tree, labels: Labels, id: str) -> IntArray:
 
 def tree_of(units: Sequence[Sequence[int]], labels: Labels, certainties: Sequence[Certainty] = ()) -> Tree:
     """The tree of some units, in any order, and what is said of them; without units, it is a single EDU."""
+    named = [labels.name(label) for *_, label in units]
     built: dict[int, Tree] = {}
     # From the last one that starts on, so that children are there before their parents.
     order = sorted(range(len(units)), key=lambda number: (-units[number][0], units[number][2]))
     for number in order:
-        start, split, _, label = units[number]
+        start, split, *_ = units[number]
         left, right = (built.pop(edu, Leaf(edu)) for edu in (start, split))
         certainty = certainties[number] if certainties else UNKNOWN
-        relation, nuclearity = labels.name(label)
+        relation, nuclearity = named[number]
         built[start] = Unit(relation, nuclearity, (left, right), (), *certainty)
     return built.get(0, Leaf(0))

@@ -1,7 +1,7 @@
 """Exact inference over all binary trees of a document: sums, marginals, best trees, samples and entropies.
 
 Not here: where scores come from, and what labels mean. Everything is a function of arrays; what training needs, with
-gradients, is in `genrst.chart.crf`.
+gradients, is in `genrst.chart.learning.crf`.
 
 A document of n EDUs has the units (i, k, j), 0 <= i < k < j <= n: the span [i, j) split at k. A tree is a set of
 n − 1 of them, and its probability is exp(sum of their scores) / Z. Labels are independent given the tree.

@@ -91,7 +91,7 @@ def _naming(path: Path) -> Iterator[None]:
 def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: EncoderPrecision) -> Scorer:
     import torch
 
-    from genrst.chart.network import TorchScorer, make_network
+    from genrst.chart.learning.network import TorchScorer, make_network
     from genrst.encoder.model import load_model
 
     if device == "mps":

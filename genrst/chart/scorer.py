@@ -8,7 +8,7 @@ table of layout: the kind of boundary at k, and whether it is stronger than all 
 the right span. For all units of a chart that is one batched matrix product.
 
 The same mathematics stands twice: here, with ONNX Runtime for the products, and as a network that can be trained in
-`genrst.chart.network`. Tests hold them together.
+`genrst.chart.learning.network`. Tests hold them together.
 """
 
 from collections.abc import Callable, Sequence
@@ -197,7 +197,7 @@ class OnnxCharts:
         return hidden
 
 
-# Graphs: what is multiplied, normalised and bent. Names of weights are those of `genrst.chart.network`.
+# Graphs: what is multiplied, normalised and bent. Names of weights are those of `genrst.chart.learning.network`.
 
 
 def _linear(graph: Graph, weights: dict[str, FloatArray], value: str, *names: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder | None) -> "nn.Module":  # noqa: ANN401
     """An untrained network; only the encoder may be pretrained."""
     if isinstance(config, ChartConfig):
-        from genrst.chart.network import make_network as make_chart
+        from genrst.chart.learning.network import make_network as make_chart
 
         return make_chart(config, symbols, pretrained)
     from genrst.rnng.finder import make_network as make_rnng
@@ -31,7 +31,7 @@ def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: in
     if config.silver_epochs and not prepared.silver:
         raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
     if prepared.kind == "chart":
-        from genrst.chart.learning import ChartTask, NoiseRates
+        from genrst.chart.learning.task import ChartTask, NoiseRates
 
         assert prepared.tokenizer is not None
         return ChartTask(

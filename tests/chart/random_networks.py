@@ -12,10 +12,10 @@ from genrst.chart.examples import ChartExample, boundaries
 from genrst.chart.inference import log_softmax
 from genrst.chart.labels import Labels
 from genrst.chart.layout import make_layout
-from genrst.chart.network import ChartNetwork, TorchScorer
+from genrst.chart.learning.network import ChartNetwork, TorchScorer
+from genrst.chart.learning.teaching import make_context
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import OnnxScorer, Scorer
-from genrst.chart.teaching import make_context
 from genrst.encoder.files import EncoderConfig
 from genrst.encoder.runtime import Encoder, Precision
 from genrst.packing import ENCODER, FloatArray

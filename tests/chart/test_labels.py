@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from genrst.chart.labels import Labels, label_logp
-from genrst.chart.learning import label_log_prior
+from genrst.chart.learning.task import label_log_prior
 from genrst.errors import ConfigError
 from tests.chart.random_networks import finer
 from tests.encoder.tiny_encoders import piece_example

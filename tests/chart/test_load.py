@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from genrst.chart.examples import boundaries
+from genrst.chart.learning.network import TorchScorer
 from genrst.chart.load import load_scorer
-from genrst.chart.network import TorchScorer
 from genrst.chart.scorer import OnnxScorer
 from genrst.encoder.model import save_model
 from genrst.errors import ConfigError, GenrstError
@@ -139,7 +139,7 @@ def write_big(folder: Path, precision: Precision) -> Path:
     model = make_chart(fine=FINE)
     network = model.network
     from genrst.chart.config import ChartConfig
-    from genrst.chart.network import make_network
+    from genrst.chart.learning.network import make_network
     from genrst.encoder.model import Model, wrap_encoder
     from tests.encoder.tiny_encoders import make_hugging_face, make_tokenizer
 

@@ -10,7 +10,7 @@ import torch
 from genrst.chart.examples import Borders, ChartExample, FloatArray, boundaries
 from genrst.chart.labels import IntArray
 from genrst.chart.layout import make_layout
-from genrst.chart.network import ChartNetwork
+from genrst.chart.learning.network import ChartNetwork
 from genrst.chart.scorer import OnnxScorer, ScoredCharts, Scorer
 from tests.chart.random_networks import make_network, onnx_scorer, torch_scorer
 from tests.encoder.tiny_encoders import FAST_KINDS, piece_example

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.labels import Labels
+from genrst.chart.learning.network import ChartNetwork, TorchScorer
 from genrst.chart.load import load_scorer
-from genrst.chart.network import ChartNetwork, TorchScorer
 from genrst.chart.texts import tokenize
 from genrst.encoder.files import CONFIG, keep_layers, load_encoder, make_encoder
 from genrst.encoder.model import Model, save_model

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from experiments.silver_trees import harden, join
-from genrst.chart.network import make_network
+from genrst.chart.learning.network import make_network
 from genrst.encoder.model import Model, save_model
 from genrst.rnng.transitions.actions import ActionSet, Reduce, tree_of
 from genrst.training.prepared import load_prepared, save_prepared

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from experiments.silver_trees import join, soften
-from genrst.chart.learning import find_losses, segment_starts
-from genrst.chart.network import TorchScorer, make_network
-from genrst.chart.teaching import make_soft_starts
+from genrst.chart.learning.network import TorchScorer, make_network
+from genrst.chart.learning.task import find_losses, segment_starts
+from genrst.chart.learning.teaching import make_soft_starts
 from genrst.encoder.model import Model, save_model
 from genrst.training.prepared import load_prepared, save_prepared
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer, piece_example

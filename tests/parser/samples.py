@@ -10,8 +10,8 @@ import torch
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.labels import Labels
-from genrst.chart.network import ChartNetwork
-from genrst.chart.network import make_network as make_chart_network
+from genrst.chart.learning.network import ChartNetwork
+from genrst.chart.learning.network import make_network as make_chart_network
 from genrst.document import Document
 from genrst.encoder.model import Model, save_model
 from genrst.parser.parser import Parser

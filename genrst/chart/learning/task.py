@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from genrst.chart.crf import inside, split_logp
 from genrst.chart.examples import ChartExample, FloatArray, LabelledUnit, SoftTree, boundaries, tree_of
 from genrst.chart.labels import IntArray, Labels
 from genrst.chart.layout import make_layout
-from genrst.chart.network import ChartNetwork, TorchScorer, on_device
+from genrst.chart.learning.crf import inside, split_logp
+from genrst.chart.learning.network import ChartNetwork, TorchScorer, on_device
+from genrst.chart.learning.teaching import make_context, make_soft_starts
 from genrst.chart.posterior import infer
-from genrst.chart.teaching import make_context, make_soft_starts
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError
 from genrst.evaluation.report import Evaluation, evaluate_trees

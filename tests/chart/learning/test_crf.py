@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.crf import inside, split_logp
 from genrst.chart.k_best import k_best
+from genrst.chart.learning.crf import inside, split_logp
 from genrst.errors import UsageError
 from tests.chart.enumeration import Array, all_trees, log_sum, score_of
 from tests.chart.test_inference import random_scores

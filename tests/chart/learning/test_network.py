@@ -12,7 +12,7 @@ from torch.nn.functional import gelu
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample, boundaries
 from genrst.chart.layout import make_layout
-from genrst.chart.network import ChartNetwork
+from genrst.chart.learning.network import ChartNetwork
 from genrst.errors import ConfigError
 from genrst.text.layout import SIZES
 from tests.chart.random_networks import make_charts, make_network

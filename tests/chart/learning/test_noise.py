@@ -8,7 +8,7 @@ import pytest
 
 from genrst.chart.examples import ChartExample
 from genrst.chart.labels import Labels
-from genrst.chart.learning import (
+from genrst.chart.learning.task import (
     ChartTask,
     NoiseRates,
     segment_starts,

@@ -14,9 +14,9 @@ from genrst.chart.config import ChartConfig
 from genrst.chart.examples import ChartExample, boundaries, tree_of, units_of
 from genrst.chart.labels import Labels
 from genrst.chart.layout import make_layout
-from genrst.chart.learning import ChartTask, find_losses, label_log_prior, segment_f1, segment_starts
-from genrst.chart.network import ChartNetwork
-from genrst.chart.network import make_network as make_chart_network
+from genrst.chart.learning.network import ChartNetwork
+from genrst.chart.learning.network import make_network as make_chart_network
+from genrst.chart.learning.task import ChartTask, find_losses, label_log_prior, segment_f1, segment_starts
 from genrst.encoder.model import load_model
 from genrst.errors import ConfigError, UnknownLabelError
 from genrst.training.run import MODEL, Run

@@ -1,0 +1,1 @@
+"""What a chart learns, and the network that learns it, in PyTorch."""
