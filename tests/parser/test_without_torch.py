@@ -79,12 +79,7 @@ def test_what_needs_it_says_so_in_one_line(tmp_path: Path):
 
 def test_modules_that_need_it_are_not_asked_for_a_chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = write_chart(tmp_path)
-    for name in (
-        "genrst.chart.learning.network",
-        "genrst.chart.learning.network",
-        "genrst.encoder.model",
-        "genrst.encoder.device",
-    ):
+    for name in ("genrst.chart.learning.network", "genrst.encoder.model", "genrst.encoder.device"):
         monkeypatch.setitem(sys.modules, name, None)
     assert genrst.load(folder)("It rained, so we stayed in.").tree is not None
     for device in ("cuda", "mps"):
