@@ -1,9 +1,11 @@
-"""Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`), list items (`item`) and turns (`sp`).
+"""Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`), list items (`item`), turns (`sp`), ….
 
-A blank line always ends a paragraph; headings, rules (`---`), list items, times (`[00:12]`) and, in transcripts, the
-turns of speakers need none. Other line ends stay inside a paragraph, as in hard-wrapped text and poems, unless a line
-of the block is too long to have been wrapped: then a line that ends like a sentence ends its paragraph. What models see
-of the layout is the kind of boundary that each EDU begins with (`edu_kinds`).
+A blank line always ends a paragraph, except in fenced code (`code`); headings, rules (`---`), list items, tables
+(`table`), times (`[00:12]`) and, in transcripts, the turns of speakers need none. Other line ends stay inside a
+paragraph, as in hard-wrapped text and poems, unless a line of the block is too long to have been wrapped: then a line
+that ends like a sentence ends its paragraph. At the top of an e-mail each line is a paragraph (`header`), and so is the
+signature at its end (`signature`). What models see of the layout is the kind of boundary that each EDU begins with
+(`edu_kinds`).
 """
 
 import re
@@ -16,6 +18,8 @@ from itertools import pairwise
 from genrst.document import Document, Span
 from genrst.text.speakers import STAMP, introduction_end, speaker
 
+SIGNATURE = "--"
+"""The line above the signature of an e-mail."""
 TITLE_WORDS = 12
 """The most words of a heading; nine in ten headings of GUM have no more than 10."""
 WRAPPED_WORDS = 30
@@ -23,19 +27,30 @@ WRAPPED_WORDS = 30
 ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 """The mark of a list item and the first character after it."""
 MARK = re.compile(
-    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶])(?=\s)|(?:([-*_=])(?:[ \t]*\1)+|`{3,}|~{3,})[ \t]*(?=[\n\r]|$))?"
+    r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶])(?=\s)|([-*_=])(?:[ \t]*\1)+[ \t]*(?=[\n\r]|$)"
+    r"|(?:`{3,}|~{3,})[^`\n\r]*(?=[\n\r]|$))?"
 )
 """What Markdown puts before the words of a line, or on a line without words; it may be nothing."""
+WHOLE = frozenset({"code", "table", "header", "signature"})
+"""The kinds of paragraphs that are one EDU each: their lines are no clauses."""
 
 # A line starts with its first visible character, so that no run of white space is read twice.
 _LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
 _HASHES = re.compile(r"#{1,6}\s+\S")
-_UNDERLINE = re.compile(r"={2,}|-{2,}")
+_UNDERLINE = re.compile(r"={2,}|-{3,}")
 _RULE = re.compile(r"([-*_=])(?:\s*\1){2,}")
 _NUMBER = re.compile(
     r"(?:#{1,6}\s+)?(?:[^\W\d_]{4,9}\s+)?(?:[0-9]{1,3}|[IVXLC]{1,6}|[A-Z])(?:\.[0-9]{1,3}){0,5}[.):]?\s+(?=\S)"
 )
 _BOX = re.compile(r"\[[ xX]\]\s+(?=\S)")
+_FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
+_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Re|RE|Fwd|FW|AW):\s")
+_KEY = re.compile(r"[A-Z][\w-]*:\s")
+_SUBJECT = re.compile(r"(?:Subject|Re|RE|Fwd|FW):\s")
+_BYLINE = re.compile(
+    r"(?:[Bb]y|BY)\s+[A-Z]|(?:(?:Last )?[Uu]pdated|Published|Posted)\b"
+    r"|(?:(?:[A-Z][a-z]+day),?\s+)?(?:[0-9]{1,2}\s+[A-Z][a-z]+|[A-Z][a-z]+\s+[0-9]{1,2}),?\s+[0-9]{4}$"
+)
 _DASH = re.compile(r"[–—]\s+\S")
 _FIRST_ITEM = re.compile(r"[^\w(]|\(?[1aAi][.)]")
 _CLOSING = "\"'”’»)]}*_"
@@ -46,12 +61,13 @@ _NOT_IN_TITLE = (*_FINAL, *",;—–-")
 def paragraphs(text: str) -> tuple[Span, ...]:
     """The paragraphs of a text, in order, without white space around them; every other character is in one.
 
-    The label of a span is `p`, `head`, `item` or `sp`. Markup (`#`, `-`, `1.`), times and names are
-    part of their paragraphs.
+    The label of a span is `p`, `head`, `item`, `sp` or one of `WHOLE`. Markup (`#`, `-`, `1.`, fences), times and names
+    are part of their paragraphs.
     """
     blocks = list(_blocks(text))
+    header = [_Paragraph("header", [line], False) for line in blocks.pop(0)] if _is_header(blocks) else []
     speakers = _speakers(blocks)
-    found = [paragraph for block in blocks for paragraph in _split(block, speakers)]
+    found = [*header, *(paragraph for block in blocks for paragraph in _split(block, speakers))]
     for paragraph in found[:-1]:  # a short line with nothing below it is a whole text or a signature
         if paragraph.is_title:
             paragraph.label = "head"
@@ -102,6 +118,11 @@ class _Line:
         return _DASH.match(self.text) is not None
 
     @property
+    def is_row(self) -> bool:
+        """Whether it is a row of a table."""
+        return self.text.startswith("|") and "|" in self.text[1:]
+
+    @property
     def speaker(self) -> str:
         return speaker(self.text)
 
@@ -121,6 +142,7 @@ class _Line:
         return (
             not self.has_more_words(TITLE_WORDS)
             and not self.text.rstrip(_CLOSING).endswith(_NOT_IN_TITLE)
+            and not _BYLINE.match(self.text)
             and any(character.isalpha() for character in self.text)
         )
 
@@ -150,18 +172,38 @@ class _Paragraph:
 
 
 def _blocks(text: str) -> Iterator[list[_Line]]:
-    """Runs of lines without a blank line between them."""
-    block: list[_Line] = []
-    end = 0
-    for match in _LINE.finditer(text):
-        gap = text[end : match.start()]
-        if block and ("\u2029" in gap or len(f"{gap}.".splitlines()) > 2):
-            yield block
-            block = []
-        block.append(_Line(match.start(), match[0].rstrip()))
-        end = match.end()
-    if block:
-        yield block
+    """Runs of lines without a blank line between them; fenced code is one, too."""
+    lines = [_Line(match.start(), match[0].rstrip()) for match in _LINE.finditer(text)]
+    fences = dict(_fences(lines))
+    number = 0
+    while number < len(lines):
+        start, number = number, fences.get(number, number) + 1
+        while start not in fences and number < len(lines) and number not in fences:
+            gap = text[lines[number - 1].end : lines[number].start]
+            if "\u2029" in gap or len(f"{gap}.".splitlines()) > 2:
+                break
+            number += 1
+        yield lines[start:number]
+
+
+def _fences(lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
+    """The first and the last line of fenced code; a fence that is never closed is none."""
+    start, marks = 0, ""
+    for number, line in enumerate(lines):
+        fence = _FENCE.fullmatch(line.text)
+        if fence and not marks:
+            start, marks = number, fence[1]
+        elif fence and line.text.startswith(marks) and not line.text.strip(marks[0]):
+            yield start, number
+            marks = ""
+
+
+def _is_header(blocks: Sequence[list[_Line]]) -> bool:
+    """Whether the first lines of a text are those of an e-mail."""
+    lines = [line.text for line in blocks[0]] if blocks else []
+    n_known = sum(_HEADER.match(line) is not None for line in lines)
+    is_subject = len(lines) == 1 and _SUBJECT.match(lines[0]) is not None and not ends_sentence(lines[0])
+    return len(blocks) > 1 and (is_subject or (n_known > 1 and all(map(_KEY.match, lines))))
 
 
 def _speakers(blocks: Sequence[list[_Line]]) -> Collection[str]:
@@ -199,6 +241,8 @@ def _turns(block: list[_Line]) -> list[tuple[str, bool]]:
 
 def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
     """The paragraphs of a block."""
+    if len(block) > 1 and next(_fences(block), None) == (0, len(block) - 1):
+        return [_Paragraph("code", block, False)]
     is_list = sum(line.is_item for line in block) > 1
     has_dashes = sum(line.is_dashed for line in block) > 1
     is_unwrapped = any(line.has_more_words(WRAPPED_WORDS) for line in block)
@@ -228,8 +272,12 @@ def _is_underline(line: _Line, above: _Paragraph) -> bool:
 
 def _is_start(line: _Line, above: _Paragraph, is_list: bool, has_dashes: bool, is_unwrapped: bool) -> bool:
     """Whether a line starts a new paragraph without a blank line before it."""
-    if above.is_closed or line.is_rule or line.is_marked or line.is_timed:
+    if above.label == "signature":
+        return False
+    if above.is_closed or line.is_rule or line.is_marked or line.is_timed or line.text == SIGNATURE:
         return True
+    if line.is_row or above.label == "table":
+        return not (line.is_row and above.label == "table")
     last = above.lines[-1]
     if line.is_item:
         # In prose, only the first item of a list: wrapped lines may start with a dash, or with `1.`, too.
@@ -241,6 +289,8 @@ def _is_start(line: _Line, above: _Paragraph, is_list: bool, has_dashes: bool, i
 
 
 def _label(line: _Line, above: _Paragraph | None, has_dashes: bool) -> str:
+    if line.is_row or line.text == SIGNATURE:
+        return "table" if line.is_row else "signature"
     is_among_items = has_dashes or (above is not None and above.label == "item")
     is_item = line.is_item or (line.is_dashed and is_among_items)
     return "head" if line.is_marked else "item" if is_item else "p"

@@ -1,12 +1,13 @@
 """Raw text: a document without EDUs, where its sentences may start, and clean EDUs from where they start.
 
-No EDU is without a letter or a digit, none ends within the number of a heading, a time or the name of a speaker, and
-the marks of Markdown and of lists stand outside. EDUs that are given, as in a corpus, are never changed. Paragraphs are
-found by `genrst.text.layout`.
+Every EDU has a letter or a digit. None ends within the number of a heading, a time, the name of a speaker, code or a
+table. The marks of Markdown and of lists stand outside. EDUs that are given, as in a corpus, are never changed.
+Paragraphs are found by `genrst.text.layout`.
 """
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -14,7 +15,7 @@ from unicodedata import category
 
 from genrst.document import Document, Span, Token
 from genrst.errors import TreeError
-from genrst.text.layout import MARK, content_start, ends_sentence, paragraphs
+from genrst.text.layout import MARK, WHOLE, content_start, ends_sentence, paragraphs
 
 # Frequent in English, and seldom words of its neighbours: Dutch has `is`, `was` and `we`, Danish `for`, `at` and `i`.
 _FREQUENT = re.compile(
@@ -27,6 +28,7 @@ _MAX_WORDS = 2000
 _MAX_CHARACTERS = 20_000
 _WORD = re.compile(r"[^\W\d_]{1,30}")
 _NOTE = re.compile(r"\[(?:[0-9]{1,3}|\.\.\.|…)\]")
+_ASIDE = re.compile(r"(?:[^\W\d_][^:\n]{0,40}:\s+)?\[[a-z]+(?: [a-z]+)?\]")  # `[laughs]`, `Tom: [laughs]`
 _INDENT = 40  # the most spaces before the mark of a line
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _DASHES = frozenset("-–—")
@@ -88,7 +90,10 @@ class _Paragraph:
     @classmethod
     def of(cls, text: str, span: Span) -> "_Paragraph":
         content = content_start(text, span)
-        free = span.end if span.label == "head" else content + 1 if content > span.start else content
+        if span.label == "head" or span.label in WHOLE:
+            free = span.end
+        else:
+            free = content + 1 if content > span.start else content
         return cls(free, text[span.start : span.start + 1].islower())
 
     def allows_start(self, text: str, offset: int) -> bool:
@@ -105,7 +110,7 @@ def with_edus(document: Document, starts_edu: Sequence[bool]) -> Document:
     text, tokens = document.text or "", document.tokens
     offsets = [token.start for token in tokens]
     for paragraph in document.paragraphs:
-        borders = (paragraph.start, content_start(text, paragraph))
+        borders = paragraph.start, paragraph.end if paragraph.label in WHOLE else content_start(text, paragraph)
         for token in range(*(bisect_right(offsets, border) for border in borders)):
             starts[token] = False
     words = [number for number, is_mark in enumerate(_marks(text, tokens)) if not is_mark] or list(range(len(tokens)))
@@ -135,18 +140,20 @@ def _starts_line(text: str, start: int) -> bool:
 
 
 def _joined(document: Document, edus: Sequence[Span]) -> tuple[Span, ...]:
-    """The EDUs; those without a word are joined to a neighbour, in their sentence or paragraph if possible.
+    """The EDUs; those without a word join a neighbour, in their sentence or paragraph if possible; so does `[laughs]`.
 
     A bracket or quote belongs to the words that it touches, a dash or the number of an item to those after it.
     """
     text, draft = document.text or "", replace(document, edus=tuple(edus), tree=None)
     places = list(zip(draft.sentence_of_edus(), draft.paragraph_of_edus(), strict=True))
     nearness = [sum(map(int.__eq__, one, next)) for one, next in pairwise(places)]
+    n_edus = Counter(paragraph for _, paragraph in places)
     found: list[Span] = []
     is_open = False  # whether the last one waits for the next
-    for edu, before, after in zip(edus, [-1, *nearness], [*nearness, -1], strict=True):
+    for edu, place, before, after in zip(edus, places, [-1, *nearness], [*nearness, -1], strict=True):
         is_number = _NUMBER.fullmatch(text, edu.start, edu.end) is not None
-        is_wordless = is_number or not any(map(str.isalnum, text[edu.start : edu.end]))
+        is_aside = n_edus[place[1]] > 1 and _ASIDE.fullmatch(text, edu.start, edu.end) is not None
+        is_wordless = is_number or is_aside or not any(map(str.isalnum, text[edu.start : edu.end]))
         is_dash = set(text[edu.start : edu.end]) <= _DASHES
         touches_next = text[edu.start - 1 : edu.start].isspace() and not text[edu.end : edu.end + 1].isspace()
         goes_on = after > before or (after == before and is_dash) or (after > 0 and (is_number or touches_next))

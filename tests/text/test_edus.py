@@ -36,6 +36,12 @@ EXAMPLES = {
         "1\n00:00:01,000 --> 00:00:04,000\nWell|then",
     ),
     "so does a name": ("[00:12] Ann: Well then\n\nBob:\nNo way", "[00:12] Ann: Well|then|Bob:\nNo|way"),
+    "code is one, without its fence": ("Do:\n\n```sh\ncd a\n\nls b\n```\n\nYes", "Do:|cd a\n\nls b|Yes"),
+    "and so is a table": ("Do\n| a | b |\n|---|---|\n| c | d |\nYes", "Do|| a | b |\n|---|---|\n| c | d ||Yes"),
+    "each line at the top of an e-mail": (
+        "From: Ann Lee <ann@lee.org>\nSubject: Re: the boat\n\nHi\n\n-- \nAnn Lee\nthe harbour",
+        "From: Ann Lee <ann@lee.org>|Subject: Re: the boat|Hi|Ann Lee\nthe harbour",
+    ),
     "in chats, too": (
         "10:15 AM Ann Lee\nWell then\n\nBob Ray 10:16\nNo",
         "10:15 AM Ann Lee\nWell|then|Bob Ray 10:16\nNo",
@@ -64,3 +70,8 @@ def test_times_and_dashes_in_prose_are_words():
         "We met at 10:30 today",
         "and left at\n11:30 - late.",
     ]
+
+
+def test_laughter_belongs_to_what_is_said_beside_it():
+    text = "Ann: Why?\n\nBob: [laughs] Because.\n\nAnn: [laughs]"
+    assert split(text, r"\[|Because") == ["Ann: Why?", "Bob: [laughs] Because.", "Ann: [laughs]"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.text.layout import TITLE_WORDS, WRAPPED_WORDS, ends_sentence, paragraphs
+from genrst.text.layout import TITLE_WORDS, WHOLE, WRAPPED_WORDS, ends_sentence, paragraphs
 from tests.text.hostile import texts
 
 LONG = "The ferry " + "sailed and " * WRAPPED_WORDS + "sank."
@@ -23,7 +23,7 @@ def test_paragraphs_hold_every_visible_character_once(text: str):
     assert "".join("".join(part.split()) for _, part in found) == "".join(text.split())
     assert all(left.end <= right.start for left, right in pairwise(paragraphs(text)))
     assert all(part == part.strip() and part for _, part in found)
-    assert {label for label, _ in found} <= {"p", "head", "item", "sp"}
+    assert {label for label, _ in found} <= {"p", "head", "item", "sp", *WHOLE}
 
 
 @given(
@@ -73,6 +73,10 @@ EXAMPLES = {
     "initials, dashes and bold words are no items": "p:A. Smith left.|– So what?|**Bold** words|-5 degrees|1.5 km",
     "long lines are paragraphs": f"p:{LONG};p:It was old.;p:“Why?”;p:{LONG}",
     "headings among long lines": f"head:The ferry;p:{LONG};head:What came next;p:{LONG};p:The author",
+    "code keeps its lines": "p:Run this:;code:```sh|ls||# all|```;p:And wait.",
+    "other fences may be inside": "code:~~~|```|~~~;p:And wait.",
+    "a fence that is never closed": "p:```sh|ls",
+    "a signature": "p:Yours, Ann;signature:--|Ann Lee|- the harbour",
     "long lines that go on": f"p:{LONG[:-5]}|and sank,|slowly.",
 }
 
@@ -97,6 +101,11 @@ def test_rules(name: str):
         ("It stopped.", "p"),
         ("“It stopped.”", "p"),
         ("Dear Mary,", "p"),
+        ("By Dana Reyes", "p"),
+        ("Published in May", "p"),
+        ("Monday, 3 November 2025", "p"),
+        ("May 3, 2025", "p"),
+        ("By and large", "head"),
         ("She said:", "p"),
         ("But I —", "p"),
         ("* * *", "p"),
@@ -110,6 +119,30 @@ def test_headings_without_markup(line: str, label: str):
     assert parts(f"{line}\n\nIt stopped.\n\n{line}\n\nIt sank.")[::2] == [(label, line)] * 2
     assert parts(f"It stopped.\n\n{line}")[-1] == ("p" if label == "head" else label, line)
     assert parts(f"# {line}")[0][0] == "head"
+
+
+def test_tables_need_no_blank_line():
+    table = "| tea | 2 |\n|---|---|\n| cake | 3 |"
+    assert parts(f"Prices:\n{table}\nWe take cash.") == [("p", "Prices:"), ("table", table), ("p", "We take cash.")]
+    assert parts("|x, the\nabsolute value") == [("p", "|x, the\nabsolute value")]
+
+
+E_MAIL = "From: Ann Lee\nTo: Bob\nSubject: Re: the boat"
+
+
+@pytest.mark.parametrize("text", [E_MAIL, "Subject: the boat", "RE: the boat", "Date: today\nX-Spam: no\nFrom: Ann"])
+def test_the_top_of_an_e_mail(text: str):
+    expected = [("header", line) for line in text.split("\n")]
+    assert parts(f"{text}\n\nHi Bob,\n\nit sank.")[:-2] == expected
+
+
+@pytest.mark.parametrize("text", [E_MAIL.replace("\n", "\n\n"), f"Dear all\n{E_MAIL}", "Re: this is a sentence."])
+def test_what_is_no_top_of_an_e_mail(text: str):
+    assert "header" not in dict(parts(f"{text}\n\nHi Bob,"))
+
+
+def test_an_e_mail_without_a_body():
+    assert "header" not in dict(parts(E_MAIL))
 
 
 @pytest.mark.parametrize(
