@@ -16,16 +16,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from genrst.chart.config import ChartConfig
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray, Labels
 from genrst.chart.layout import ChartLayout
-from genrst.encoder.onnx import MICROSOFT, Graph, Session, run_rows
+from genrst.encoder.onnx import MICROSOFT, Graph, Session, in_threads
 from genrst.encoder.runtime import Encoder
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.encoder.windows import WindowShape
 
+ROWS = 1 << 10
+"""How many rows a graph reads at once: always as many, so that results do not depend on the number of threads."""
 LARGEST_LOGIT = 8.0
 """Weights of EDUs in a span are held to e^±8, so that differences of their running sums stay exact enough."""
 
@@ -129,7 +132,7 @@ class OnnxScorer:
 
     def score(self, edus: FloatArray, layout: ChartLayout) -> "OnnxCharts":
         """The scores of charts over EDUs."""
-        splits, labels = run_rows(self._spans, *self._span_parts(edus[layout.edus], layout))
+        splits, labels = _run_rows(self._spans, *self._span_parts(edus[layout.edus], layout))
         scores = self._split_scores(splits, layout)
         return OnnxCharts(self, layout, scores, labels)
 
@@ -185,7 +188,7 @@ class OnnxCharts:
 
     def label_logits(self, units: IntArray) -> FloatArray:
         """See `ScoredCharts`."""
-        logits: FloatArray = run_rows(self.scorer._labels, self._hidden(units))[0]
+        logits: FloatArray = _run_rows(self.scorer._labels, self._hidden(units))[0]
         return logits
 
     def _hidden(self, units: IntArray) -> FloatArray:
@@ -265,3 +268,10 @@ def _labels_graph(weights: dict[str, FloatArray], labels: Labels) -> Graph:
     hidden = graph("Gelu", graph.input("hidden", 2), domain=MICROSOFT)
     graph.output(_linear(graph, weights, hidden, "labels", *(["fine"] if labels.fine else [])), 2)
     return graph
+
+
+def _run_rows(session: Session, *inputs: NDArray[Any]) -> list[NDArray[Any]]:
+    """Run a graph in which no row depends on another: some rows at a time, in threads."""
+    starts = range(0, max(len(inputs[0]), 1), ROWS)
+    parts = in_threads(lambda start: session(*(one[start : start + ROWS] for one in inputs)), starts)
+    return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]

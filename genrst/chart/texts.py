@@ -111,12 +111,12 @@ def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache
 
 
 def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) -> EncodedText:
-    border_p = None
-    if not (document.is_segmented and document.sentences):
-        p, is_found = _start_probabilities(scorer, pieces, states), not document.is_segmented
+    is_found, p = not document.is_segmented, None
+    if is_found or not document.sentences:
+        p = _start_probabilities(scorer, pieces, states)
         document = _segment(document, pieces, p)
-        border_p = _border_p(document, pieces, p) if is_found else None
     kinds = edu_kinds(document)
+    border_p = _border_p(document, pieces, p) if is_found and p is not None else None
     numbers, is_inside = _edus_of_pieces(document, pieces)
     lengths = np.bincount(numbers[is_inside], minlength=len(document.edus))
     if not lengths.all():

@@ -30,7 +30,6 @@ MICROSOFT = "com.microsoft"
 _OPSETS = {"": 18, MICROSOFT: 1}
 _IR_VERSION = 10
 _TYPES: dict[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
-_ROWS = 1 << 10
 _VARINT, _LENGTH, _FIXED_32 = 0, 2, 5
 _FLOAT, _INT, _INTS = 1, 2, 7
 
@@ -127,16 +126,6 @@ class Session:
         """Run the graph on its inputs, in their order."""
         found: list[NDArray[Any]] = self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))
         return found
-
-
-def run_rows(session: Session, *inputs: NDArray[Any]) -> list[NDArray[Any]]:
-    """Run a graph in which no row depends on another: some rows at a time, in threads.
-
-    How many is always the same, so that results do not depend on the number of threads.
-    """
-    starts = range(0, max(len(inputs[0]), 1), _ROWS)
-    parts = in_threads(lambda start: session(*(one[start : start + _ROWS] for one in inputs)), starts)
-    return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
 def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:

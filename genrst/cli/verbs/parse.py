@@ -111,7 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
     items = ((source, constrained(item, constraints)) for source, item in texts) if constraints else texts
     groups = groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0))
     closing = _Closing(failures)
-    for source, group in groups if is_drawing(arguments.output) else progress(groups, "parsing", len(sources)):
+    has_bar = len(sources) > 1 and not is_drawing(arguments.output)
+    for source, group in progress(groups, "parsing", len(sources)) if has_bar else groups:
         results: list[Result] = []
         for _, trees in group:
             if isinstance(trees, list):
