@@ -8,10 +8,12 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
 
     GET  /v1/files, /v1/files/{number}      list the files; open one, and parse it if it has no tree
     PUT  /v1/files/{number}      save it
+    /v1/folder, /v1/pairs      states of files, agreement and adjudication (`genrst.serve.folder`)
 
 The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
 `workbench/`: `edits.js` changes documents, `bench.js` keeps the state, calls the service and draws, `panel.js` shows
-the selected unit, and `commands.js` handles clicks and keys. It loads nothing from elsewhere.
+the selected unit, and `commands.js` handles clicks and keys; `folder.js` lists the files, and `adjudicate.js` makes a
+third tree of two. It loads nothing from elsewhere.
 """
 
 import asyncio
@@ -38,6 +40,7 @@ from genrst.parser.parser import Parser
 from genrst.rendering.page import Page, fill_page, page_policy
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
 from genrst.serve.files import Files, LocalFile, Opened
+from genrst.serve.folder import Folder, folder_endpoints
 from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
 from genrst.serve.openapi import Endpoint, describe, docs_page
 from genrst.serve.parsing import Models, Parsed, Task
@@ -62,10 +65,17 @@ Result = TypeVar("Result")
 
 
 def make_app(
-    parsers: Sequence[Parser], limits: Limits = LIMITS, access: Access = OPEN, files: Files | None = None
+    parsers: Sequence[Parser],
+    limits: Limits = LIMITS,
+    access: Access = OPEN,
+    files: Files | None = None,
+    folder: Folder | None = None,
 ) -> Starlette:
-    """Return the service for some parsers, the first of which is the default, and for local files if there are any."""
-    service = _Service(Models(parsers, limits.edus), limits, files or Files())
+    """Return the service for some parsers, the first of which is the default, and for local files if there are any.
+
+    `folder` is what is known about the files besides.
+    """
+    service = _Service(Models(parsers, limits.edus), limits, folder or Folder(files or Files()))
     endpoints = service.endpoints() if files is None else [*service.endpoints(), *service.file_endpoints()]
     description = describe(endpoints, needs_key=access.key is not None)
     html, policy = workbench(files is not None)
@@ -87,8 +97,8 @@ def make_app(
 class _Service:
     """The handlers of the endpoints, and what they share: models, limits, two workers and local files."""
 
-    def __init__(self, models: Models, limits: Limits, files: Files) -> None:
-        self.models, self.limits, self.files = models, limits, files
+    def __init__(self, models: Models, limits: Limits, folder: Folder) -> None:
+        self.models, self.limits, self.files, self.folder = models, limits, folder.files, folder
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
         self.parsing: Worker[Task, Parsed] = Worker(limits, models.run_batch, self.metrics.observe_batch)
         self.documents: Worker[Callable[[], Any], Any] = Worker(limits, lambda calls: [call() for call in calls])
@@ -114,6 +124,7 @@ class _Service:
             Endpoint("GET", "/v1/files", self.list_files),
             Endpoint("GET", "/v1/files/{number}", self.open_file),
             Endpoint("PUT", "/v1/files/{number}", self.save_file, SaveRequest),
+            *folder_endpoints(self.folder, self._run, self._look),
         ]
 
     @asynccontextmanager
@@ -150,7 +161,7 @@ class _Service:
 
     async def list_models(self, _request: Request) -> Response:
         """List the models with their labels."""
-        return _json(self.models.description)
+        return _json(self.folder.project.apply(self.models.description))
 
     async def health(self, _request: Request) -> Response:
         """Return the status of the service and the number of requests that wait for a model."""
@@ -207,6 +218,11 @@ class _Service:
     async def _submit(self, request: Request | None, task: Task) -> Parsed:
         return await self.parsing.submit(request, task, self.models.group(task), task.size)
 
+    async def _look(self, request: Request, work: Callable[[int], Result]) -> Result:
+        """Let the document worker do some work, which gets `max_edus`."""
+        result: Result = await self.documents.submit(request, lambda: work(self.limits.edus))
+        return result
+
     async def _run(
         self, request: Request, kind: type[Body], work: Callable[[Body, int], Result], lock: Lock | None = None
     ) -> Result:
@@ -231,13 +247,13 @@ async def _error_response(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": one_line(str(error))}, status)
 
 
-_SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js")
+_SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js", "folder.js", "adjudicate.js")
 
 
 @cache
 def workbench(has_files: bool = False) -> tuple[str, str]:
     """Return the page, with a menu of local files if there are any, and its content security policy."""
-    tools = _part("tools.html")
+    tools, folder = _part("tools.html"), _part("folder.html")
     page = Page(
         title="genrst",
         kind="compact bench",
@@ -246,8 +262,8 @@ def workbench(has_files: bool = False) -> tuple[str, str]:
         data=[],
         text="",
         tools=tools.replace('id="files"', 'id="files" data-local') if has_files else tools,
-        panels=_part("panels.html").replace("VERSION", VERSION),
-        style=_part("workbench.css"),
+        panels="\n".join([*([folder] if has_files else []), _part("panels.html").replace("VERSION", VERSION)]),
+        style=_part("workbench.css") + _part("folder.css"),
         scripts=[_part(name) for name in _SCRIPTS],
     )
     return fill_page(page), f"{page_policy(page)}; frame-ancestors 'none'"

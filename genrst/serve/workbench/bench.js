@@ -158,7 +158,8 @@ const drawings = new Map(); // the last ones, by their documents: a step that is
 
 async function draw({ isNew = false } = {}) {
   const turn = ++drawing;
-  const { doc, other, style, colours } = bench;
+  const { style, colours } = bench;
+  const [doc, other] = sides();
   const request = { document: seen(doc), format: "parts" };
   const hasProbabilities = places(doc.tree).some((one) => one.node.probability !== undefined);
   if (other) Object.assign(request, { against: seen(other) });
@@ -190,6 +191,7 @@ async function draw({ isNew = false } = {}) {
   mark();
   summarise();
   showPanel();
+  afterDrawing();
   if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
   pane.dataset.drawing = turn; // for those who wait for it
 }

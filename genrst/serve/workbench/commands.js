@@ -146,6 +146,7 @@ async function listFiles() {
   }
   menu.value = bench.file ?? "";
   menu.hidden = find("store").hidden = false;
+  await refreshFolder();
   return found.files;
 }
 
@@ -153,6 +154,7 @@ async function openLocal(number) {
   const { document: doc, name, warnings, version } = await askJson(`/v1/files/${number}`);
   await open(doc, { file: number, name, version });
   find("files").value = number;
+  showFolder();
   say(warnings.join("; ") || `opened ${name}`);
 }
 
@@ -337,6 +339,10 @@ async function setUp() {
   find("model").replaceChildren(...models.map((one) => new Option(one.name, one.name)));
   find("model").parentElement.hidden = models.length < 2;
   const files = await listFiles();
+  if (hasFolder()) {
+    await startFolder();
+    if (isPairs()) return undefined;
+  }
   const before = recall();
   const isSame = (one) => one.number === before.file && one.name === before.name;
   if (before?.doc && (before.file === null ? !files.length : files.some(isSame))) {
@@ -347,6 +353,7 @@ async function setUp() {
     say("your work as you left it");
   } else if (files.length) await openLocal(files[0].number);
   else find("paste").focus();
+  return showFolder();
 }
 
 attempt(setUp);

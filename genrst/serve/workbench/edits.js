@@ -342,9 +342,9 @@ function demanded(doc, model) {
 }
 
 // As much of a label as the model knows.
-function possibleLabel({ relation, nuclearity }, { labels, fine }) {
+function possibleLabel({ relation, nuclearity }, { labels, fine, known = labels }) {
   const name = fine[relation] ?? relation;
-  const fits = labels.filter((label) => nuclearity === undefined || label.nuclearity === nuclearity);
+  const fits = known.filter((label) => nuclearity === undefined || label.nuclearity === nuclearity);
   if (fits.some((label) => label.relation === name)) return { relation, nuclearity };
   return fits.length ? { nuclearity } : {};
 }
