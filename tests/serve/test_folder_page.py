@@ -120,3 +120,112 @@ def test_done_flagged_and_next(context: "BrowserContext", chart: Parser, tmp_pat
         shown = bench.page.locator("#folder-list button").all()
         labels = [str(one.get_attribute("aria-label")).split(", ")[:2] for one in shown]
         assert labels == [["0.rs3", "open"], ["a.rs3", "done"], ["b.rs3", "flagged"], ["c.rs3", "open"]]
+
+
+def test_the_relations_of_the_project(context: "BrowserContext", chart: Parser, tmp_path: Path):
+    write_rain(tmp_path, "a.rs3")
+    (tmp_path / "genrst.toml").write_text(PROJECT, encoding="utf-8")
+    project = read_project(tmp_path / "genrst.toml")
+    with visiting(context, chart, Folder(files_in(tmp_path), project)) as bench:
+        page = bench.page
+        page.keyboard.press("b")
+        assert page.is_visible("#folder")
+        assert page.locator("#misfits button").all_inner_texts() == [
+            "1–4: elaboration is not in the project",
+            "1–3: causal is not in the project",
+        ]
+        page.click("#guidelines summary")
+        assert page.inner_text("#guidelines .text").startswith("Rule 1: <b>read</b> the text.\n")
+        page.click("#misfits button >> nth=1")
+        offered = page.locator("#relation-0 option").all_inner_texts()
+        assert offered == ["causal", "cause", "elaboration", "joint"], "the project's, and those of the document"
+        with bench.drawn():
+            page.select_option("#relation-0", "joint")
+        assert page.inner_text("#misfits li >> nth=1") == "1–3: joint is not used as SN"
+        bench.select((0, 3))
+        with bench.drawn():
+            page.select_option("#relation-0", "cause")
+        assert page.locator("#misfits li").count() == 1
+        # The model does not know the relation; asking again keeps it.
+        bench.press("a")
+        assert "cause" in json.dumps(bench.document["tree"])
+        page.keyboard.press("D")
+        wait_for(bench, "not fit the project")
+        assert read_state(tmp_path / "a.rs3") == "done"
+
+
+@contextmanager
+def adjudicating(context: "BrowserContext", parser: Parser, folder: Path) -> Iterator[Bench]:
+    sides = [{path.stem: path for path in sorted((folder / side).glob("*.*"))} for side in ("ann", "bob")]
+    pairs = Pairs(sides[0], sides[1], folder / "gold", names=("ann", "bob"))
+    with visiting(context, parser, Folder(Files(), pairs=pairs)) as bench:
+        yield bench
+
+
+def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser, tmp_path: Path):
+    """By the keyboard alone: take left, take right, edit; close the page in between."""
+    for side, tree in (("ann", FIRST), ("bob", SECOND)):
+        (tmp_path / side).mkdir()
+        write_rain(tmp_path / side, "a.rs3", "b.rs3", tree=tree)
+        write_rain(tmp_path / side, "same.rs3")
+    before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*.rs3"))}
+    with adjudicating(context, chart, tmp_path) as bench:
+        page = bench.page
+        page.wait_for_selector("#decide tr[aria-current]")
+        assert page.locator("#trees svg.genrst").count() == 2
+        assert page.locator("#trees figcaption").all_inner_texts() == ["ann", "bob"]
+        assert page.locator(".areas rect.deciding").count() == 2
+        rows = page.locator("#decide tbody tr")
+        assert rows.all_inner_texts()[1].split("\t") == [
+            "1–3",
+            "causal SN (2–3 joint NN)",
+            "joint NN (1–2 causal NS)",
+            "Edit",
+        ]
+        page.keyboard.press("2")
+        wait_for(bench, "1 to decide")
+        assert repr(read(tmp_path / "gold" / "a.rs3").tree) == "(evaluation NS (causal SN 0 (joint NN 1 2)) 3)"
+    with adjudicating(context, chart, tmp_path) as bench:
+        page = bench.page
+        page.wait_for_selector("#decide tr[aria-current]")
+        assert page.inner_text("#decide h2") == "1 of 2 decided"
+        assert page.get_attribute("#decide-0-right", "aria-pressed") == "true"
+        # The focus is on what is to be decided: walk to the right one and take it.
+        page.wait_for_function("() => document.activeElement.id === 'decide-1-left'")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        wait_for(bench, "all is decided")
+        assert read(tmp_path / "gold" / "a.rs3").tree == SECOND
+        page.keyboard.press("Control+z")
+        wait_for(bench, "1 to decide")
+        page.keyboard.press("v")
+        with bench.drawn():
+            page.keyboard.press("3")
+        assert page.locator("#trees svg.genrst").count() == 1
+        page.wait_for_selector("#panel:not([hidden])")
+        assert page.inner_text("#panel h2") == "EDUs 1–3"
+        bench.press("n")
+        with bench.drawn():
+            page.keyboard.press("3")
+        wait_for(bench, "all is decided")
+        assert repr(read(tmp_path / "gold" / "a.rs3").tree) == "(evaluation NS (causal NN 0 (joint NN 1 2)) 3)"
+        assert page.get_attribute("#decide-1-edit", "aria-pressed") == "true"
+        with bench.drawn():
+            page.keyboard.press("N")
+        page.wait_for_function("() => document.querySelector('#folder-list [aria-current] .name').textContent === 'b'")
+        with bench.drawn():
+            page.click("#folder-list button >> nth=2")
+        wait_for(bench, "written to")
+        assert read(tmp_path / "gold" / "same.rs3").tree == FIRST
+        assert page.inner_text("#folder-title") == "2 of 3 done"
+        # Kappa and F1 are those of `genrst evaluate --agreement`.
+        sides = [
+            [replace(read(tmp_path / side / f"{name}.rs3"), id=name) for name in ("a", "b", "same")]
+            for side in ("ann", "bob")
+        ]
+        found = evaluate(*sides)
+        cells = page.locator("#agreement tbody tr >> nth=0").locator("td").all_inner_texts()
+        scores = [f"{found.percentages()[aspect]:.1f}" for aspect in "SNRF"]
+        kappas = [f"{one.kappa:.2f}" for one in found.agreement().values()]
+        assert cells == [*scores, *kappas]
+    assert {path: path.read_bytes() for path in before} == before

@@ -167,12 +167,13 @@ function showDecisions() {
   const n = pair.disagreements.length;
   const title = folder.hasOutput ? `${Object.keys(known).length} of ${n} decided` : count(n);
   const view = isBoth ? "Show the result" : "Show both";
-  const toggle = button(view, "The result, or both trees (d)", switchView, { id: "decide-view" });
+  const attributes = { id: "decide-view", hidden: !folder.hasOutput };
+  const toggle = button(view, "The result, or both trees (d)", switchView, attributes);
   const columns = ["EDUs", ...folder.names, ...(folder.hasOutput ? ["by hand"] : [])];
   const head = columns.map((name) => make("th", { scope: "col" }, name));
   const rows = pair.disagreements.map((one, index) => decisionRow(one, index, known[index]));
   panel.replaceChildren(
-    make("div", { class: "row" }, make("h2", {}, n ? title : "The trees are the same"), ...(folder.hasOutput ? [toggle] : [])),
+    make("div", { class: "row" }, make("h2", {}, n ? title : "The trees are the same"), toggle),
     make("table", { hidden: !n }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
   );
   if (held) find(held)?.focus();
