@@ -118,6 +118,8 @@ class RenderRequest(_Request):
     style: Literal["classic", "compact"] | None = None
     colours: Literal["relation", "certainty"] = "relation"
     width: int = Field(80, ge=20, le=400, description="Columns of txt.")
+    labels: Literal["coarse", "fine"] = Field("coarse", description="How relations are compared with `against`.")
+    names: list[str] | None = Field(None, min_length=2, max_length=2, description="What the two trees are called.")
 
 
 class ConvertRequest(_Request):

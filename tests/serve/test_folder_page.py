@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from genrst.document import Document
+from genrst.document import Document, require_tree
 from genrst.evaluation.report import evaluate
 from genrst.formats.files import read, write
-from genrst.formats.json_format import document_from_dict
 from genrst.parser.parser import Parser
 from genrst.serve.app import make_app
 from genrst.serve.files import Files
-from genrst.serve.folder import Folder, read_state
+from genrst.serve.folder import Folder, read_state, write_state
 from genrst.serve.pairs import Pairs
 from genrst.serve.project import read_project
-from genrst.trees.node import Leaf, Unit
+from genrst.trees.node import Leaf, Tree, Unit, fold
 from tests.rendering.browser import open_browser
 from tests.serve.bench import SETTLED, Bench, serving
-from tests.serve.test_page import photograph
+from tests.serve.test_page import ROOT, photograph
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
@@ -131,8 +130,8 @@ def test_the_relations_of_the_project(context: "BrowserContext", chart: Parser, 
         page.keyboard.press("b")
         assert page.is_visible("#folder")
         assert page.locator("#misfits button").all_inner_texts() == [
-            "1–4: elaboration is not in the project",
-            "1–3: causal is not in the project",
+            "1–4: elaboration",
+            "1–3: causal",
         ]
         page.click("#guidelines summary")
         assert page.inner_text("#guidelines .text").startswith("Rule 1: <b>read</b> the text.\n")
@@ -141,7 +140,7 @@ def test_the_relations_of_the_project(context: "BrowserContext", chart: Parser, 
         assert offered == ["causal", "cause", "elaboration", "joint"], "the project's, and those of the document"
         with bench.drawn():
             page.select_option("#relation-0", "joint")
-        assert page.inner_text("#misfits li >> nth=1") == "1–3: joint is not used as SN"
+        assert page.inner_text("#misfits li >> nth=1") == "1–3: joint as SN"
         bench.select((0, 3))
         with bench.drawn():
             page.select_option("#relation-0", "cause")
@@ -156,7 +155,7 @@ def test_the_relations_of_the_project(context: "BrowserContext", chart: Parser, 
 
 @contextmanager
 def adjudicating(context: "BrowserContext", parser: Parser, folder: Path) -> Iterator[Bench]:
-    sides = [{path.stem: path for path in sorted((folder / side).glob("*.*"))} for side in ("ann", "bob")]
+    sides = [{path.stem: path for path in sorted((folder / side).glob("*.rs3"))} for side in ("ann", "bob")]
     pairs = Pairs(sides[0], sides[1], folder / "gold", names=("ann", "bob"))
     with visiting(context, parser, Folder(Files(), pairs=pairs)) as bench:
         yield bench
@@ -229,3 +228,81 @@ def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser,
         kappas = [f"{one.kappa:.2f}" for one in found.agreement().values()]
         assert cells == [*scores, *kappas]
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_pictures_for_the_docs_and_axe(
+    context: "BrowserContext", chart: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The folder, the pairs and the decisions have no serious finding. GENRST_PICTURES=1 keeps what they look like."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    monkeypatch.chdir(tmp_path)
+    ferry = read(ROOT / "examples" / "ferry.rs3")
+    other = replace(ferry, tree=fold(require_tree(ferry), lambda leaf: leaf, other_opinion))
+    for name, span in PARTS.items():
+        for side, whole in (("ann", ferry), ("bob", other)):
+            write(part(whole, name, span), tmp_path / side / f"{name}.rs3")
+    for name, state in {"bridge": "done", "harbour": "flagged", "interview-1": "done"}.items():
+        write_state(tmp_path / "ann" / f"{name}.rs3", state)
+    (tmp_path / "genrst.toml").write_text(PROJECT, encoding="utf-8")
+    project = read_project(tmp_path / "genrst.toml")
+    found = []
+    with visiting(context, chart, Folder(files_in(tmp_path / "ann"), project)) as bench:
+        found.append(axe.run(bench.page))
+        bench.page.set_viewport_size({"width": 390, "height": 800})
+        assert bench.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    with visiting(context, chart, Folder(files_in(tmp_path / "ann"))) as bench:
+        with bench.drawn():
+            bench.page.keyboard.press("N")
+        bench.select((4, 6))
+        photograph(bench, "folder")
+    with adjudicating(context, chart, Path()) as bench:
+        bench.page.wait_for_selector("#decide tr[aria-current]")
+        with bench.drawn():
+            bench.page.click("#folder-list button >> nth=1")
+        bench.page.keyboard.press("2")
+        wait_for(bench, "to decide")
+        bench.page.keyboard.press("1")
+        wait_for(bench, "2 to decide")
+        found.append(axe.run(bench.page))
+        photograph(bench, "adjudicate")
+        bench.page.set_viewport_size({"width": 390, "height": 800})
+        assert bench.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        with bench.drawn():
+            bench.page.keyboard.press("d")
+        found.append(axe.run(bench.page))
+    violations = [one for result in found for one in result.response["violations"]]
+    serious = [(one["id"], one["nodes"][0]["html"]) for one in violations if one["impact"] in ("serious", "critical")]
+    assert serious == []
+
+
+PARTS = {
+    **{"bridge": (1, 12), "ferry": (0, 19), "harbour": (12, 19), "interview-1": (12, 16), "interview-2": (4, 12)},
+    **{"library": (1, 19), "market": (6, 12)},
+}
+"""A small corpus: parts of the ferry, by their EDUs."""
+
+
+def part(document: Document, name: str, span: tuple[int, int]) -> Document:
+    node = next(node for node in document.root if (node.start, node.stop) == span)
+    tree = fold(
+        node.tree,
+        lambda leaf: Leaf(leaf.edu - span[0]),
+        lambda unit, parts: Unit(unit.relation, unit.nuclearity, tuple(parts), unit.relations),
+    )
+    return Document.from_edus(name, document.edu_texts[slice(*span)], tree)
+
+
+def other_opinion(unit: Unit, parts: list[Tree]) -> Tree:
+    """What the second annotator makes of a unit of the ferry."""
+    children = tuple(parts)
+    match unit.start, unit.stop, *unit.children:
+        case 1, 19, _, _:
+            return Unit("elaboration-additional", "NS", children)
+        case 6, 9, Unit(), last:
+            first, second = children[0].children  # type: ignore[union-attr]
+            return Unit("causal-cause", "NS", (first, Unit("joint-list", "NN", (second, last))))
+        case 9, 12, _, _:
+            return Unit("causal-result", "NS", children)
+        case 17, 19, _, _:
+            return Unit("causal-result", "SN", children)
+    return Unit(unit.relation, unit.nuclearity, children, unit.relations)

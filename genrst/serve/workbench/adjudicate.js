@@ -10,10 +10,11 @@ function isAdjudicating() {
   return adjudication.pair !== null && bench.first === adjudication.pair.result;
 }
 
-// The trees to draw: both annotators', or what is on the bench and what it is compared with.
+// The trees to draw: both annotators', by name, or what is on the bench and what it is compared with.
 function sides() {
   const { pair, isBoth } = adjudication;
-  return isAdjudicating() && isBoth ? [pair.left, pair.right] : [bench.doc, bench.other];
+  if (!isAdjudicating() || !isBoth) return [bench.doc, bench.other];
+  return [pair.left, pair.right, { labels: "fine", names: folder.names }];
 }
 
 async function openPair(number) {
@@ -69,8 +70,9 @@ async function takeSide(side) {
   const { at, number } = adjudication;
   const known = decided();
   const { document: doc } = await askJson(`/v1/pairs/${number}/take`, { document: bench.doc, number: at, side });
-  decisions.set(doc, { ...known, [at]: side });
-  await step(doc, { select: null });
+  const drawn = step(doc, { select: null });
+  decisions.set(bench.doc, { ...known, [at]: side });
+  await drawn;
   goToDecision(nextUndecided(at) ?? at);
 }
 
@@ -160,7 +162,6 @@ function showDecisions() {
   panel.hidden = !isAdjudicating();
   if (panel.hidden) return;
   const { pair, isBoth, written } = adjudication;
-  if (isBoth) pane.querySelectorAll("figcaption").forEach((one, side) => (one.textContent = folder.names[side]));
   markDecision();
   const known = decided();
   const held = panel.contains(document.activeElement) ? document.activeElement.id : null;

@@ -159,10 +159,10 @@ const drawings = new Map(); // the last ones, by their documents: a step that is
 async function draw({ isNew = false } = {}) {
   const turn = ++drawing;
   const { style, colours } = bench;
-  const [doc, other] = sides();
+  const [doc, other, naming] = sides();
   const request = { document: seen(doc), format: "parts" };
   const hasProbabilities = places(doc.tree).some((one) => one.node.probability !== undefined);
-  if (other) Object.assign(request, { against: seen(other) });
+  if (other) Object.assign(request, { against: seen(other), ...naming });
   else Object.assign(request, { style, colours: hasProbabilities ? colours : "relation" });
   const parts = drawings.get(doc)?.get(drawingOf(request)) ?? (await askJson("/v1/render", request));
   keepDrawing(doc, request, parts);

@@ -4,6 +4,11 @@ const folder = { files: [], agreement: null, guidelines: null, hasRelations: fal
 const WIDE = 1100; // pixels
 const MARKS = { open: "○", done: "✓", flagged: "⚑" };
 
+// What files.js and the rest of the bench do for this one.
+const openFileOf = (row) => openLocal(row.number);
+const saveFile = () => storeLocal();
+const isOpenFile = (row) => [row.number, row.key].includes(bench.file);
+
 const hasFolder = () => Boolean(find("folder"));
 const isPairs = () => folder.agreement !== null;
 
@@ -13,13 +18,14 @@ async function refreshFolder() {
   Object.assign(folder, { files, agreement, guidelines, names, alone });
   Object.assign(folder, { hasRelations: others.has_relations, hasOutput: others.has_output ?? false });
   find("folder-toggle").hidden = false;
+  if (isPairs()) find("files").hidden = true;
   showFolder();
 }
 
 // The file that is open, as it is listed.
 function currentRow() {
   if (isPairs()) return isAdjudicating() ? folder.files[adjudication.number] : undefined;
-  return bench.file === null ? undefined : folder.files.find((one) => one.number === bench.file);
+  return folder.files.find(isOpenFile);
 }
 
 function toggleFolder() {
@@ -99,13 +105,13 @@ function listed() {
 
 function openRow(row) {
   if (row.error) throw new Error(row.error);
-  return isPairs() ? openPair(row.number) : openLocal(row.number);
+  return isPairs() ? openPair(row.number) : openFileOf(row);
 }
 
 // At first the folder is shown where there is room, and a pair is open.
 function startFolder() {
-  const isWide = innerWidth > WIDE && folder.files.length > 1;
-  find("folder").hidden = !isPairs() && !isWide;
+  const isWide = innerWidth > WIDE && (isPairs() || folder.files.length > 1);
+  find("folder").hidden = !isWide;
   find("folder-toggle").setAttribute("aria-pressed", String(!find("folder").hidden));
   if (!isPairs()) return undefined;
   const readable = folder.files.filter((one) => !one.error);
@@ -125,9 +131,10 @@ function nextOpen() {
 // The same state again takes it back. What is done is saved first.
 async function markFile(state) {
   const row = currentRow();
-  if (isPairs() || !row) throw new Error("open a file of the folder first");
+  if (isPairs()) throw new Error("a pair is done when all is decided");
+  if (!row) throw new Error("open a file of the folder first");
   const next = row.state === state ? "open" : state;
-  if (next === "done" && (bench.past.length || !row.has_tree)) await storeLocal();
+  if (next === "done" && (bench.past.length || !row.has_tree)) await saveFile();
   const { key } = folder.files.find((one) => one.number === row.number); // saving may have changed the list
   await askJson(`/v1/folder/${row.number}`, { key, state: next }, "PUT");
   await refreshFolder();
@@ -166,9 +173,8 @@ function misfits() {
   return places(bench.doc.tree)
     .filter(isUnit)
     .flatMap((place) => {
-      const problem = labelsOf(place.node)
-        .map((name, index) => misfit(allowed, name, nuclearityOf(place.node, index)))
-        .find(Boolean);
+      const problems = labelsOf(place.node).map((name, index) => misfit(allowed, name, nuclearityOf(place.node, index)));
+      const problem = problems.find(Boolean);
       return problem ? [{ range: rangeOf(place), problem }] : [];
     })
     .sort((one, other) => one.range[0] - other.range[0] || other.range[1] - one.range[1]);
@@ -182,19 +188,16 @@ function nuclearityOf({ nuclearity }, index) {
 
 function misfit(allowed, name, nuclearity) {
   if (name === "span") return null;
-  if (!allowed.has(name)) return `${name} is not in the project`;
-  return allowed.get(name).includes(nuclearity) ? null : `${name} is not used as ${nuclearity}`;
+  if (!allowed.has(name)) return name;
+  return allowed.get(name).includes(nuclearity) ? null : `${name} as ${nuclearity}`;
 }
 
 function showMisfits() {
   const found = misfits();
-  const rows = found.map(({ range, problem }) =>
-    make(
-      "li",
-      {},
-      button(`${rangeName(range)}: ${problem}`, "Go to this unit", () => goTo(nodeAt(range))),
-    ),
-  );
+  const rows = found.map(({ range, problem }) => {
+    const text = `${rangeName(range)}: ${problem}`;
+    return make("li", {}, button(text, "The project has no such relation", () => goTo(nodeAt(range))));
+  });
   const title = `${found.length} ${found.length === 1 ? "unit does" : "units do"} not fit the project`;
   find("misfits").replaceChildren(...(rows.length ? [make("h2", {}, title), make("ul", {}, ...rows)] : []));
 }
