@@ -47,7 +47,7 @@ def test_paths_exist():
     for page in PAGES:
         folders = (ROOT, ROOT / "genrst", page.parent)
         paths = re.findall(r"(?<![\w/.])[a-z_]+/[\w/-]+\.(?:py|toml)\b", read(page))
-        names = re.findall(r"\b(?:genrst|benchmarks|experiments)(?:\.\w+)+", read(page))
+        names = re.findall(r"\b(?:genrst|benchmarks|experiments)(?!\.toml)(?:\.\w+)+", read(page))
         missing += [(str(page), path) for path in paths if not any((folder / path).is_file() for folder in folders)]
         missing += [(str(page), name) for name in names if not resolves(name)]
     assert missing == []

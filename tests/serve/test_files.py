@@ -433,7 +433,10 @@ def test_endpoints_are_there_only_with_files(client: TestClient, chart: Parser, 
         assert "/v1/files/{number}" in annotator.get("/docs").text
         assert annotator.post("/v1/parse", json={"edus": EDUS}).status_code == 200
     new = {path: set(full["paths"][path]) for path in full["paths"].keys() - plain["paths"].keys()}
-    assert new == {"/v1/files": {"get"}, "/v1/files/{number}": {"get", "put"}}
+    assert new == {
+        **{"/v1/files": {"get"}, "/v1/files/{number}": {"get", "put"}},
+        **{"/v1/folder": {"get"}, "/v1/folder/{number}": {"put"}},
+    }
     assert "SaveRequest" in full["components"]["schemas"]
     (parameter,) = full["paths"]["/v1/files/{number}"]["put"]["parameters"]
     assert parameter["schema"]["type"] == "integer"

@@ -110,5 +110,13 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, message: str):
     assert "\n" not in str(error.value)
 
 
+def test_the_example_of_the_docs(tmp_path: Path):
+    page = (Path(__file__).parents[2] / "docs" / "annotate.md").read_text(encoding="utf-8")
+    (tmp_path / "guidelines.md").write_text("Read.")
+    project = read_project(write(tmp_path, page.partition("```text\n")[2].partition("```")[0]))
+    assert project.guidelines == "Read."
+    assert [(one.name, one.nuclearity) for one in project.relations] == [("evidence", ("NS", "SN")), ("list", ("NN",))]
+
+
 def test_a_relation_has_labels_for_each_nuclearity():
     assert ProjectRelation("x", ("NN",)).as_labels() == [{"relation": "x", "nuclearity": "NN"}]
