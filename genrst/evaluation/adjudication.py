@@ -53,11 +53,10 @@ class Pair:
         """In the order of the left tree, each before those inside it."""
         for key, node in lefts.items():
             if key in shared:
-                nodes = node, rights[key]
-                frames = [grid.frame(one, shared) for grid, one in zip(grids, nodes, strict=True)]
-                if frames[0] != frames[1]:
-                    texts = [_describe(grid, one, shared) for grid, one in zip(grids, nodes, strict=True)]
-                    self.disagreements.append(Disagreement(*map(_range, nodes), *texts))
+                other = rights[key]
+                if grids[0].frame(node, shared) != grids[1].frame(other, shared):
+                    lines = _describe(grids[0], node, shared), _describe(grids[1], other, shared)
+                    self.disagreements.append(Disagreement(_range(node), _range(other), *lines))
 
     def start(self) -> Document:
         """Return the document that decisions start from: the left one, with the text of the right if it has none."""

@@ -56,7 +56,8 @@ def decide(pair: Pair, choices: list[tuple[int, Side]]) -> Document:
 
 @given(pairs(), st.randoms())
 def test_all_of_one_side_is_its_tree(pair: Pair, random: object):
-    for side, document in (("left", pair.left), ("right", pair.right)):
+    sides: dict[Side, Document] = {"left": pair.left, "right": pair.right}
+    for side, document in sides.items():
         numbers = list(range(len(pair.disagreements)))
         random.shuffle(numbers)  # type: ignore[attr-defined]
         mixed = decide(pair, [(number, "right" if number % 2 else "left") for number in numbers])

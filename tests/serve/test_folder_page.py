@@ -241,8 +241,9 @@ def test_pictures_for_the_docs_and_axe(
     for name, span in PARTS.items():
         for side, whole in (("ann", ferry), ("bob", other)):
             write(part(whole, name, span), tmp_path / side / f"{name}.rs3")
-    for name, state in {"bridge": "done", "harbour": "flagged", "interview-1": "done"}.items():
-        write_state(tmp_path / "ann" / f"{name}.rs3", state)
+    for name in ("bridge", "interview-1"):
+        write_state(tmp_path / "ann" / f"{name}.rs3", "done")
+    write_state(tmp_path / "ann" / "harbour.rs3", "flagged")
     (tmp_path / "genrst.toml").write_text(PROJECT, encoding="utf-8")
     project = read_project(tmp_path / "genrst.toml")
     found = []
@@ -284,25 +285,25 @@ PARTS = {
 
 def part(document: Document, name: str, span: tuple[int, int]) -> Document:
     node = next(node for node in document.root if (node.start, node.stop) == span)
-    tree = fold(
-        node.tree,
-        lambda leaf: Leaf(leaf.edu - span[0]),
-        lambda unit, parts: Unit(unit.relation, unit.nuclearity, tuple(parts), unit.relations),
-    )
+
+    def moved(unit: Unit, parts: list[Tree]) -> Tree:
+        return Unit(unit.relation, unit.nuclearity, tuple(parts), unit.relations)
+
+    tree: Tree = fold(node.tree, lambda leaf: Leaf(leaf.edu - span[0]), moved)
     return Document.from_edus(name, document.edu_texts[slice(*span)], tree)
 
 
 def other_opinion(unit: Unit, parts: list[Tree]) -> Tree:
     """What the second annotator makes of a unit of the ferry."""
     children = tuple(parts)
-    match unit.start, unit.stop, *unit.children:
-        case 1, 19, _, _:
+    match unit.start, unit.stop:
+        case 1, 19:
             return Unit("elaboration-additional", "NS", children)
-        case 6, 9, Unit(), last:
-            first, second = children[0].children  # type: ignore[union-attr]
-            return Unit("causal-cause", "NS", (first, Unit("joint-list", "NN", (second, last))))
-        case 9, 12, _, _:
+        case 6, 9 if isinstance(inner := children[0], Unit):
+            first, second = inner.children
+            return Unit("causal-cause", "NS", (first, Unit("joint-list", "NN", (second, children[1]))))
+        case 9, 12:
             return Unit("causal-result", "NS", children)
-        case 17, 19, _, _:
+        case 17, 19:
             return Unit("causal-result", "SN", children)
     return Unit(unit.relation, unit.nuclearity, children, unit.relations)

@@ -15,6 +15,7 @@ from genrst.document import Document
 from genrst.errors import UsageError
 from genrst.formats.files import read, write
 from genrst.formats.json_format import document_from_dict
+from genrst.io import write_atomically
 from genrst.parser.parser import Parser
 from genrst.serve.app import make_app
 from genrst.serve.files import Files
@@ -147,18 +148,15 @@ def test_results_replace_only_results(chart: Parser, corpus: Path):
 
 def test_a_crash_between_the_record_and_the_result(chart: Parser, corpus: Path, monkeypatch: pytest.MonkeyPatch):
     """The record is written first, and knows both versions; so nothing is taken for a file of somebody else."""
-    from genrst.serve import pairs
-
     with comparing(chart, corpus) as client:
         assert decide(client, 0, _0="left").status_code == 200
-        write_atomically = pairs.write_atomically
 
         def crash(path: Path, content: str | bytes) -> None:
             if path.suffix == ".rs3":
                 raise MemoryError
             write_atomically(path, content)
 
-        monkeypatch.setattr(pairs, "write_atomically", crash)
+        monkeypatch.setattr("genrst.serve.pairs.write_atomically", crash)
         assert decide(client, 0, _0="right").status_code == 500
     monkeypatch.undo()
     with comparing(chart, corpus) as client:
