@@ -8,6 +8,7 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
 
     GET  /v1/files, /v1/files/{number}      list the files; open one, and parse it if it has no tree
     PUT  /v1/files/{number}      save it
+    PUT, DELETE  /v1/files/{number}/drafts/{id}      keep or discard unsaved work on it
 
 The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
 `workbench/`: `edits.js` changes documents, `bench.js` keeps the state, calls the service and draws, `panel.js` shows
@@ -32,7 +33,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from genrst.characters import one_line
-from genrst.errors import GenrstError, MissingDependencyError
+from genrst.errors import GenrstError, MissingDependencyError, OutputError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
 from genrst.rendering.page import Page, fill_page, page_policy
@@ -45,6 +46,7 @@ from genrst.serve.requests import (
     Body,
     BodyReader,
     ConvertRequest,
+    DraftRequest,
     EvaluateRequest,
     ParseRequest,
     RenderRequest,
@@ -114,6 +116,8 @@ class _Service:
             Endpoint("GET", "/v1/files", self.list_files),
             Endpoint("GET", "/v1/files/{number}", self.open_file),
             Endpoint("PUT", "/v1/files/{number}", self.save_file, SaveRequest),
+            Endpoint("PUT", "/v1/files/{number}/drafts/{id}", self.keep_draft, DraftRequest),
+            Endpoint("DELETE", "/v1/files/{number}/drafts/{id}", self.discard_draft),
         ]
 
     @asynccontextmanager
@@ -169,13 +173,33 @@ class _Service:
         file = self.files.find(request.path_params["number"])
         opened = await self._open(file, request)
         file.version = opened.version
-        return await run_in_threadpool(lambda: _json({"name": self.files.name(file), **opened.as_dict()}))
+        names = {"name": self.files.name(file), "key": file.key}
+        return await run_in_threadpool(lambda: _json({**names, **opened.as_dict(), "drafts": file.drafts.read()}))
 
     async def save_file(self, request: Request) -> Response:
         """Save a document to its local file, or beside it if the format of the file cannot hold a tree."""
         file = self.files.find(request.path_params["number"])
         saved = await self._run(request, SaveRequest, file.save, file.lock)
         return _json({"name": self.files.name(file), **saved})
+
+    async def keep_draft(self, request: Request) -> Response:
+        """Keep unsaved work on a local file, in a file beside it, until it is saved or discarded."""
+        file, id = self._find_draft(request)
+        body = await self._bodies.read(request)
+        await run_in_threadpool(lambda: file.drafts.keep(id, read_request(DraftRequest, body), body))
+        return _json({})
+
+    async def discard_draft(self, request: Request) -> Response:
+        """Delete unsaved work on a local file."""
+        file, id = self._find_draft(request)
+        await run_in_threadpool(file.drafts.discard, id)
+        return _json({})
+
+    def _find_draft(self, request: Request) -> tuple[LocalFile, str]:
+        id = request.path_params["id"]
+        if not (id.isascii() and id.isdecimal() and len(id) <= 16):
+            raise HTTPException(404, "there is no such draft; its id is a number")
+        return self.files.find(request.path_params["number"]), id
 
     async def _open(self, file: LocalFile, request: Request | None = None) -> Opened:
         async with file.lock:
@@ -227,7 +251,7 @@ async def _error_response(_request: Request, error: Exception) -> Response:
     """Return an error as one line of JSON."""
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-    status = 501 if isinstance(error, MissingDependencyError) else 422
+    status = {MissingDependencyError: 501, OutputError: 507}.get(type(error), 422)
     return JSONResponse({"error": one_line(str(error))}, status)
 
 
