@@ -11,8 +11,9 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
     PUT, DELETE  /v1/files/{number}/drafts/{id}      keep or discard unsaved work on it
 
 The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
-`workbench/`: `edits.js` changes documents, `bench.js` keeps the state, calls the service and draws, `panel.js` shows
-the selected unit, and `commands.js` handles clicks and keys. It loads nothing from elsewhere.
+`workbench/`: `edits.js`, `segments.js` and `notes.js` change documents, `bench.js` keeps the state, calls the service
+and draws, `drafts.js` and `files.js` keep and save, `panel.js`, `palette.js`, `attach.js` and `asking.js` are what can
+be done with a unit, and `commands.js` handles clicks and keys. It loads nothing from elsewhere.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ from genrst.characters import one_line
 from genrst.errors import GenrstError, MissingDependencyError, OutputError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
-from genrst.rendering.page import Page, fill_page, page_policy
+from genrst.rendering.page import Page, fill_page, inert_json, page_policy
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
 from genrst.serve.files import Files, LocalFile, Opened
 from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
@@ -55,6 +56,7 @@ from genrst.serve.requests import (
     read_request,
 )
 from genrst.serve.worker import Limits, Worker
+from genrst.trees.relations import load_glossary
 from genrst.version import VERSION
 
 LIMITS = Limits()
@@ -255,7 +257,10 @@ async def _error_response(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": one_line(str(error))}, status)
 
 
-_SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js")
+_SCRIPTS = (
+    *("edits.js", "segments.js", "notes.js", "bench.js", "drafts.js", "dialogs.js", "files.js", "panel.js", "palette.js"),
+    *("attach.js", "asking.js", "commands.js"),
+)
 
 
 @cache
@@ -272,7 +277,7 @@ def workbench(has_files: bool = False) -> tuple[str, str]:
         tools=tools.replace('id="files"', 'id="files" data-local') if has_files else tools,
         panels=_part("panels.html").replace("VERSION", VERSION),
         style=_part("workbench.css"),
-        scripts=[_part(name) for name in _SCRIPTS],
+        scripts=[f"const GLOSSARY = {inert_json(load_glossary())};", *map(_part, _SCRIPTS)],
     )
     return fill_page(page), f"{page_policy(page)}; frame-ancestors 'none'"
 
