@@ -157,7 +157,11 @@ def warn_of_loss(document: Document, suffix: str) -> None:
     if suffix.lower() in (".json", ".jsonl"):
         return
     n_beside = len(document.signals) + len(document.secondary_edges) if suffix.lower() != ".rs4" else 0
-    for n_lost, things in ((n_beside, "signals or secondary edges"), (len(document.constraints), "constraints")):
+    from genrst.formats.rs3_kept import notes_of
+
+    n_notes = len(notes_of(document)) if suffix.lower() not in (".rs3", ".rs4") else 0
+    kinds = {"signals or secondary edges": n_beside, "constraints": len(document.constraints), "notes": n_notes}
+    for things, n_lost in kinds.items():
         if n_lost:
             message = f"{document.id}: {suffix} holds no {things}, {n_lost} {'is' if n_lost == 1 else 'are'} left out"
             warnings.warn(CorpusWarning(message), stacklevel=3)

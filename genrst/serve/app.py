@@ -258,8 +258,8 @@ async def _error_response(_request: Request, error: Exception) -> Response:
 
 
 _SCRIPTS = (
-    *("edits.js", "segments.js", "notes.js", "bench.js", "drafts.js", "dialogs.js", "files.js", "panel.js", "palette.js"),
-    *("attach.js", "asking.js", "commands.js"),
+    *("edits.js", "segments.js", "notes.js", "bench.js", "drafts.js", "dialogs.js", "files.js"),
+    *("panel.js", "palette.js", "attach.js", "asking.js", "commands.js"),
 )
 
 

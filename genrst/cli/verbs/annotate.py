@@ -7,10 +7,9 @@
 Files with trees (.rs3, .rs4, .dis, .json) are saved in place. Texts (.txt, .md) and EDUs (.edus) are parsed first and
 saved as NAME.json beside the file, which is opened the next time. A save is atomic. The first one keeps a backup beside
 the file, NAME.rs3.bak, which is never overwritten. If another program has changed the file, you see the difference, and
-both versions are kept. Unsaved edits are kept as drafts in .genrst/ beside the files, and are there again after a crash.
-One annotate at a time can have a folder open. Unfinished files come first, and of these the ones with the least certain
-trees if the model is a chart parser, which knows how certain it is. Only this machine can reach the page, and no data
-leaves it.
+both versions are kept. Unsaved edits are kept as drafts in .genrst/ beside the files, and survive a crash. One annotate
+at a time can have a folder open. Unfinished files come first, and of these the ones with the least certain trees if the
+model is a chart parser, which knows how certain it is. Only this machine can reach the page, and no data leaves it.
 """
 
 import argparse
