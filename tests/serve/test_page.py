@@ -357,34 +357,6 @@ def test_keyboard_only_once_through(bench: Bench):
     assert bench.document == document
 
 
-def test_phone_width_dark_and_right_to_left(bench: Bench):
-    bench.page.set_viewport_size({"width": 390, "height": 800})
-    bench.page.emulate_media(color_scheme="dark")
-    document = bench.parse("هطل المطر طوال اليوم، لذلك بقينا في المنزل. لم يمانع أحد في ذلك. كان اليوم جميلا مع ذلك.")
-    assert bench.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    assert bench.page.evaluate("() => getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-    assert bench.page.locator("svg.genrst.mirrored").count() == 1
-    bench.select((0, len(document["edus"])))
-    assert bench.page.is_visible("#panel")
-
-
-def test_no_serious_finding_of_axe(bench: Bench):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = [axe.run(bench.page)]
-    document = bench.parse(TEXT)
-    bench.select(find(document))
-    found.append(axe.run(bench.page))
-    bench.select((1, 2))
-    found.append(axe.run(bench.page))
-    serious = [
-        (one["id"], [node["html"] for node in one["nodes"]][:3])
-        for result in found
-        for one in result.response["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
-
-
 HOSTILE = """<img src=x onerror=alert(1)> says <script>alert(2)</script>, because "><svg onload=alert(3)> it can.
 It <b>really</b> can, and nobody minds."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,7 +150,7 @@ def test_nothing_is_left_unasked(annotate: Open, tmp_path: Path):
     assert drafts(tmp_path) == []
 
 
-def test_a_draft_survives_browser_and_service_and_new_files(annotate: Open, browser: "Browser", tmp_path: Path):
+def test_a_draft_survives_browser_and_service_and_new_files(annotate: Open, tmp_path: Path):
     """Another browser, another address, other numbers of files: what is beside the file is enough."""
     write(RAIN, tmp_path / "rain.rs3")
     first = annotate()
@@ -291,7 +292,7 @@ def test_downloads_say_what_they_leave_out(context: "BrowserContext", address: s
     bench = Bench(context.new_page(), address)
     bench.page.wait_for_function("() => document.activeElement.id === 'paste'")
     signals = (Signal((0, 1), "dm", "dm"),)
-    open_document(bench, Document(**{**vars_of(RAIN), "signals": signals, "model": "en"}))
+    open_document(bench, replace(RAIN, signals=signals, model="en"))
     bench.select((1, 3))
     bench.press("z", "g")
     bench.download("rs3", tmp_path)
@@ -300,12 +301,3 @@ def test_downloads_say_what_they_leave_out(context: "BrowserContext", address: s
         assert lost in bench.said
     bench.download("dis", tmp_path)
     assert "no notes, 1 is left out" in bench.said
-    bench.select((1, 3))
-    bench.page.keyboard.press("z")
-    bench.press("x")
-    assert "dropped" not in bench.said
-    bench.press("Control+z")
-
-
-def vars_of(document: Document) -> dict[str, object]:
-    return {name: getattr(document, name) for name in ("id", "text", "edus", "tree")}

@@ -52,12 +52,14 @@ async function alternatives() {
   const own = found.get(JSON.stringify(bare(now.node)));
   const others = [...found.values()].filter((one) => one !== own);
   if (!others.length) throw new Error("the parser knows nothing else here");
-  const rows = others.map(({ node, share }) => {
-    const tree = replaced(now, node);
+  const trees = others.map((one) => replaced(now, one.node));
+  const lists = trees.map((tree) => describeChanges(doc.tree, tree));
+  const spread = (line) => lists.filter((lines) => lines.includes(line)).length;
+  const rows = others.map(({ share }, index) => {
+    const tree = trees[index];
+    const [name, ...details] = lists[index].sort((one, other) => spread(one) - spread(other)); // what is special first
     const changed = changes(doc.tree, tree);
-    const details = describeChanges(doc.tree, tree);
-    const name = changed.length ? details[0] : "the same labels, other parts";
-    return { doc: kept({ ...doc, tree }, [range]), changed, name: `${percent(share)} · ${name}`, details: details.slice(1) };
+    return { doc: kept({ ...doc, tree }, [range]), changed, name: `${percent(share)} · ${name ?? "other parts"}`, details };
   });
   const title = `EDUs ${rangeName(range)} might be${own ? ` (now: ${percent(own.share)} of the ${documents.length} best)` : ""}`;
   return offer(title, rows);
@@ -73,7 +75,7 @@ function bare(node) {
 
 // Offers: the one that has the focus is shown in the tree. Enter takes it; Escape leaves all.
 
-const MOST_DETAILS = 6;
+const MOST_DETAILS = 4;
 
 function offer(title, rows) {
   const list = find("choices");

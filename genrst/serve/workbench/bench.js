@@ -93,6 +93,7 @@ async function open(doc, { file = null, name = null, version = null, past = [], 
   keepDraft();
   await draw({ isNew: true });
   goTo(pictures[0]?.nodes[0]);
+  highlight(null); // all of it would be
 }
 
 // A document as it comes: a tree that no parser made is frozen, unless it says itself what is.
@@ -105,6 +106,7 @@ function step(next, { select = bench.selected, changed = [], isLabel = false, is
   const before = bench.doc;
   const doc = !isFreezing && isWholeFrozen(before) ? frozenWhole(next) : next;
   bench.past = [...bench.past, before].slice(-MOST_STEPS);
+  selections.set(before, bench.selected);
   Object.assign(bench, { doc, future: [], selected: select, changed });
   closeChoices();
   if (isLabel) echo(select);
@@ -121,19 +123,31 @@ function drawAndKeep() {
   return drawn;
 }
 
+const selections = new WeakMap(); // what was selected in a document that is past
+
 function undo() {
   if (!bench.past.length) return say("there is nothing to undo");
+  const doc = bench.past.at(-1);
   bench.future = [...bench.future, bench.doc];
-  Object.assign(bench, { doc: bench.past.at(-1), past: bench.past.slice(0, -1), changed: [] });
+  selections.set(bench.doc, bench.selected);
+  Object.assign(bench, { doc, past: bench.past.slice(0, -1), changed: [], selected: selectedIn(doc) });
   closeChoices();
   say("undone");
   return drawAndKeep();
 }
 
+// What was selected then or, if that is not known, what is now; all of it if that is not there.
+function selectedIn(doc) {
+  const range = selections.get(doc) ?? bench.selected;
+  return places(doc.tree).some((one) => range && isAt(one, range)) ? range : [0, doc.edus.length];
+}
+
 function redo() {
   if (!bench.future.length) return say("there is nothing to redo");
+  const doc = bench.future.at(-1);
   bench.past = [...bench.past, bench.doc];
-  Object.assign(bench, { doc: bench.future.at(-1), future: bench.future.slice(0, -1), changed: [] });
+  selections.set(bench.doc, bench.selected);
+  Object.assign(bench, { doc, future: bench.future.slice(0, -1), changed: [], selected: selectedIn(doc) });
   closeChoices();
   say("done again");
   return drawAndKeep();
@@ -181,7 +195,7 @@ async function draw({ isNew = false } = {}) {
   mark();
   summarise();
   showPanel();
-  if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
+  if (hadFocus && bench.selected) goTo(nodeAt(bench.selected) ?? pictures[0].nodes[0]);
   pane.dataset.drawing = turn; // for those who wait for it
 }
 

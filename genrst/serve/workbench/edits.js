@@ -337,7 +337,7 @@ function describeChanges(before, after) {
   const name = ({ node }) => `${node.relation} ${node.nuclearity}`;
   return changes(before, after).map((range) => {
     const [now, then] = [placeAt(after, range), old.get(String(range))];
-    return `${rangeName(range)} ${name(now)}${then ? `, now ${name(then)}` : ", no unit now"}`;
+    return `${rangeName(range)}: ${name(now)} (${then ? `now ${name(then)}` : "no unit now"})`;
   });
 }
 

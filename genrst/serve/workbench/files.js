@@ -81,12 +81,12 @@ async function store(force = false) {
 // The file is not the one that was opened. Both versions are shown, and both are kept, whichever is taken.
 async function conflict() {
   const theirs = await askJson(`/v1/files/${bench.file}`).catch(() => null);
-  if (theirs) await compareWith(asItComes(theirs.document));
+  const isShown = theirs && (await compareWith(asItComes(theirs.document)).then(() => true, () => false));
   const save = () => endCompare().then(() => store(true));
   notice(
-    theirs
-      ? `${bench.name} has changed since you opened it. Left: your tree; right: the tree in the file.`
-      : `${bench.name} is not what you opened, and cannot be read.`,
+    `${bench.name} has changed since you opened it. ${
+      isShown ? "Left: your tree; right: the tree in the file." : theirs ? "Its text is another." : "It cannot be read."
+    }`,
     [
       ["Save mine, and keep a copy of the other", save],
       ...(theirs ? [["Take the other, and keep a copy of mine", takeTheirs]] : []),
