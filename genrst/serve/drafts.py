@@ -95,14 +95,16 @@ def _opened(path: Path) -> Iterator[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The drafts of one file, which need not exist."""
+    """The drafts of the work on one file, which need not exist yet."""
 
     path: Path
+    like: Path
+    """The file whose mode drafts get."""
 
     def keep(self, id: str, request: DraftRequest, content: bytes) -> None:
         """Keep the work of a tab, given the body of its request."""
         place = self._folder / f"{self._prefix}{_hash(request.version or '')}.{id}.draft"
-        write_durably(place, content, self.path)
+        write_durably(place, content, self.like)
         for other in self._paths(id):
             if other != place:
                 other.unlink(missing_ok=True)

@@ -90,7 +90,7 @@ class LocalFile:
     @property
     def drafts(self) -> Drafts:
         """The unsaved work on the file."""
-        return Drafts(self.target)
+        return Drafts(self.target, like=self.path)
 
     @property
     def path(self) -> Path:

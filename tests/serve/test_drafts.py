@@ -52,6 +52,15 @@ def test_drafts_survive_the_service_and_new_files(chart: Parser, tmp_path: Path)
     assert kept(tmp_path) == []
 
 
+def test_drafts_are_as_private_as_their_file(chart: Parser, tmp_path: Path):
+    (tmp_path / "secret.txt").write_text("It rained, so we stayed in.")
+    (tmp_path / "secret.txt").chmod(0o600)
+    with annotating(chart, tmp_path / "secret.txt") as client:
+        assert client.put("/v1/files/0/drafts/7", json=draft()).status_code == 200
+    (path,) = tmp_path.glob(".genrst/drafts/*")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_draft_is_of_one_version_of_the_file(chart: Parser, tmp_path: Path):
     write(HUMAN, tmp_path / "rain.rs3")
     with annotating(chart, tmp_path / "rain.rs3") as client:

@@ -172,8 +172,8 @@ async function takeDraft(drafts) {
 async function reopen(kept, others = {}) {
   const { doc, file, name, version, id } = kept;
   const past = kept.past.map((one) => whole(one, doc));
-  const saved = kept.isDirty ? null : doc;
-  await open(doc, { file, name, version, past, first: whole(kept.first, doc), saved, draft: id, ...others });
+  const first = kept.first && whole(kept.first, doc);
+  await open(doc, { file, name, version, past, first, saved: kept.isDirty ? null : doc, draft: id, ...others });
 }
 
 function greet(time) {

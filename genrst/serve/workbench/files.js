@@ -25,20 +25,31 @@ async function openLocal(key) {
   const { document: data, name, warnings, version, drafts } = await askJson(`/v1/files/${key}`);
   const file = { file: key, name, version };
   const doc = asItComes(data);
-  const isSame = (one) => JSON.stringify(outgoing(one)) === JSON.stringify(outgoing(doc));
+  const isSame = (one) => canonical(one) === canonical(doc);
   const { draft, busy } = await takeDraft(allDrafts(key, drafts));
   if (!draft) await open(doc, file);
   else {
-    const kept = draft.past ? draft : { ...draft, doc: draft.document, past: [], first: slim(doc, doc) };
-    const hasChanges = !isSame(kept.doc);
-    const shown = hasChanges ? kept.doc : doc;
-    await reopen({ ...kept, doc: shown }, { ...file, version: draft.version, saved: hasChanges ? null : doc });
-    if (hasChanges) greet(draft.time);
+    const kept = draft.past ? draft : { ...draft, doc: draft.document, past: [] };
+    if (isSame(kept.doc)) await reopen({ ...kept, doc }, { ...file, first: doc, saved: doc });
+    else {
+      await reopen(kept, { ...file, version: draft.version, first: doc, saved: null });
+      greet(draft.time);
+    }
   }
   find("files").value = key;
   const others = busy.filter((one) => !isSame(one.document ?? one.doc));
   if (others.length) say(`${name} has unsaved changes in another tab, too; both are kept`, true);
   else if (warnings.length || !draft) say(warnings.join("; ") || `opened ${name}`);
+}
+
+// What a file has of a document, whatever the order of its keys.
+function canonical(doc) {
+  const isFilled = ([, value]) => value !== null && (typeof value !== "object" || Object.keys(value).length);
+  const sorted = (_, value) =>
+    value && typeof value === "object" && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).filter(isFilled).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return JSON.stringify(outgoing(doc), sorted);
 }
 
 // The drafts of a file, beside it or in this browser: of each the newest work, and first those that were done last.
