@@ -5,24 +5,22 @@ that it survives restarts, new files, and moving the folder. Each is a file of i
 programs cannot undo each other's.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from genrst.characters import one_line
-from genrst.errors import OutputError
 from genrst.formats.json_text import dumps
 from genrst.io import write_atomically
 from genrst.serve.documents import JsonObject
+from genrst.serve.drafts import FOLDER
 from genrst.serve.files import Files
 from genrst.serve.folder_requests import ResultRequest, State, StateRequest, TakeRequest
 from genrst.serve.openapi import Endpoint
-from genrst.serve.pairs import HIDDEN_FOLDER, Pairs
+from genrst.serve.pairs import Pairs
 from genrst.serve.project import Project
 
 
@@ -40,26 +38,19 @@ class Folder:
         if self.pairs is not None:
             return {**common, **self.pairs.list(max_edus)}
         rows = [
-            {
-                "name": self.files.name(one),
-                "key": one_line(one.target.name),
-                **one.as_dict(),
-                "state": read_state(one.target),
-            }
-            for one in self.files.queue
+            {"name": self.files.name(one), **one.as_dict(), "state": read_state(one.target)} for one in self.files.queue
         ]
         return {**common, "files": rows, "agreement": None}
+
+    @property
+    def written(self) -> Sequence[Path]:
+        """The folders that are written to."""
+        return [*self.files.folders, *([self.pairs.output] if self.pairs and self.pairs.output else [])]
 
     def set_state(self, number: str, request: StateRequest) -> JsonObject:
         """Keep the state of a file on disk."""
         file = self.files.find(number)
-        if one_line(file.target.name) != request.key:
-            rule = f"file {number} must be the one that was listed, was: {self.files.name(file)}"
-            raise HTTPException(409, f"{request.key}: {rule}; reload the page")
-        try:
-            write_state(file.target, request.state)
-        except OutputError as error:
-            raise HTTPException(507, one_line(str(error))) from error
+        write_state(file.target, request.state)
         return {"state": request.state}
 
 
@@ -79,7 +70,7 @@ def write_state(path: Path, state: State) -> None:
 
 
 def _state_file(path: Path) -> Path:
-    return path.parent / HIDDEN_FOLDER / f"{path.name}.state"
+    return path.parent / FOLDER / f"{path.name}.state"
 
 
 Run = Callable[..., Awaitable[Any]]

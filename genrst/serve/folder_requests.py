@@ -15,11 +15,10 @@ class _Strict(BaseModel):
 
 
 class StateRequest(_Strict):
-    """The state of a file; `key` is its name as it was listed, because numbers change when files are added."""
+    """The state of a file."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"key": "rain.rs3", "state": "done"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "done"}]})
 
-    key: str
     state: State
 
 

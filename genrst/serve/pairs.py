@@ -24,10 +24,8 @@ from genrst.formats.files import format_documents, read_file, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.io import read_bytes, write_atomically
 from genrst.serve.documents import JsonObject, check_size, collected_warnings
+from genrst.serve.drafts import FOLDER, save_lock
 from genrst.serve.folder_requests import Choice, ResultRequest, TakeRequest
-
-HIDDEN_FOLDER = ".genrst"
-"""Where what is known about the files of a folder is kept, beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +110,19 @@ class Pairs:
             check_size(document.id, len(document.edus), max_edus)
             content = format_documents([document], suffix).encode("utf-8")
             warn_of_loss(document, suffix)
-        before, after = _version(path), _hash(content)
-        if before != request.version:
-            rule = "a result must be as it was opened to be written, was: changed by another program"
-            raise HTTPException(409, one_line(f"{path}: {rule}; open the file again"))
-        decided = {
-            disagreement: request.decisions[str(at)]
-            for at, disagreement in enumerate(pair.disagreements)
-            if str(at) in request.decisions
-        }
-        # First what is decided, with both versions: a crash between the two leaves a result that is known.
-        record = {"versions": [before, after], "decided": [[*one, choice] for one, choice in decided.items()]}
-        try:
+        choices = ((one, request.decisions.get(str(at))) for at, one in enumerate(pair.disagreements))
+        decided = [[*one, choice] for one, choice in choices if choice is not None]
+        after = _hash(content)
+        make_folder(path.parent)
+        with save_lock(path.parent):
+            before = _version(path)
+            if before != request.version:
+                rule = "a result must be as it was opened to be written, was: changed by another program"
+                raise HTTPException(409, one_line(f"{path}: {rule}; open the file again"))
+            # First what is decided, with both versions: a crash between the two leaves a result that is known.
+            record = {"versions": [before, after], "decided": decided}
             write_atomically(self._record(number), json.dumps(record) + "\n")
             write_atomically(path, content)
-        except OutputError as error:
-            raise HTTPException(507, one_line(str(error))) from error
         return {"name": one_line(str(path)), "version": after, "warnings": lines}
 
     def _row(self, number: int, sides: _Sides, agreed: JsonObject | None) -> JsonObject:
@@ -177,7 +172,7 @@ class Pairs:
 
     def _record(self, number: int) -> Path:
         path = self._result(number)
-        return path.parent / HIDDEN_FOLDER / f"{path.name}.decisions"
+        return path.parent / FOLDER / f"{path.name}.decisions"
 
     def _check_place(self, number: int) -> Path:
         """Return where a result is written; never where an annotator's file is."""
@@ -215,6 +210,14 @@ class Pairs:
             return _read_one(path), decisions, version
         except GenrstError as error:
             raise HTTPException(409, one_line(str(error))) from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder if there is none."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
 
 
 def _key(disagreement: Iterable[Any]) -> str:

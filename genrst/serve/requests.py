@@ -151,7 +151,20 @@ class SaveRequest(_Request):
     version: str | None = Field(
         None, description="The version that was opened or saved last (default: the last one that was returned)."
     )
-    force: bool = Field(False, description="Save even if another program has changed the file.")
+    force: bool = Field(
+        False, description="Save even if another program has changed the file; its content is kept as NAME.bak-N."
+    )
+    aside: bool = Field(False, description="Leave the file as it is, and write NAME.conflict-N.json beside it.")
+
+
+class DraftRequest(_Request):
+    """Unsaved work on a local file."""
+
+    model_config = _examples({"document": EXAMPLE, "version": None, "time": 1767225600000})
+
+    document: JsonDocument
+    version: str | None = Field(None, description="The version of the file on which the work is based.")
+    time: int = Field(description="When the work was done, in milliseconds since 1970.")
 
 
 _UPLOADS_PER_PLACE = 4

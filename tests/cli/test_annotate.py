@@ -1,6 +1,8 @@
 """The verb `annotate`: what it refuses before it loads a model, what it opens, and the page in the browser."""
 
+import os
 import secrets
+import socket
 import webbrowser
 from pathlib import Path
 from threading import Event
@@ -14,6 +16,7 @@ from genrst.cli.main import make_parser
 from genrst.cli.verbs import annotate
 from genrst.document import Document
 from genrst.formats.files import write
+from genrst.serve.drafts import folder_lock
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call
 
@@ -139,3 +142,20 @@ def test_the_page_is_opened_in_the_browser(
     if has_browser:
         assert is_open.wait(10)
     assert pages == ([found["address"]] if has_browser else [])
+
+
+def test_a_folder_that_another_process_has(work: Path, capsys: pytest.CaptureFixture[str]):
+    with folder_lock(work / "more"):
+        outcome = call(capsys, "annotate", work)
+    rule = f"another genrst annotate has this folder open (process {os.getpid()}); close that one first"
+    assert (outcome.status, outcome.errors[-1]) == (1, f"genrst: {work / 'more'}: {rule}")
+
+
+def test_the_port_is_always_the_same_if_it_is_free(monkeypatch: pytest.MonkeyPatch):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        monkeypatch.setattr(annotate, "PORT", port)
+        assert annotate.free_port() in (0, *range(port + 1, port + 20))
+    assert annotate.free_port() == port

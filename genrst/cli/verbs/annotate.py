@@ -7,9 +7,10 @@
 
 Files with trees (.rs3, .rs4, .dis, .json) are saved in place. Texts (.txt, .md) and EDUs (.edus) are parsed first and
 saved as NAME.json beside the file, which is opened the next time. A save is atomic. The first one keeps a backup beside
-the file, NAME.rs3.bak, which is never overwritten. If another program has changed the file, you are asked before it is
-overwritten. The files with the least certain trees come first if the model is a chart parser, which knows how certain
-it is. Only this machine can reach the page, and no data leaves it.
+the file, NAME.rs3.bak, which is never overwritten. If another program has changed the file, you see the difference, and
+both versions are kept. Unsaved edits are kept as drafts in .genrst/ beside the files, and survive a crash. One annotate
+at a time can have a folder open. Unfinished files come first, and of these the ones with the least certain trees if the
+model is a chart parser, which knows how certain it is. Only this machine can reach the page, and no data leaves it.
 
 A file genrst.toml in the folder has the relations and the guidelines of your project. Which files are done or flagged
 is kept in .genrst, beside the files. With --against you see two annotators side by side, with their agreement; with
@@ -19,7 +20,9 @@ is kept in .genrst, beside the files. With --against you see two annotators side
 import argparse
 import logging
 import secrets
+import socket
 import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -40,6 +43,11 @@ LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "batch": 
 """Generous, because a save that is refused may be an hour's work."""
 
 
+PORT = 8765
+"""Always the same, because browsers keep what they keep by address."""
+_MOST_PORTS = 20
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst annotate`."""
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="files, or folders of them")
@@ -53,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", metavar="FILE", help="relations and guidelines (default: genrst.toml in the folder)"
     )
-    parser.add_argument("--port", type=int, default=0, help="the port of the page (default: any free one)")
+    parser.add_argument(
+        "--port", type=int, help=f"the port of the page; 0: any free one (default: {PORT}, or the next free one)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
     add_models_arguments(parser)
     add_max_edus_argument(parser.add_argument_group("limits"))
@@ -62,14 +72,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page."""
+    arguments.port = free_port() if arguments.port is None else arguments.port
     check_numbers(arguments)
-    from genrst.serve.middleware import Access
+    from genrst.serve.drafts import folder_lock
 
     folder = open_folder(arguments)
+    with ExitStack() as stack:
+        for one in folder.written:
+            stack.enter_context(folder_lock(one))
+        _serve(arguments, folder)
+    return 0
+
+
+def _serve(arguments: argparse.Namespace, folder: "Folder") -> None:
+    from genrst.serve.middleware import Access
+
     # Other users of this machine can reach the port, but do not know the key.
     key = secrets.token_urlsafe()
     on_start = (lambda address: None) if arguments.no_browser else _open_browser
     serve(arguments, Access(key=key), folder.files, logging.WARNING, on_start, folder)
+
+
+def free_port() -> int:
+    """Return the usual port or, if another program has it, one of the next; 0 if all are taken."""
+    for port in range(PORT, PORT + _MOST_PORTS):
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
     return 0
 
 
@@ -90,7 +123,7 @@ def open_folder(arguments: argparse.Namespace) -> "Folder":
 
 def open_pairs(arguments: argparse.Namespace) -> "Pairs":
     """Return the files that two folders have in common; tell which are left out."""
-    from genrst.serve.pairs import Pairs
+    from genrst.serve.pairs import Pairs, make_folder
 
     if len(arguments.inputs) != 1:
         raise UsageError(f"--against must go with one folder, was: {len(arguments.inputs)} files or folders")
@@ -106,6 +139,8 @@ def open_pairs(arguments: argparse.Namespace) -> "Pairs":
     first, second = (str(folder) if has_same_name else folder.name for folder in folders)
     left, right = map(_tree_files, folders)
     pairs = Pairs(left, right, output, arguments.labels, (first, second))
+    if output is not None:
+        make_folder(output)  # so that it can be locked
     for name, alone in zip((first, second), pairs.alone.values(), strict=True):
         if alone:
             shown = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")

@@ -150,6 +150,7 @@ def _bind(host: str, port: int) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
+            listener.listen()  # or another program could bind it, too, while the models are loaded
         except OSError:
             listener.close()
             raise

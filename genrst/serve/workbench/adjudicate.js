@@ -13,8 +13,12 @@ function isAdjudicating() {
 // The trees to draw: both annotators', by name, or what is on the bench and what it is compared with.
 function sides() {
   const { pair, isBoth } = adjudication;
-  if (!isAdjudicating() || !isBoth) return [bench.doc, bench.other];
+  if (!isAdjudicating() || !isBoth) return [(bench.preview ?? bench).doc, bench.other];
   return [pair.left, pair.right, { labels: "fine", names: folder.names }];
+}
+
+async function choosePair(number) {
+  if (await mayLeave()) await openPair(number);
 }
 
 async function openPair(number) {
@@ -22,8 +26,9 @@ async function openPair(number) {
   Object.assign(adjudication, { number, pair, at: 0, isBoth: true, edited: null });
   Object.assign(adjudication, { written: pair.result, version: pair.version });
   decisions.set(pair.result, pair.decisions);
-  open(pair.result, { name: folder.files[number].name });
-  await showBoth({ isNew: true });
+  await open(pair.result, { name: folder.files[number].name });
+  Object.assign(bench, { other: pair.right, selected: null });
+  showPanel();
   showFolder();
   const n = pair.disagreements.length;
   if (!n && folder.hasOutput && pair.version === null) await afterStep();
@@ -42,10 +47,10 @@ function decided() {
 
 // Both trees, or the third.
 
-function showBoth({ isNew = true } = {}) {
+function showBoth() {
   Object.assign(adjudication, { isBoth: true, edited: null });
-  bench.other = adjudication.pair.right;
-  return draw({ isNew });
+  Object.assign(bench, { other: adjudication.pair.right, selected: null });
+  return draw({ isNew: true });
 }
 
 async function showResult() {
@@ -60,8 +65,12 @@ function switchView() {
 
 // Deciding.
 
-function decide(act) {
+function needsOutput() {
   if (!folder.hasOutput) throw new Error("no output folder: start genrst annotate with --output FOLDER");
+}
+
+function decide(act) {
+  needsOutput();
   if (!adjudication.pair.disagreements.length) throw new Error("there is nothing to decide");
   return act();
 }
@@ -69,7 +78,11 @@ function decide(act) {
 async function takeSide(side) {
   const { at, number } = adjudication;
   const known = decided();
-  const { document: doc } = await askJson(`/v1/pairs/${number}/take`, { document: bench.doc, number: at, side });
+  const { document: doc } = await askJson(`/v1/pairs/${number}/take`, {
+    document: outgoing(bench.doc),
+    number: at,
+    side,
+  });
   const drawn = step(doc, { select: null });
   decisions.set(bench.doc, { ...known, [at]: side });
   await drawn;
@@ -146,9 +159,11 @@ function afterStep() {
 async function writeResult() {
   const { number, version } = adjudication;
   const doc = bench.doc;
-  const body = { document: doc, decisions: decided(), version };
+  const body = { document: outgoing(doc), decisions: decided(), version };
   const { name, version: now, warnings } = await askJson(`/v1/pairs/${number}`, body, "PUT");
   Object.assign(adjudication, { written: doc, version: now });
+  bench.saved = doc;
+  keepDraft();
   await refreshFolder();
   const left = adjudication.pair.disagreements.length - Object.keys(body.decisions).length;
   const rest = left ? `${left} to decide` : "all is decided; N: the next open file";
@@ -219,8 +234,8 @@ if (hasFolder()) {
   whileAdjudicating("1", () => decide(() => takeSide("left")));
   whileAdjudicating("2", () => decide(() => takeSide("right")));
   whileAdjudicating("3", () => decide(editUnit));
-  whileAdjudicating("d", switchView);
-  whileAdjudicating("w", afterStep);
+  whileAdjudicating("d", () => needsOutput() ?? switchView());
+  whileAdjudicating("s", () => needsOutput() ?? afterStep());
   whileAdjudicating("v", () => {
     const next = nextUndecided(adjudication.at);
     if (next === null) throw new Error("all is decided");
@@ -239,7 +254,7 @@ if (hasFolder()) {
     const last = adjudication.pair.disagreements.length - 1;
     goToDecision(Math.max(0, Math.min(adjudication.at + step, last)));
   });
-  document
-    .querySelector("details dl")
+  keys
+    .querySelector("dl")
     .append(make("dt", {}, "1, 2, 3, v, d"), make("dd", {}, "take left, right, edit; next to decide; the result"));
 }

@@ -4,11 +4,6 @@ const folder = { files: [], agreement: null, guidelines: null, hasRelations: fal
 const WIDE = 1100; // pixels
 const MARKS = { open: "○", done: "✓", flagged: "⚑" };
 
-// What files.js and the rest of the bench do for this one.
-const openFileOf = (row) => openLocal(row.number);
-const saveFile = () => storeLocal();
-const isOpenFile = (row) => [row.number, row.key].includes(bench.file);
-
 const hasFolder = () => Boolean(find("folder"));
 const isPairs = () => folder.agreement !== null;
 
@@ -25,7 +20,7 @@ async function refreshFolder() {
 // The file that is open, as it is listed.
 function currentRow() {
   if (isPairs()) return isAdjudicating() ? folder.files[adjudication.number] : undefined;
-  return folder.files.find(isOpenFile);
+  return folder.files.find((one) => one.key === bench.file);
 }
 
 function toggleFolder() {
@@ -56,14 +51,14 @@ function showFolder() {
   showGuidelines();
 }
 
-const percent = (share) => (100 * share).toFixed(1);
+const inPercent = (share) => (100 * share).toFixed(1);
 const kappaOf = (agreed) => (agreed.kappa === null ? "–" : agreed.kappa.toFixed(2));
 
 function factsOf(row) {
   if (row.error) return "cannot be read";
   if (isPairs()) {
     const progress = row.decided === undefined ? row.disagreements : `${row.decided} of ${row.disagreements}`;
-    return `F ${percent(row.f1.F)}, ${progress}`;
+    return `F ${inPercent(row.f1.F)}, ${progress}`;
   }
   const facts = [row.edus && `${row.edus} EDUs`, row.certainty && `p ${row.certainty.toFixed(2)}`];
   return facts.filter(Boolean).join(", ");
@@ -105,18 +100,19 @@ function listed() {
 
 function openRow(row) {
   if (row.error) throw new Error(row.error);
-  return isPairs() ? openPair(row.number) : openFileOf(row);
+  return isPairs() ? choosePair(row.number) : chooseLocal(row.key);
 }
 
-// At first the folder is shown where there is room, and a pair is open.
-function startFolder() {
+// At first the folder is shown where there is room. Whether there are pairs, of which one is then open.
+async function startFolder() {
   const isWide = innerWidth > WIDE && (isPairs() || folder.files.length > 1);
   find("folder").hidden = !isWide;
   find("folder-toggle").setAttribute("aria-pressed", String(!find("folder").hidden));
-  if (!isPairs()) return undefined;
+  if (!isPairs()) return false;
   const readable = folder.files.filter((one) => !one.error);
   if (!readable.length) throw new Error("no pair of files can be compared");
-  return openRow(readable.find((one) => one.state === "open") ?? readable[0]);
+  await openRow(readable.find((one) => one.state === "open") ?? readable[0]);
+  return true;
 }
 
 // The next open file after this one, in the order of the list.
@@ -134,9 +130,9 @@ async function markFile(state) {
   if (isPairs()) throw new Error("a pair is done when all is decided");
   if (!row) throw new Error("open a file of the folder first");
   const next = row.state === state ? "open" : state;
-  if (next === "done" && (bench.past.length || !row.has_tree)) await saveFile();
-  const { key } = folder.files.find((one) => one.number === row.number); // saving may have changed the list
-  await askJson(`/v1/folder/${row.number}`, { key, state: next }, "PUT");
+  if (next === "done" && (isDirty() || !row.has_tree)) await store();
+  if (isDirty() && next === "done") return; // the question that was asked comes first
+  await askJson(`/v1/folder/${row.key}`, { state: next }, "PUT");
   await refreshFolder();
   const unfit = next === "done" && misfits().length;
   const hint = unfit ? `; ${unfit} ${unfit === 1 ? "unit does" : "units do"} not fit the project` : "";
@@ -150,7 +146,7 @@ function showAgreement(row) {
   if (!isPairs()) return place.replaceChildren();
   const head = ["", "S", "N", "R", "F", "κ nuc", "κ rel"].map((name) => make("th", { scope: "col" }, name));
   const line = (name, { f1, kappa }) => {
-    const scores = ["S", "N", "R", "F"].map((aspect) => percent(f1[aspect]));
+    const scores = ["S", "N", "R", "F"].map((aspect) => inPercent(f1[aspect]));
     const cells = [...scores, kappaOf(kappa.nuclearity), kappaOf(kappa.relation)];
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", {}, cell)));
   };
@@ -173,7 +169,8 @@ function misfits() {
   return places(bench.doc.tree)
     .filter(isUnit)
     .flatMap((place) => {
-      const problems = labelsOf(place.node).map((name, index) => misfit(allowed, name, nuclearityOf(place.node, index)));
+      const { node } = place;
+      const problems = labelsOf(node).map((name, index) => misfit(allowed, name, nuclearityOf(node, index)));
       const problem = problems.find(Boolean);
       return problem ? [{ range: rangeOf(place), problem }] : [];
     })
@@ -245,10 +242,10 @@ if (hasFolder()) {
     event.preventDefault();
     rows[Math.max(0, Math.min(to, rows.length - 1))]?.focus();
   });
-  for (const [keys, meaning] of [
+  for (const [names, meaning] of [
     ["b, N", "files of the folder; the next open one"],
     ["D, F", "save and mark as done; flag"],
   ]) {
-    document.querySelector("details dl").append(make("dt", {}, keys), make("dd", {}, meaning));
+    keys.querySelector("dl").append(make("dt", {}, names), make("dd", {}, meaning));
   }
 }
