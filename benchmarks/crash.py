@@ -2,10 +2,10 @@
 
     python -m benchmarks.crash --kills 20
 
-`genrst annotate` is started on a folder, and its page opened in Chromium. Random edits are made, and now and then saved,
-until one of the two gets SIGKILL. It is started again, and the page must have every edit that was older than a second,
-and every file must be readable. Prints a line of JSON: the kills, the edits, the age of the oldest edit that was lost
-(0 if none was) and the files that were broken.
+`genrst annotate` is started on a folder, and its page opened in Chromium. Random edits are made, and now and then
+saved, until one of the two gets SIGKILL. It is started again, and the page must have every edit that was older than a
+second, and every file must be readable. Prints a line of JSON: the kills, the edits, the age of the oldest edit that was
+lost (0 if none was) and the files that were broken.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
 from genrst.errors import GenrstError
-from genrst.formats.files import read
+from genrst.formats.files import read, write
 from genrst.formats.json_format import document_to_dict
 from genrst.io import tell
 
@@ -36,6 +36,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 STORED = "() => JSON.parse(localStorage.getItem('genrst-draft:' + sessionStorage.getItem('genrst-open')))?.doc"
 SETTLED = """() => !document.body.hasAttribute("aria-busy") && document.querySelector("#trees svg.genrst") &&
     sessionStorage.getItem('genrst-open')"""
+FILE = "ferry.json"
+"""JSON, which keeps every tree exactly as it is."""
 KEYS = ["n", "n", "n", "z", "g", "x", "j", "Control+z", "Control+y", "Control+s", "l"]
 RELATIONS = ["joint", "causal", "context", "elaboration", "purpose"]
 WORST_EDIT = 1.0
@@ -103,11 +105,11 @@ class Desk:
 
     def on_disk(self) -> list[str]:
         """Return what is in the drafts and in the file."""
-        return [*(one for one, _ in self.drafts()), state(document_to_dict(read(self.folder / "ferry.rs3")))]
+        return [*(one for one, _ in self.drafts()), state(document_to_dict(read(self.folder / FILE)))]
 
 
 def state(document: dict[str, Any]) -> str:
-    """Return what every file format keeps of a document, to compare: the tree, comments and flags."""
+    """Return the tree, comments and flags of a document, to compare."""
     notes = json.loads((document.get("metadata") or {}).get("notes", "[]"))
     return json.dumps([document["tree"], notes], sort_keys=True)
 
@@ -154,8 +156,8 @@ def round_of_edits(desk: Desk, chance: random.Random, victim: str) -> tuple[int,
 
     timer = Timer(chance.uniform(1, 5), kill)
     timer.start()
-    with suppress(BrowserError):
-        while not killed:
+    while not killed:
+        with suppress(BrowserError):  # it is dead, or something was not there in time
             journal.edit(desk.page, chance)
     timer.join()
     if victim == "browser":
@@ -203,7 +205,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     folder = Path(tempfile.mkdtemp(prefix="crash-"))
-    shutil.copy(EXAMPLES / "ferry.rs3", folder)
+    write(read(EXAMPLES / "ferry.rs3"), folder / FILE)
     n_edits, ages, broken = 0, [], set[str]()
     with sync_playwright() as playwright:
         desk = Desk(playwright, folder, arguments.port, arguments.model)

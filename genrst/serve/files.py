@@ -13,6 +13,7 @@ document that is put aside as NAME.conflict-N.json. Unsaved work is in `genrst.s
 
 import hashlib
 import os
+import warnings
 from asyncio import Lock
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,8 +25,8 @@ from starlette.exceptions import HTTPException
 
 from genrst.characters import one_line
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, InputError, OutputError, UsageError
-from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_file, warn_of_loss
+from genrst.errors import CorpusFormatError, CorpusWarning, InputError, OutputError, UsageError
+from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_content, read_file, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict, write_json
 from genrst.io import decode, read_bytes
 from genrst.parser.parser import Text
@@ -142,6 +143,7 @@ class LocalFile:
             check_size(document.id, len(document.edus), max_edus)
             content = format_documents([document], suffix).encode("utf-8")
             warn_of_loss(document, suffix)
+            _warn_of_other_tree(document, content, self.target)
         version = self.version if request.version is None else request.version
         try:
             with save_lock(self._place.parent):
@@ -287,6 +289,15 @@ def _read_item(content: bytes, path: Path) -> Text | Document:
     if len(documents) != 1:
         raise CorpusFormatError(f"a file to annotate must hold one document, was: {len(documents)}", path)
     return documents[0]
+
+
+def _warn_of_other_tree(document: Document, content: bytes, path: Path) -> None:
+    """Warn if a format cannot express a tree, and has another one instead."""
+    if document.tree is not None and path.suffix.lower() in (".rs3", ".rs4"):
+        (again,) = read_content(content, path)
+        if again.tree != document.tree:
+            rule = "cannot hold nuclei and satellites mixed in one unit; they are written as units inside units"
+            warnings.warn(CorpusWarning(f"{document.id}: {path.suffix} {rule}"), stacklevel=2)
 
 
 def _free_name(name: Callable[[int], Path]) -> Path:

@@ -186,6 +186,16 @@ def test_what_a_format_cannot_hold_is_told_or_refused(chart: Parser, tmp_path: P
     assert path.read_bytes() == saved
 
 
+def test_a_tree_that_a_format_cannot_express_is_told(chart: Parser, tmp_path: Path):
+    path = tmp_path / "rain.rs3"
+    write(HUMAN, path)
+    mixed = replace(HUMAN, tree=Unit.from_relations(["joint", "joint", "causal"], "NNS", (Leaf(0), Leaf(1), Leaf(2))))
+    with annotating(chart, path) as client:
+        (warning,) = save(client, mixed)["warnings"]
+        assert "written as units inside units" in warning
+        assert save(client, BETTER)["warnings"] == []
+
+
 def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tmp_path: Path):
     path = tmp_path / "rain.rs3"
     write(HUMAN, path)

@@ -21,7 +21,7 @@ from tests.serve.bench import SETTLED, Bench, serving
 from tests.serve.test_page import TEXT, find, open_document
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Dialog
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")]
 
@@ -129,7 +129,12 @@ def test_nothing_is_left_unasked(annotate: Open, tmp_path: Path):
         assert bench.page.input_value("#files") == bench.page.locator("#files option").nth(1).get_attribute("value")
     bench.page.click("#cancel")
     closing: list[str] = []
-    bench.page.on("dialog", lambda dialog: (closing.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog: "Dialog") -> None:
+        closing.append(dialog.type)
+        dialog.dismiss()
+
+    bench.page.on("dialog", stay)
     bench.page.close(run_before_unload=True)
     bench.page.wait_for_timeout(200)
     assert closing == ["beforeunload"]

@@ -95,6 +95,7 @@ async function compareWith(other) {
   find("compare").textContent = "End comparison";
   try {
     await draw({ isNew: true });
+    highlight(null); // all of it may be
     say("left: this tree; right: the other one");
   } catch (error) {
     await endCompare();
