@@ -307,3 +307,23 @@ def other_opinion(unit: Unit, parts: list[Tree]) -> Tree:
         case 17, 19:
             return Unit("causal-result", "SN", children)
     return Unit(unit.relation, unit.nuclearity, children, unit.relations)
+
+
+def test_other_edus_and_comments(context: "BrowserContext", chart: Parser, tmp_path: Path):
+    """A comment stays with its text when an EDU before it is taken away."""
+    notes = json.dumps([{"edus": [3, 4], "text": "Really?"}])
+    ann = replace(Document.from_edus("rain", TEXTS, FIRST), metadata={"notes": notes})
+    tree = Unit("joint", "NN", (Unit("list", "NN", (Leaf(0), Leaf(1))), Leaf(2)))
+    bob = Document.from_edus("rain", [TEXTS[0], " ".join(TEXTS[1:3]), TEXTS[3]], tree)
+    for side, document in (("ann", ann), ("bob", bob)):
+        write(document, tmp_path / side / "rain.rs3")
+    with adjudicating(context, chart, tmp_path) as bench:
+        bench.page.wait_for_function("() => document.activeElement.id === 'decide-0-left'")
+        for _ in range(2):
+            bench.page.keyboard.press("ArrowDown")
+        assert bench.page.inner_text("#decide [aria-current] th") == "2–3"
+        bench.page.keyboard.press("2")
+        bench.wait_said("to decide")
+    result = read(tmp_path / "gold" / "rain.rs3")
+    assert result.edu_texts == bob.edu_texts
+    assert json.loads(result.metadata["notes"]) == [{"edus": [2, 3], "text": "Really?"}]

@@ -77,16 +77,26 @@ function decide(act) {
 
 async function takeSide(side) {
   const { at, number } = adjudication;
-  const known = decided();
-  const { document: doc } = await askJson(`/v1/pairs/${number}/take`, {
-    document: outgoing(bench.doc),
-    number: at,
-    side,
-  });
-  const drawn = step(doc, { select: null });
+  const [before, known] = [bench.doc, decided()];
+  const request = { document: outgoing(before), number: at, side };
+  const { document: taken } = await askJson(`/v1/pairs/${number}/take`, request);
+  if (bench.doc !== before) throw new Error("the result was edited meanwhile: take it again");
+  const drawn = step(followedByNotes(before, taken), { select: null });
   decisions.set(bench.doc, { ...known, [at]: side });
   await drawn;
   goToDecision(nextUndecided(at) ?? at);
+}
+
+// Comments stay with their text where EDUs have got other numbers.
+function followedByNotes(before, after) {
+  const notes = notesOf(before);
+  if (!notes.length || before.edus.length === after.edus.length) return after;
+  const holder = (offset) => Math.max(0, after.edus.findLastIndex((one) => one.start <= offset));
+  const move = ([start, stop]) => [holder(before.edus[start].start), holder(before.edus[stop - 1].end - 1) + 1];
+  return withNotes(
+    after,
+    notes.map((one) => ({ ...one, edus: move(one.edus) })),
+  );
 }
 
 // Edit the third tree by hand where the annotators disagree; the second time, it is decided so.
