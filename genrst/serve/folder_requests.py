@@ -23,20 +23,29 @@ class StateRequest(_Strict):
 
 
 class TakeRequest(_Strict):
-    """A result, and the number of the disagreement for which it gets what one side has."""
+    """A result, and the number of the disagreement for which it gets what one side has.
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"document": EXAMPLE, "number": 0, "side": "right"}]})
+    `sources` is the version of both annotators' files, as the pair was opened with it.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"document": EXAMPLE, "number": 0, "side": "right", "sources": ""}]}
+    )
 
     document: JsonDocument
     number: int
     side: Literal["left", "right"]
+    sources: str
 
 
 class ResultRequest(_Strict):
     """A result to write, what was decided by the number of the disagreement, and the version that was opened."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"document": EXAMPLE, "decisions": {"0": "right"}}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"document": EXAMPLE, "decisions": {"0": "right"}, "sources": ""}]}
+    )
 
     document: JsonDocument
     decisions: dict[str, Choice]
+    sources: str
     version: str | None = None

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -32,7 +33,7 @@ from genrst.serve.folder_requests import Choice, ResultRequest, TakeRequest
 class _Sides:
     """The two files of one pair as they are now, or why they cannot be compared."""
 
-    stamp: tuple[object, ...]
+    version: str
     pair: Pair | None = None
     error: str | None = None
 
@@ -55,6 +56,8 @@ class Pairs:
             raise UsageError(f"{names[0]} and {names[1]} must have a file of one name, was: none")
         self._paths = [(left[key], right[key]) for key in self.keys]
         self._sources = {path.resolve() for side in (left, right) for path in side.values()}
+        self._lock = RLock()
+        """Held while files are read and compared: requests come from several threads."""
         self._sides: dict[int, _Sides] = {}
         self._agreement: tuple[JsonObject, dict[str, JsonObject]] | None = None
         """Over the folder and in each pair, until a file changes."""
@@ -63,11 +66,12 @@ class Pairs:
 
     def list(self, max_edus: int) -> JsonObject:
         """Return all pairs with their agreement, and the agreement over the folder."""
-        sides = [self._read(number, max_edus) for number in range(len(self.keys))]
-        compared = [(key, one.pair) for key, one in zip(self.keys, sides, strict=True) if one.pair]
-        if self._agreement is None and compared:
-            self._agreement = _agreement(compared, self._labels)
-        whole, each = self._agreement or ({}, {})
+        with self._lock:
+            sides = [self._read(number, max_edus) for number in range(len(self.keys))]
+            compared = [(key, one.pair) for key, one in zip(self.keys, sides, strict=True) if one.pair]
+            if self._agreement is None and compared:
+                self._agreement = _agreement(compared, self._labels)
+            whole, each = self._agreement or ({}, {})
         return {
             "files": [self._row(number, one, each.get(self.keys[number])) for number, one in enumerate(sides)],
             "agreement": whole,
@@ -78,7 +82,7 @@ class Pairs:
 
     def open(self, number: int, max_edus: int) -> JsonObject:
         """Return both documents of a pair, what they disagree on, and the result as far as it is decided."""
-        pair = self._pair(number, max_edus)
+        sides, pair = self._pair(number, max_edus)
         with collected_warnings() as lines:
             result, decisions, version = self._read_result(number, pair)
         return {
@@ -88,22 +92,23 @@ class Pairs:
             "result": document_to_dict(result),
             "decisions": decisions,
             "version": version,
+            "sources": sides.version,
             "warnings": lines,
         }
 
     def take(self, number: int, request: TakeRequest, max_edus: int) -> JsonObject:
         """Return the result with what one side has for a disagreement."""
-        pair = self._pair(number, max_edus)
+        _, pair = self._pair(number, max_edus, request.sources)
         if not 0 <= request.number < len(pair.disagreements):
-            rule = f"the number of a disagreement must be 0 to {len(pair.disagreements) - 1}"
-            raise UsageError(f"{rule}, was: {request.number}; the files have changed, open them again")
+            n = len(pair.disagreements)
+            raise UsageError(f"there is no such disagreement (there are {n}, numbered from 0)")
         result = document_from_dict(request.document)
         check_size(result.id, len(result.edus), max_edus)
         return {"document": document_to_dict(pair.take(result, request.number, request.side))}
 
     def save(self, number: int, request: ResultRequest, max_edus: int) -> JsonObject:
         """Write a result, unless it has changed since it was opened."""
-        pair = self._pair(number, max_edus)
+        _, pair = self._pair(number, max_edus, request.sources)
         path, suffix = self._check_place(number), self._result(number).suffix.lower()
         with collected_warnings() as lines:
             document = document_from_dict(request.document)
@@ -142,26 +147,32 @@ class Pairs:
 
     def _read(self, number: int, max_edus: int) -> _Sides:
         """The two files; read again only if one has changed."""
-        stamp = tuple(map(_stamp, self._paths[number]))
-        known = self._sides.get(number)
-        if known is None or known.stamp != stamp:
-            self._agreement = None
-            try:
-                with collected_warnings():
-                    left, right = (_read_one(path, max_edus) for path in self._paths[number])
-                    known = _Sides(stamp, Pair(left, right))
-            except GenrstError as error:
-                known = _Sides(stamp, error=one_line(str(error)))
-            self._sides[number] = known
-        return known
+        version = _hash(repr([_stamp(path) for path in self._paths[number]]).encode())
+        with self._lock:
+            known = self._sides.get(number)
+            if known is None or known.version != version:
+                self._agreement = None
+                try:
+                    with collected_warnings():
+                        left, right = (_read_one(path, max_edus) for path in self._paths[number])
+                        known = _Sides(version, Pair(left, right))
+                except GenrstError as error:
+                    known = _Sides(version, error=one_line(str(error)))
+                self._sides[number] = known
+            return known
 
-    def _pair(self, number: int, max_edus: int) -> Pair:
+    def _pair(self, number: int, max_edus: int, version: str | None = None) -> tuple[_Sides, Pair]:
+        """The pair with a number, which must still have the version that a client has opened."""
         if not 0 <= number < len(self.keys):
             raise HTTPException(404, f"there is no such pair (there are {len(self.keys)}, numbered from 0)")
         sides = self._read(number, max_edus)
         if sides.pair is None:
             raise HTTPException(422, sides.error or "")
-        return sides.pair
+        if version not in (None, sides.version):
+            raise HTTPException(
+                409, one_line(f"{self.keys[number]}: an annotator has changed a file; open the pair again")
+            )
+        return sides, sides.pair
 
     # Results.
 

@@ -212,11 +212,15 @@ def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser,
         with bench.drawn():
             page.keyboard.press("N")
         page.wait_for_function("() => document.querySelector('#folder-list [aria-current] .name').textContent === 'b'")
-        with bench.drawn():
-            page.click("#folder-list button >> nth=2")
+        # As fast as one can type: each decision is for the row after the one before, and all are written.
+        page.wait_for_function("() => document.activeElement.id === 'decide-0-left'")
+        for key in "21N":
+            page.keyboard.press(key)
         bench.wait_said("written to")
+        page.wait_for_function("() => document.querySelector('#folder-title').textContent === '3 of 3 done'")
+        assert repr(read(tmp_path / "gold" / "b.rs3").tree) == "(evaluation NS (causal SN 0 (joint NN 1 2)) 3)"
         assert read(tmp_path / "gold" / "same.rs3").tree == FIRST
-        assert page.inner_text("#folder-title") == "2 of 3 done"
+        assert page.inner_text("h1") == "same"
         # Kappa and F1 are those of `genrst evaluate --agreement`.
         sides = [
             [replace(read(tmp_path / side / f"{name}.rs3"), id=name) for name in ("a", "b", "same")]

@@ -61,10 +61,10 @@ def decide(client: TestClient, number: int, **sides: str) -> Any:
     pair = client.get(f"/v1/pairs/{number}").json()
     document, decisions = pair["result"], pair["decisions"]
     for at, side in sides.items():
-        body = {"document": document, "number": int(at[1:]), "side": side}
+        body = {"document": document, "number": int(at[1:]), "side": side, "sources": pair["sources"]}
         document = client.post(f"/v1/pairs/{number}/take", json=body).json()["document"]
         decisions[at[1:]] = side
-    body = {"document": document, "decisions": decisions, "version": pair["version"]}
+    body = {"document": document, "decisions": decisions, "version": pair["version"], "sources": pair["sources"]}
     return client.put(f"/v1/pairs/{number}", json=body)
 
 
@@ -96,9 +96,13 @@ def test_pairs_are_listed_with_what_is_left(chart: Parser, corpus: Path):
         }
         assert read(corpus / "gold" / "rain.rs3").tree == OTHER.tree
         assert read(corpus / "gold" / "sub" / "same.json").tree == HUMAN.tree
-        # An annotator goes on: what is decided stays only where the disagreement is the same.
+        opened = client.get("/v1/pairs/0").json()
+        # An annotator goes on: what was opened is out of date; decisions stay where the disagreement is the same.
         write(BETTER, corpus / "bob" / "rain.rs3")
         assert (rows(client)["rain"]["decided"], rows(client)["rain"]["state"]) == (0, "open")
+        body = {"document": opened["result"], "number": 0, "side": "left", "sources": opened["sources"]}
+        answer = client.post("/v1/pairs/0/take", json=body)
+        assert (answer.status_code, "open the pair again" in answer.json()["error"]) == (409, True)
         write(OTHER, corpus / "bob" / "rain.rs3")
         assert rows(client)["rain"]["decided"] == 1
     with comparing(chart, corpus) as client:
@@ -131,8 +135,9 @@ def test_results_replace_only_results(chart: Parser, corpus: Path):
         assert "must have been written by adjudication" in rows(client)["rain"]["error"]
         assert client.get("/v1/pairs/0").status_code == 409
         pair = client.get("/v1/pairs/2").json()
-        body = {"document": pair["result"], "decisions": {}, "version": None}
-        assert client.put("/v1/pairs/0", json=body).status_code == 409
+        body = {"document": pair["result"], "decisions": {}, "version": None, "sources": pair["sources"]}
+        sources_of_rain = Pairs(found(corpus / "ann"), found(corpus / "bob"))._read(0, 100).version
+        assert client.put("/v1/pairs/0", json={**body, "sources": sources_of_rain}).status_code == 409
         assert (corpus / "gold" / "rain.rs3").read_bytes() == foreign
         # Two pages with the same version: the second is refused.
         assert client.put("/v1/pairs/2", json=body).status_code == 200
@@ -167,21 +172,22 @@ def test_a_crash_between_the_record_and_the_result(chart: Parser, corpus: Path, 
 
 def test_requests_that_make_no_sense(chart: Parser, corpus: Path):
     with comparing(chart, corpus) as client:
-        result = client.get("/v1/pairs/0").json()["result"]
+        pair = client.get("/v1/pairs/0").json()
+        result, good = pair["result"], {"document": pair["result"], "side": "right", "sources": pair["sources"]}
         for body in (
-            {"document": result, "number": 1, "side": "right"},
-            {"document": result, "number": -1, "side": "right"},
-            {"document": result, "number": 0, "side": "both"},
-            {"document": {}, "number": 0, "side": "right"},
-            {"document": {**result, "tree": None}, "number": 0, "side": "left"},
+            {"number": 1},
+            {"number": -1},
+            {"number": 0, "side": "both"},
+            {"number": 0, "document": {}},
+            {"number": 0, "document": {**result, "tree": None}},
         ):
-            answer = client.post("/v1/pairs/0/take", json=body)
+            answer = client.post("/v1/pairs/0/take", json={**good, **body})
             assert (answer.status_code, list(answer.json())) == (422, ["error"])
         (corpus / "gold" / ".genrst").mkdir(parents=True)
         (corpus / "gold" / ".genrst" / "rain.rs3.decisions").write_text("{")
         assert "is damaged" in rows(client)["rain"]["error"]
     with comparing(chart, corpus, None) as client:
-        body = {"document": result, "decisions": {}}
+        body = {"document": result, "decisions": {}, "sources": pair["sources"]}
         assert "--output FOLDER" in client.put("/v1/pairs/0", json=body).json()["error"]
         assert "decided" not in rows(client)["rain"]
 

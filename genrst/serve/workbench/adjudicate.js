@@ -1,8 +1,9 @@
 // Adjudication: two trees side by side, and a third one, which starts as the left and gets what is decided. The third
 // is the document on the bench, so that it can be edited, undone and redone as any other. Every step is written.
 
-const adjudication = { number: null, pair: null, at: 0, isBoth: false, written: null, version: null, edited: null };
+const adjudication = { number: null, pair: null, at: 0, isBoth: false, sent: null, version: null, edited: null };
 const decisions = new WeakMap(); // of documents: what undoing brings back comes with what was decided then
+let deciding = Promise.resolve(); // one after the other, each for the row that is next after the one before
 let writing = Promise.resolve(); // one after the other, each with the version of the one before
 
 // Whether the document on the bench is the third one; `first` tells, since any other document brings its own.
@@ -18,13 +19,15 @@ function sides() {
 }
 
 async function choosePair(number) {
+  await deciding;
+  await writing;
   if (await mayLeave()) await openPair(number);
 }
 
 async function openPair(number) {
   const pair = await askJson(`/v1/pairs/${number}`);
   Object.assign(adjudication, { number, pair, at: 0, isBoth: true, edited: null });
-  Object.assign(adjudication, { written: pair.result, version: pair.version });
+  Object.assign(adjudication, { sent: pair.result, version: pair.version });
   decisions.set(pair.result, pair.decisions);
   await open(pair.result, { name: folder.files[number].name });
   Object.assign(bench, { other: pair.right, selected: null });
@@ -41,8 +44,10 @@ function count(n) {
 }
 
 function decided() {
-  const known = [...bench.past, bench.doc].findLast((doc) => decisions.has(doc));
-  return decisions.get(known) ?? {};
+  const last = [...bench.past, bench.doc].findLast((doc) => decisions.has(doc));
+  const known = decisions.get(last) ?? {};
+  decisions.set(bench.doc, known);
+  return known;
 }
 
 // Both trees, or the third.
@@ -72,13 +77,15 @@ function needsOutput() {
 function decide(act) {
   needsOutput();
   if (!adjudication.pair.disagreements.length) throw new Error("there is nothing to decide");
-  return act();
+  const turn = deciding.then(act);
+  deciding = turn.catch(() => null);
+  return turn;
 }
 
 async function takeSide(side) {
-  const { at, number } = adjudication;
+  const { at, number, pair } = adjudication;
   const [before, known] = [bench.doc, decided()];
-  const request = { document: outgoing(before), number: at, side };
+  const request = { document: outgoing(before), number: at, side, sources: pair.sources };
   const { document: taken } = await askJson(`/v1/pairs/${number}/take`, request);
   if (bench.doc !== before) throw new Error("the result was edited meanwhile: take it again");
   const drawn = step(followedByNotes(before, taken), { select: null });
@@ -162,20 +169,24 @@ function markDecision() {
 // Writing: whatever is on the bench and not in the file yet.
 
 function afterStep() {
-  writing = writing.then(() => attempt(writeResult));
+  const [doc, known] = [bench.doc, decided()];
+  adjudication.sent = doc;
+  writing = writing.then(() => attempt(() => writeResult(doc, known)));
   return writing;
 }
 
-async function writeResult() {
-  const { number, version } = adjudication;
-  const doc = bench.doc;
-  const body = { document: outgoing(doc), decisions: decided(), version };
+// The pair that is open is the one that the document is from, because another one waits for this.
+async function writeResult(doc, known) {
+  const { number, version, pair } = adjudication;
+  const body = { document: outgoing(doc), decisions: known, version, sources: pair.sources };
   const { name, version: now, warnings } = await askJson(`/v1/pairs/${number}`, body, "PUT");
-  Object.assign(adjudication, { written: doc, version: now });
-  bench.saved = doc;
-  keepDraft();
+  adjudication.version = now;
+  if (isAdjudicating()) {
+    bench.saved = doc;
+    keepDraft();
+  }
   await refreshFolder();
-  const left = adjudication.pair.disagreements.length - Object.keys(body.decisions).length;
+  const left = pair.disagreements.length - Object.keys(known).length;
   const rest = left ? `${left} to decide` : "all is decided; N: the next open file";
   say([`written to ${name}: ${rest}`, ...warnings].join("; "));
 }
@@ -186,7 +197,7 @@ function showDecisions() {
   const panel = find("decide");
   panel.hidden = !isAdjudicating();
   if (panel.hidden) return;
-  const { pair, isBoth, written } = adjudication;
+  const { pair, isBoth, sent } = adjudication;
   markDecision();
   const known = decided();
   const held = panel.contains(document.activeElement) ? document.activeElement.id : null;
@@ -203,16 +214,16 @@ function showDecisions() {
     make("table", { hidden: !n }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
   );
   if (held) find(held)?.focus();
-  if (folder.hasOutput && bench.doc !== written) afterStep();
+  if (folder.hasOutput && bench.doc !== sent) afterStep();
 }
 
 function decisionRow(one, index, choice) {
   const isCurrent = index === adjudication.at;
   const name = `EDUs ${rangeName(one.left_edus)}`;
-  const option = (kind, text, title, decide) => {
+  const option = (kind, text, title, use) => {
     const act = () => {
       adjudication.at = index;
-      return folder.hasOutput ? decide() : goToDecision(index);
+      return folder.hasOutput ? use() : goToDecision(index);
     };
     const attributes = {
       id: `decide-${index}-${kind}`,
@@ -223,11 +234,11 @@ function decisionRow(one, index, choice) {
     return make("td", {}, button(text, title, act, attributes));
   };
   const cells = [
-    option("left", one.left, "Take this (1)", () => takeSide("left")),
-    option("right", one.right, "Take this (2)", () => takeSide("right")),
+    option("left", one.left, "Take this (1)", () => decide(() => takeSide("left"))),
+    option("right", one.right, "Take this (2)", () => decide(() => takeSide("right"))),
   ];
   const isEdited = adjudication.edited !== null && isCurrent;
-  if (folder.hasOutput) cells.push(option("edit", isEdited ? "Edited" : "Edit", "Edit the result (3)", editUnit));
+  if (folder.hasOutput) cells.push(option("edit", isEdited ? "Edited" : "Edit", "Edit the result (3)", () => decide(editUnit)));
   const number = make("th", { scope: "row" }, rangeName(one.left_edus));
   const click = (event) => event.target.closest("button") || goToDecision(index);
   return make("tr", { click, ...(isCurrent && { "aria-current": "true" }) }, number, ...cells);
