@@ -4,8 +4,8 @@
 
 `genrst annotate` is started on a folder, and its page opened in Chromium. Random edits are made, and now and then
 saved, until one of the two gets SIGKILL. It is started again, and the page must have every edit that was older than a
-second, and every file must be readable. Prints a line of JSON: the kills, the edits, the age of the oldest edit that was
-lost (0 if none was) and the files that were broken.
+second, and every file must be readable. Prints a line of JSON: the kills, the edits, the age of the oldest edit that
+was lost (0 if none was) and the files that were broken.
 """
 
 import argparse
@@ -206,7 +206,7 @@ def main() -> None:
     chance = random.Random(arguments.seed)
     folder = Path(tempfile.mkdtemp(prefix="crash-"))
     write(read(EXAMPLES / "ferry.rs3"), folder / FILE)
-    n_edits, ages, broken = 0, [], set[str]()
+    n_edits, ages, broken = 0, list[float](), set[str]()
     with sync_playwright() as playwright:
         desk = Desk(playwright, folder, arguments.port, arguments.model)
         for number in range(arguments.kills):

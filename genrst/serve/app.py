@@ -186,7 +186,7 @@ class _Service:
         file = self.files.find(request.path_params["number"])
         opened = await self._open(file, request)
         file.version = opened.version
-        names = {"name": self.files.name(file), "key": file.key}
+        names = {"name": self.files.name(file), "key": file.key, "modified": file.modified}
         return await run_in_threadpool(lambda: _json({**names, **opened.as_dict(), "drafts": file.drafts.read()}))
 
     async def save_file(self, request: Request) -> Response:

@@ -89,6 +89,14 @@ class LocalFile:
         return hashlib.sha256(os.fsencode(self.target.absolute())).hexdigest()[:16]
 
     @property
+    def modified(self) -> int:
+        """When the file was written last, in milliseconds since 1970; 0 if it is not there."""
+        try:
+            return int(1000 * self.path.stat().st_mtime)
+        except OSError:
+            return 0
+
+    @property
     def drafts(self) -> Drafts:
         """The unsaved work on the file."""
         return Drafts(self.target, like=self.path)

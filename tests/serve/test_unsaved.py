@@ -193,6 +193,31 @@ def test_a_reload_keeps_the_work_and_its_past(annotate: Open, tmp_path: Path):
     assert document_from_dict(bench.document).tree == RAIN.tree
 
 
+def test_a_browser_that_forgot_a_save_does_not_bring_back_the_past(annotate: Open, tmp_path: Path):
+    """Chromium writes what it keeps after seconds: a crash can leave it behind the files."""
+    write(RAIN, tmp_path / "rain.rs3")
+    bench = annotate()
+    bench.select((0, 3))
+    bench.press("n")
+    stale = bench.page.evaluate("() => ({...localStorage})")
+    edited = bench.document
+    bench.press("n")
+    bench.page.keyboard.press("s")
+    bench.wait_said("saved")
+    saved = read(tmp_path / "rain.rs3").tree
+    bench.page.goto("about:blank")
+    other = bench.page.context.new_page()
+    other.goto(f"{bench.address}/docs")
+    other.evaluate("(stale) => Object.assign(localStorage, stale)", stale)
+    again = another_tab(bench)
+    assert document_from_dict(again.document).tree == saved
+    assert not again.is_dirty
+    with again.drawn():
+        again.page.click("#notice button >> text=Open the draft")
+    assert again.document == edited
+    assert again.is_dirty
+
+
 def test_two_tabs_have_a_draft_each(annotate: Open, tmp_path: Path):
     write(RAIN, tmp_path / "rain.rs3")
     first = annotate()

@@ -1,5 +1,5 @@
-// What the parser offers: another tree for all that is not frozen, or other trees of one unit. Each is shown before it is
-// taken: what would change, and the tree as it would be.
+// What the parser offers: another tree for all that is not frozen, or other trees of one unit. Each is shown before it
+// is taken: what would change, and the tree as it would be.
 
 function totalUnits(tree) {
   return places(tree).filter(isUnit).length;
@@ -10,13 +10,16 @@ async function askAgain() {
   if (!doc) throw new Error("open a text first");
   if (bench.other) throw new Error("leave the comparison first");
   await endPreview();
-  if (isWholeFrozen(doc)) throw new Error("all of this tree is frozen: thaw what the parser may change (z; Z: with all inside)");
+  if (isWholeFrozen(doc)) {
+    throw new Error("all of this tree is frozen: thaw what the parser may change (z; Z: with all inside)");
+  }
   const { documents } = await parse({ document: { ...doc, constraints: demanded(doc, modelInUse()) } });
   if (bench.doc !== doc) return say("the tree was edited meanwhile: ask again", true);
   const [answer] = documents;
   const tree = restored(doc, answer.tree);
   const { id, metadata, constraints, signals, secondary_edges } = doc;
-  const beside = { ...(metadata && { metadata }), ...(signals && { signals }), ...(secondary_edges && { secondary_edges }) };
+  const all = { metadata, signals, secondary_edges };
+  const beside = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   const next = pruned({ ...doc, ...answer, id, tree, constraints, ...beside });
   const changed = changes(doc.tree, tree);
   if (!changed.length) return say("the parser would change nothing");
@@ -24,7 +27,8 @@ async function askAgain() {
   const dropped = losses(doc, next);
   const title = `${n} of ${totalUnits(doc.tree)} units would change${dropped ? `, and ${dropped} would be dropped` : ""}`;
   const told = ["one unit has changed"][n - 1] ?? `${n} units have changed`;
-  return offer(title, [{ doc: next, changed, name: "Take the new tree", told, details: describeChanges(doc.tree, tree) }]);
+  const details = describeChanges(doc.tree, tree);
+  return offer(title, [{ doc: next, changed, name: "Take the new tree", told, details }]);
 }
 
 // Alternatives: the best trees of this unit while all outside it stays.
@@ -59,10 +63,11 @@ async function alternatives() {
     const tree = trees[index];
     const [name, ...details] = lists[index].sort((one, other) => spread(one) - spread(other)); // what is special first
     const changed = changes(doc.tree, tree);
-    return { doc: kept({ ...doc, tree }, [range]), changed, name: `${percent(share)} · ${name ?? "other parts"}`, details };
+    const title = `${percent(share)} · ${name ?? "other parts"}`;
+    return { doc: kept({ ...doc, tree }, [range]), changed, name: title, details };
   });
-  const title = `EDUs ${rangeName(range)} might be${own ? ` (now: ${percent(own.share)} of the ${documents.length} best)` : ""}`;
-  return offer(title, rows);
+  const today = own ? ` (now: ${percent(own.share)} of the ${documents.length} best)` : "";
+  return offer(`EDUs ${rangeName(range)} might be${today}`, rows);
 }
 
 function percent(share) {

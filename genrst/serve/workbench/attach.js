@@ -1,5 +1,5 @@
-// Attaching: the source and the possible targets are marked. Arrow keys go from target to target and Enter takes one; so
-// does a click, or dropping the source on it. Escape leaves it.
+// Attaching: the source and the possible targets are marked. Arrow keys go from target to target and Enter takes one;
+// so does a click, or dropping the source on it. Escape leaves it.
 
 let choosing = null;
 const FAR = 6; // pixels that make a drag
@@ -29,7 +29,8 @@ function showTarget() {
   const { target, shown } = found[at];
   goTo(nodeAt(shown));
   const what = `EDU${range[1] - range[0] > 1 ? "s" : ""} ${rangeName(range)}`;
-  say(`attach ${what} to ${rangeName(target)}? ${at + 1} of ${found.length}: arrow keys, Enter or a click; Escape leaves it`);
+  const place = `${at + 1} of ${found.length}`;
+  say(`attach ${what} to ${rangeName(target)}? ${place}: arrow keys, Enter or a click; Escape leaves it`);
 }
 
 function choose(node) {

@@ -5,8 +5,10 @@ function question(text, answers, ...content) {
   const dialog = find("question");
   const before = document.activeElement;
   const keys = Object.keys(answers);
-  const buttons = keys.map((key) => make("button", { type: "button", value: key, click: () => dialog.close(key) }, answers[key]));
-  dialog.replaceChildren(make("p", { id: "question-text" }, text), ...content, make("p", { class: "answers" }, ...buttons));
+  const choice = (key) => make("button", { type: "button", value: key, click: () => dialog.close(key) }, answers[key]);
+  const buttons = keys.map(choice);
+  const row = make("p", { class: "answers" }, ...buttons);
+  dialog.replaceChildren(make("p", { id: "question-text" }, text), ...content, row);
   dialog.returnValue = keys.at(-1);
   dialog.oncancel = () => (dialog.returnValue = keys.at(-1));
   dialog.onkeydown = (event) => {

@@ -23,11 +23,11 @@ async function chooseLocal(key) {
 
 // Open a local file, with the work on it that was not saved.
 async function openLocal(key) {
-  const { document: data, name, warnings, version, drafts } = await askJson(`/v1/files/${key}`);
+  const { document: data, name, warnings, version, modified, drafts } = await askJson(`/v1/files/${key}`);
   const file = { file: key, name, version };
   const doc = asItComes(data);
   const isSame = (one) => canonical(one) === canonical(doc);
-  const { draft, busy } = await takeDraft(allDrafts(key, drafts));
+  const { draft, busy } = await takeDraft(allDrafts(key, drafts, modified));
   if (!draft) await open(doc, file);
   else {
     const kept = draft.past ? draft : { ...draft, doc: draft.document, past: [] };
@@ -42,6 +42,21 @@ async function openLocal(key) {
   const others = busy.filter((one) => !isSame(one.document ?? one.doc));
   if (others.length) say(`${name} has unsaved changes in another tab, too; both are kept`, true);
   else if (warnings.length || !draft) say(warnings.join("; ") || `opened ${name}`);
+  const old = kepts().find((one) => isOlder(one, key, drafts, modified) && !isSame(one.doc));
+  if (old && !draft) offerOlder(old, name);
+}
+
+// A draft that only this browser has, and that is older than the file: a browser that crashes may forget that its work
+// was saved. So it is not opened unasked.
+function isOlder(kept, key, drafts, modified) {
+  return kept.file === key && kept.isDirty && kept.time <= modified && !drafts.some((one) => one.id === kept.id);
+}
+
+function offerOlder(kept, name) {
+  notice(`This browser has a draft that is older than ${name}, of ${new Date(kept.time).toLocaleString()}.`, [
+    ["Open the draft", () => goOn(kept.id)],
+    ["Delete the draft", () => closeNotice() ?? localStorage.removeItem(DRAFT + kept.id)],
+  ]);
 }
 
 // What a file has of a document, whatever the order of its keys.
@@ -55,10 +70,11 @@ function canonical(doc) {
 }
 
 // The drafts of a file, beside it or in this browser: of each the newest work, and first those that were done last.
-function allDrafts(key, drafts) {
+function allDrafts(key, drafts, modified) {
   const found = new Map(drafts.map((one) => [one.id, one]));
   for (const one of kepts()) {
-    if (one.file === key && one.isDirty && one.time >= (found.get(one.id)?.time ?? 0)) found.set(one.id, one);
+    const isNewer = one.time >= (found.get(one.id)?.time ?? modified);
+    if (one.file === key && one.isDirty && isNewer) found.set(one.id, one);
   }
   return [...found.values()].sort((one, other) => other.time - one.time);
 }

@@ -56,7 +56,8 @@ async function comment() {
   const field = make("textarea", { rows: "4", "aria-label": "Comment", id: "comment-text", dir: "auto" });
   field.value = noteAt(bench.doc, range).text ?? "";
   const answers = { keep: "Keep the comment", leave: "Leave it as it was" };
-  if ((await question(`A comment on EDU${range[1] - range[0] > 1 ? "s" : ""} ${rangeName(range)}`, answers, field)) !== "keep") return;
+  const title = `A comment on EDU${range[1] - range[0] > 1 ? "s" : ""} ${rangeName(range)}`;
+  if ((await question(title, answers, field)) !== "keep") return;
   const text = field.value.trim();
   say(text ? "commented" : "no comment");
   await step(noted(bench.doc, range, { text: text || undefined }), { changed: bench.changed });
@@ -69,5 +70,6 @@ function nextNote() {
   const at = shown.findIndex((range) => String(range) === String(bench.selected));
   const next = shown[(at + 1) % shown.length];
   goTo(nodeAt(next));
-  say(`${shown.indexOf(next) + 1} of ${shown.length}: ${shownNotes(bench.doc).get(next.join("-")).map(noteText).join("; ")}`);
+  const text = shownNotes(bench.doc).get(next.join("-")).map(noteText).join("; ");
+  say(`${shown.indexOf(next) + 1} of ${shown.length}: ${text}`);
 }
