@@ -99,7 +99,7 @@ def test_done_flagged_and_next(context: "BrowserContext", chart: Parser, tmp_pat
         page.keyboard.press("D")
         bench.wait_said("2 of 3 done")
         page.keyboard.press("N")
-        bench.wait_said("no other file is open")
+        bench.wait_said("no open file is left")
         page.keyboard.press("D")
         bench.wait_said("c.rs3: open")
         # A filter by name and by state.

@@ -114,7 +114,7 @@ async function editUnit() {
     await showResult();
     const { left_edus: range } = pair.disagreements[at];
     goTo(nodeAt(rangeInResult(range)) ?? pictures[0].nodes[0]);
-    return say("edit the result here; then 3 again: back to both trees");
+    return say("edit the result, then press 3 to go back to both trees");
   }
   const known = decided();
   await showBoth();

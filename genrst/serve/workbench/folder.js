@@ -120,7 +120,7 @@ function nextOpen() {
   const at = folder.files.indexOf(currentRow());
   const order = [...folder.files.slice(at + 1), ...folder.files.slice(0, Math.max(at, 0))];
   const next = order.find((one) => one.state === "open" && !one.error);
-  if (!next) throw new Error("no other file is open");
+  if (!next) throw new Error("no open file is left");
   return openRow(next);
 }
 
