@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from reprlib import repr as short_repr
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -278,8 +279,25 @@ def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:
 
 def signal_words(document: Document) -> list[Span]:
     """The words that signals number, from 1: the tokens, or what white space separates in EDUs, as in `.rs4` files."""
-    if document.tokens:
-        return [Span(token.start, token.end) for token in document.tokens]
+    return [Span(token.start, token.end) for token in document.tokens] or edu_words(document)
+
+
+def signal_spans(document: Document) -> list[tuple[Span, ...]]:
+    """Where the words of each signal are in the text; neighbours are one span, words that are not there are none."""
+    words = signal_words(document) if document.signals else []
+
+    def spans(signal: Signal) -> Iterator[Span]:
+        numbers = sorted({number for number in signal.tokens if 0 < number <= len(words)})
+        # Neighbours have the same difference between number and place.
+        for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+            run_numbers = [number for _, number in run]
+            yield Span(words[run_numbers[0] - 1].start, words[run_numbers[-1] - 1].end)
+
+    return [tuple(spans(signal)) for signal in document.signals]
+
+
+def edu_words(document: Document) -> list[Span]:
+    """What white space separates in EDUs."""
     found = ((edu.start, WORD.finditer(text)) for edu, text in zip(document.edus, document.edu_texts, strict=True))
     return [Span(start + word.start(), start + word.end()) for start, words in found for word in words]
 

@@ -62,6 +62,15 @@ def test_a_tree_for_the_terminal(run: Run, parser: Parser):
     assert outcome.output == render_text(as_lists(parser(TEXT)))
 
 
+def test_why_needs_a_parser_that_finds_signals(run: Run):
+    refused = run("ferry.txt", "--why")
+    assert refused.status == 2
+    assert refused.messages[-1].startswith("genrst: --why must go with a parser that finds signals, was: ")
+    assert run("ferry.txt", "--why", "--format", "dis").messages == [
+        "genrst: --why must go with a format that shows or holds signals, was: dis"
+    ]
+
+
 def as_lists(document: Document) -> Document:
     """As people see it: chains of one multinuclear relation are single units."""
     assert document.tree is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from genrst.cli.main import main
-from genrst.document import Document
+from genrst.document import Document, Signal
 from genrst.formats.files import write, write_documents
 from genrst.rendering.difference import render_difference_html, render_difference_svg
 from genrst.rendering.page import render_html
@@ -52,6 +52,14 @@ def test_every_format(folder: Path, capsys: pytest.CaptureFixture[str]):
         assert (outcome.status, outcome.output) == (0, content)
     assert call(capsys, "render", "bees.json", "BEES.SVG").status == 0
     assert (folder / "BEES.SVG").read_text(encoding="utf-8") == expected["svg"]
+
+
+def test_why(folder: Path, capsys: pytest.CaptureFixture[str]):
+    signed = replace(BEES, signals=(Signal((0, 1), "dm", "dm", (1,)),))
+    write(signed, folder / "signed.rs4")
+    shown = 'adversative-concession ← "Though" 1–4\n'
+    assert call(capsys, "render", "signed.rs4", "-", "--to", "txt", "--why").output.startswith(shown)
+    assert call(capsys, "render", "signed.rs4", "-", "--to", "txt").output == render_text(BEES)
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF-")])

@@ -5,6 +5,7 @@
   genrst parse texts/ --format json --output trees/
   genrst parse article.txt --kbest 3 --json
   genrst parse article.txt --summary 20%
+  genrst parse article.txt --why
   genrst parse article.txt --model CHART --uncertain 5 --colours certainty
   genrst parse article.json --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
   echo "It rained, so we stayed in." | genrst parse -
@@ -33,6 +34,7 @@ from genrst.cli.inputs import (
     add_constraint_arguments,
     add_search_arguments,
     add_text_arguments,
+    add_why_argument,
     constrained,
     find_texts,
     load_parser,
@@ -90,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
     )
     add_colours_argument(parser)
+    add_why_argument(parser, "find the words that mark relations, and secondary edges; in a tree, show them")
     add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
     add_constraint_arguments(parser)
     chart = parser.add_argument_group("only with a chart's model")
@@ -170,6 +173,8 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
         raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
     drawn = name if arguments.summary is None else "summary"
+    if arguments.signals and drawn in ("summary", "dis", "rs3", "edus"):
+        raise UsageError(f"--why must go with a format that shows or holds signals, was: {drawn}")
     if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
         raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
     if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
@@ -208,7 +213,7 @@ def _make_format(arguments: argparse.Namespace) -> Format:
 
 
 def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
-    drawn = draw_text(document, arguments.output, colours=arguments.colours or "relation")
+    drawn = draw_text(document, arguments.output, None, arguments.colours or "relation", arguments.signals)
     if arguments.uncertain is None:
         return drawn
     from genrst.rendering.colours import render_least_certain
