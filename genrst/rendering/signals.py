@@ -1,7 +1,7 @@
 """What a picture says of signals, the words that mark relations, and where they are.
 
-A signal belongs to the unit whose relation to its parent it marks, or to the secondary edge between two units. Discourse
-markers are shown by their words alone, markers come first, and other signals say what they are.
+A signal belongs to the unit whose relation to its parent it marks, or to the secondary edge between two units.
+Discourse markers come first and are shown by their words alone; other signals say what they are.
 """
 
 from collections import defaultdict

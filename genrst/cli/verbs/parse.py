@@ -168,17 +168,7 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     """The format that the options ask for, if they fit together."""
     name = choose_format(arguments, {suffix: name for name, suffix in SUFFIXES.items()}, "tree")
     suffix = SUFFIXES[name]
-    if arguments.summary is not None and name != "tree":
-        raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
-    if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
-        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
-    drawn = name if arguments.summary is None else "summary"
-    if arguments.signals and drawn in ("summary", "dis", "rs3", "edus"):
-        raise UsageError(f"--why must go with a format that shows or holds signals, was: {drawn}")
-    if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
-        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
-    if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
-        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
+    _check_format(name, arguments)
     colours: Colours = arguments.colours or "relation"
     if name == "tree" and arguments.summary is not None:
         from genrst.outputs.summary import summary_text
@@ -210,6 +200,21 @@ def _make_format(arguments: argparse.Namespace) -> Format:
         several.get(name, "never"),
         is_plural=arguments.kbest > 1,
     )
+
+
+def _check_format(name: str, arguments: argparse.Namespace) -> None:
+    """What is asked for must fit the format."""
+    if arguments.summary is not None and name != "tree":
+        raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
+    if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
+        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
+    drawn = name if arguments.summary is None else "summary"
+    if arguments.signals and drawn in ("summary", "dis", "rs3", "edus"):
+        raise UsageError(f"--why must go with a format that shows or holds signals, was: {drawn}")
+    if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
+        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
+    if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
+        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
 
 
 def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
