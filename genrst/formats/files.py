@@ -155,7 +155,7 @@ def _text_of(documents: Sequence[Document], suffix: str) -> str:
 def warn_of_loss(document: Document, suffix: str) -> None:
     """Warn of what belongs to a document's tree and the format of this suffix leaves out."""
     n_lost = len(document.signals) + len(document.secondary_edges)
-    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
+    if n_lost and suffix not in (".rs4", ".rsd", ".json", ".jsonl"):
         message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
         warnings.warn(CorpusWarning(message), stacklevel=3)
 
