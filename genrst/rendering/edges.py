@@ -39,19 +39,20 @@ class _End:
 
 @dataclass(frozen=True, slots=True)
 class _Arc:
-    """An edge on its way; `low` and `high` is what it takes of its lane."""
+    """An edge on its way, with the middle of its label; `low` and `high` is what it takes of its lane."""
 
     edge: SecondaryEdge
     start: _End
     end: _End
     label: tuple[str, ...]
+    middle: float
     low: float
     high: float
 
 
 def with_edges(picture: Picture, edges: Sequence[SecondaryEdge], is_across: bool) -> Picture:
     """The picture with secondary edges; `is_across` says that EDUs are side by side. Those at no unit are left out."""
-    known = {box.node for box in picture.boxes}
+    known = {part.node for part in (*picture.boxes, *picture.shapes)}
     edges = [edge for edge in edges if edge.source in known and edge.target in known]
     if not edges:
         return picture
@@ -104,8 +105,9 @@ def _arc(edge: SecondaryEdge, ends: _Ends, is_across: bool) -> _Arc:
     low, high = sorted((start.along, end.along))
     label = tuple(wrap_relation(edge.relation, max(high - low, _LABEL_WIDTH) if is_across else _LABEL_WIDTH))
     half = _label_length(label, is_across) / 2
-    middle = (low + high) / 2
-    return _Arc(edge, start, end, label, min(low, middle - half) - _LABEL_GAP, max(high, middle + half) + _LABEL_GAP)
+    middle = max((low + high) / 2, MARGIN + half)
+    low, high = min(low, middle - half) - _LABEL_GAP, max(high, middle + half) + _LABEL_GAP
+    return _Arc(edge, start, end, label, middle, low, high)
 
 
 def _label_length(label: Sequence[str], is_across: bool) -> float:
@@ -163,10 +165,9 @@ def _draw(canvas: Canvas, arc: _Arc, ends: _Ends, out: float) -> None:
     line(
         (last.along, tip), *((last.along + w, tip + _ARROW_LENGTH) for w in (-_ARROW_WIDTH, _ARROW_WIDTH)), kind="arrow"
     )
-    middle = (first.along + last.along) / 2
     if ends.is_across:
-        at = ends.point(middle, out - len(arc.label) * line_height("edge") - 1.0)
+        at = ends.point(arc.middle, out - len(arc.label) * line_height("edge") - 1.0)
     else:
-        at = ends.point(middle - len(arc.label) * line_height("edge") / 2, out + _LABEL_GAP)
+        at = ends.point(arc.middle - len(arc.label) * line_height("edge") / 2, out + _LABEL_GAP)
     align = "centre" if ends.is_across else "left"
     canvas.text(edge.source, "edge", at, arc.label, align, edge.relation, target=edge.target)

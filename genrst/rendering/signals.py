@@ -122,14 +122,14 @@ def find_runs(document: Document) -> list[Run]:
                 changes[span.start].append((number, mark.is_marker, 1))
                 changes[span.end].append((number, mark.is_marker, -1))
     runs: list[Run] = []
-    active: Counter[tuple[int, bool]] = Counter()
+    active: Counter[tuple[int, bool]] = Counter()  # the numbers, and whether a marker is among them
     for start, end in pairwise(sorted(changes)):
         for number, is_marker, change in changes[start]:
             active[number, is_marker] += change
-        now = sorted(key for key, count in active.items() if count)
-        if now and start < end:
-            names = ["word", *dict.fromkeys(f"w{number}" for number, _ in now)]
-            runs.append(Run(start, end, " ".join(names + ["marker"] * any(is_marker for _, is_marker in now))))
+        active = +active
+        if active and start < end:
+            names = ["word", *dict.fromkeys(f"w{number}" for number, _ in sorted(active))]
+            runs.append(Run(start, end, " ".join(names + ["marker"] * any(is_marker for _, is_marker in active))))
     return runs
 
 
