@@ -23,6 +23,12 @@ ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
 
 WORD = re.compile(r"\S+")
 
+MARKERS = ("dm", "orphan")
+"""The types of signals that are discourse markers: of relations in the tree, and of secondary edges."""
+
+GRAPHICAL = "graphical"
+"""The type of signals such as parentheses, colons and layout."""
+
 EFFECTIVE_SIZE = "effective_sample_size"
 """What the metadata of samples call the number of samples of equal weight that the particles were worth."""
 
@@ -283,17 +289,27 @@ def signal_words(document: Document) -> list[Span]:
 
 
 def signal_spans(document: Document) -> list[tuple[Span, ...]]:
-    """Where the words of each signal are in the text; neighbours are one span, words that are not there are none."""
+    """Where the words of each signal are in the text; neighbours are one span, words that are not there are none.
+
+    They are without the punctuation around them, which words between white space have, unless they are graphical signals.
+    """
     words = signal_words(document) if document.signals else []
 
     def spans(signal: Signal) -> Iterator[Span]:
         numbers = sorted({number for number in signal.tokens if 0 < number <= len(words)})
         # Neighbours have the same difference between number and place.
-        for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
-            run_numbers = [number for _, number in run]
-            yield Span(words[run_numbers[0] - 1].start, words[run_numbers[-1] - 1].end)
+        for _, pairs in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+            run = [number for _, number in pairs]
+            span = Span(words[run[0] - 1].start, words[run[-1] - 1].end)
+            yield span if signal.type == GRAPHICAL else _trimmed(document.text or "", span)
 
     return [tuple(spans(signal)) for signal in document.signals]
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    """A stretch of a text without what is neither a letter nor a digit at its ends, unless there is nothing else."""
+    found = re.search(r"\w(.*\w)?", text[span.start : span.end], re.DOTALL)
+    return Span(span.start + found.start(), span.start + found.end()) if found else span
 
 
 def edu_words(document: Document) -> list[Span]:

@@ -220,4 +220,8 @@ def test_words_of_signals_that_are_neighbours_are_one_span():
     document = replace(document, signals=tuple(Signal((0, 1), "dm", "dm", tokens) for tokens in numbers))
     text = document.text or ""
     found = [[text[span.start : span.end] for span in spans] for spans in signal_spans(document)]
-    assert found == [["He", "however (she"], [], [], ["stayed)."]]
+    assert found == [["He", "however (she"], [], [], ["stayed"]], "without the punctuation around them"
+    other = replace(document, signals=(Signal((0, 1), "graphical", "x", (2, 5)),))
+    assert [[text[span.start : span.end] for span in spans] for spans in signal_spans(other)] == [["left,", "stayed)."]]
+    dash = replace(Document.from_edus("a", ["He left -- why?"]), signals=(Signal((0, 1), "dm", "dm", (3,)),))
+    assert signal_spans(dash) == [(Span(8, 10),)], "there is nothing else"

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import groupby
 
-from genrst.document import Document, Signal
+from genrst.document import MARKERS, Document, Signal
 from genrst.errors import UsageError
 from genrst.formats.plain import collapse_spaces
 from genrst.formats.signals import Range, layers_at
@@ -26,7 +26,6 @@ from genrst.trees.node import Leaf, Tree, Unit, fold
 
 _ROOT = "ROOT"
 _EMPTY = "_"
-_MARKERS = ("dm", "orphan")
 
 
 def write_rsd(document: Document) -> str:
@@ -96,7 +95,7 @@ def _layers(
 def _signal(signal: Signal, words: list[str]) -> str:
     """`dm-in addition-7-8-gold`: a type, what it is, the words by number, a status."""
     shown = [words[number - 1].lower() for number in signal.tokens if 0 < number <= len(words)]
-    subtype = " ".join(shown) if signal.type in _MARKERS and shown else signal.subtype
+    subtype = " ".join(shown) if signal.type in MARKERS and shown else signal.subtype
     return "-".join([*map(_part, (signal.type, subtype)), _ranges(signal.tokens) or _EMPTY, _part(signal.status)])
 
 

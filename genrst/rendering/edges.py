@@ -26,6 +26,7 @@ _BRACKET, _NEIGHBOUR = 5.0, 6.0  # how deep a bracket is; how far ends at one un
 _LABEL_WIDTH = 150.0
 _ARROW_LENGTH, _ARROW_WIDTH = 7.0, 3.2
 _CORNER = 6.0
+_MOST = 1000  # edges in a picture; nobody can tell more of them apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,12 @@ class _Arc:
 
 
 def with_edges(picture: Picture, edges: Sequence[SecondaryEdge], is_across: bool) -> Picture:
-    """The picture with secondary edges; `is_across` says that EDUs are side by side. Those at no unit are left out."""
+    """The picture with secondary edges; `is_across` says that EDUs are side by side. Those at no unit are left out.
+
+    Of very many only the first are drawn.
+    """
     known = {part.node for part in (*picture.boxes, *picture.shapes)}
-    edges = [edge for edge in edges if edge.source in known and edge.target in known]
+    edges = [edge for edge in edges if edge.source in known and edge.target in known][:_MOST]
     if not edges:
         return picture
     ends = _Ends(picture, is_across)

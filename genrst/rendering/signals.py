@@ -8,11 +8,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from genrst.characters import printable
-from genrst.document import Document, SecondaryEdge, Signal, Span, signal_spans
+from genrst.document import MARKERS, Document, SecondaryEdge, Signal, Span, signal_spans
 from genrst.rendering import labels
 from genrst.rendering.labels import Range
 from genrst.trees.node import Unit
@@ -22,10 +22,8 @@ Place: TypeAlias = tuple[Range, Range | None]
 
 Marks: TypeAlias = "dict[Place, list[Mark]]"
 
-MARKERS = ("dm", "orphan")
-"""The types of discourse markers: of relations in the tree, and of secondary edges."""
-
 _MOST_CHARACTERS = 60
+_MOST_RELATIONS = 50  # that a word lights up with
 _GAP = " … "
 
 
@@ -126,10 +124,12 @@ def find_runs(document: Document) -> list[Run]:
     for start, end in pairwise(sorted(changes)):
         for number, is_marker, change in changes[start]:
             active[number, is_marker] += change
-        active = +active
+            if not active[number, is_marker]:
+                del active[number, is_marker]
         if active and start < end:
-            names = ["word", *dict.fromkeys(f"w{number}" for number, _ in sorted(active))]
-            runs.append(Run(start, end, " ".join(names + ["marker"] * any(is_marker for _, is_marker in active))))
+            now = sorted(islice(active, _MOST_RELATIONS))
+            names = ["word", *dict.fromkeys(f"w{number}" for number, _ in now)]
+            runs.append(Run(start, end, " ".join(names + ["marker"] * any(is_marker for _, is_marker in now))))
     return runs
 
 
