@@ -291,7 +291,7 @@ def signal_words(document: Document) -> list[Span]:
 def signal_spans(document: Document) -> list[tuple[Span, ...]]:
     """Where the words of each signal are in the text; neighbours are one span, words that are not there are none.
 
-    They are without the punctuation around them, which words between white space have, unless they are graphical signals.
+    They are without the punctuation around them, which words between white space have, but for graphical signals.
     """
     words = signal_words(document) if document.signals else []
 

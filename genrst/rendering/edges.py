@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from genrst.document import SecondaryEdge
 from genrst.rendering.geometry import (
     MARGIN,
+    Align,
     Canvas,
     Picture,
     Point,
@@ -56,7 +57,7 @@ def with_edges(picture: Picture, edges: Sequence[SecondaryEdge], is_across: bool
 
     Of very many only the first are drawn.
     """
-    known = {part.node for part in (*picture.boxes, *picture.shapes)}
+    known = {box.node for box in picture.boxes} | {shape.node for shape in picture.shapes}
     edges = [edge for edge in edges if edge.source in known and edge.target in known][:_MOST]
     if not edges:
         return picture
@@ -173,5 +174,5 @@ def _draw(canvas: Canvas, arc: _Arc, ends: _Ends, out: float) -> None:
         at = ends.point(arc.middle, out - len(arc.label) * line_height("edge") - 1.0)
     else:
         at = ends.point(arc.middle - len(arc.label) * line_height("edge") / 2, out + _LABEL_GAP)
-    align = "centre" if ends.is_across else "left"
+    align: Align = "centre" if ends.is_across else "left"
     canvas.text(edge.source, "edge", at, arc.label, align, edge.relation, target=edge.target)

@@ -68,7 +68,7 @@ def render_svg(document: Document, style: Style | None = None, colours: Colours 
     """
     picture, scheme = coloured(layout(document, style), document, colours)
     words = edu_runs(document)
-    tooltips = {**titles(document), **edge_titles(document)}
+    tooltips: dict[Any, str] = {**titles(document), **edge_titles(document)}
     return draw_svg(with_legend(picture, scheme), document.id, tooltips, scheme, words, hover_style(document))
 
 
@@ -168,21 +168,24 @@ def svg_groups(
     """
     parts: dict[Range, list[str]] = {}
     edges: dict[Range, dict[Range, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for part in (*picture.shapes, *picture.boxes):
+    written: list[tuple[Shape | TextBox, Iterable[str]]] = [
+        *((shape, [_shape(shape, scheme)]) for shape in picture.shapes),
+        *((box, _text(box, scheme, words)) for box in picture.boxes),
+    ]
+    for part, elements in written:
         own = parts.setdefault(part.node, []) if part.target is None else edges[part.node][part.target]
-        own.extend([_shape(part, scheme)] if isinstance(part, Shape) else _text(part, scheme, words))
+        own.extend(elements)
     legend = parts.pop(NOWHERE, [])
-    for (start, stop), elements in parts.items():
+    for (start, stop), lines in parts.items():
         yield f'<g class="node" data-start="{start}" data-stop="{stop}">'
         if (start, stop) in tooltips:
             yield f"<title>{escape(tooltips[start, stop])}</title>"
-        yield from elements
-        for target, lines in edges[start, stop].items():
-            yield f'<g class="beside" data-target="{target[0]}-{target[1]}">'
-            if ((start, stop), target) in tooltips:
-                yield f"<title>{escape(tooltips[(start, stop), target])}</title>"
-            yield from lines
-            yield "</g>"
+        yield from lines
+        for target, beside in edges[start, stop].items():
+            title = tooltips.get(((start, stop), target))
+            title = f"<title>{escape(title)}</title>" if title else ""
+            # In one line: the page that annotators work in takes a line with an end for the end of a node.
+            yield f'<g class="beside" data-target="{target[0]}-{target[1]}">{title}{"".join(beside)}</g>'
         yield "</g>"
     yield from legend
 
