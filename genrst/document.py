@@ -12,6 +12,7 @@ from itertools import groupby
 from reprlib import repr as short_repr
 from types import MappingProxyType
 from typing import Literal, TypeAlias
+from unicodedata import category
 
 from genrst.errors import ConstraintError, GenrstError, TreeError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints, resolve_constraints
@@ -300,16 +301,24 @@ def signal_spans(document: Document) -> list[tuple[Span, ...]]:
         # Neighbours have the same difference between number and place.
         for _, pairs in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
             run = [number for _, number in pairs]
-            span = Span(words[run[0] - 1].start, words[run[-1] - 1].end)
-            yield span if signal.type == GRAPHICAL else _trimmed(document.text or "", span)
+            span = Span(min(words[number - 1].start for number in run), max(words[number - 1].end for number in run))
+            yield span if document.text is None or signal.type == GRAPHICAL else _trimmed(document.text, span)
 
     return [tuple(spans(signal)) for signal in document.signals]
 
 
 def _trimmed(text: str, span: Span) -> Span:
-    """A stretch of a text without what is neither a letter nor a digit at its ends, unless there is nothing else."""
-    found = re.search(r"\w(.*\w)?", text[span.start : span.end], re.DOTALL)
-    return Span(span.start + found.start(), span.start + found.end()) if found else span
+    """A stretch of a text without the punctuation at its ends, unless there is nothing else."""
+    start, end = min(span.start, len(text)), min(span.end, len(text))
+    while start < end and _is_sign(text[start]):
+        start += 1
+    while start < end and _is_sign(text[end - 1]):
+        end -= 1
+    return Span(start, end) if start < end else span
+
+
+def _is_sign(character: str) -> bool:
+    return character.isspace() or category(character).startswith("P")
 
 
 def edu_words(document: Document) -> list[Span]:

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document, SecondaryEdge, Signal, Span, signal_spans
+from genrst.document import Document, SecondaryEdge, Signal, Span, Token, signal_spans
+from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.rendering.difference import render_difference_svg
 from genrst.rendering.folding import folding_layout
 from genrst.rendering.labels import Range
 from genrst.rendering.page import render_html
 from genrst.rendering.signals import edge_titles, number_places, titles
 from genrst.rendering.svg import Style, layout, render_svg
+from genrst.rendering.terminal import render_text
 from genrst.trees.node import preorder
 from tests.rendering.geometry_checks import assert_inside, assert_sound
 from tests.rendering.page_parser import parse_page
@@ -145,6 +147,20 @@ def test_words_of_a_page():
     assert "pointerleave" in page
     assert "wordsAt" in page
     assert "wordsAt" not in render_html(bridge()), "pages without signals are as they were"
+
+
+@pytest.mark.slow
+@given(document=marked_documents(), data=st.data())
+def test_tokens_may_be_anywhere(document: Document, data: st.DataObject):
+    """Files of others may have them out of order, across EDUs and beyond the text."""
+    places = st.integers(0, 60)
+    starts = data.draw(st.lists(st.tuples(places, places), min_size=1, max_size=12))
+    tokens = tuple(Token(start, start + length, 0) for start, length in starts)
+    wild = replace(document, tokens=tokens, text=data.draw(st.sampled_from([document.text, None])))
+    assert render_svg(wild, "compact").count("<svg") == 1
+    assert render_html(wild).count("<html") == 1
+    assert render_text(wild, why=True)
+    assert document_from_dict(document_to_dict(wild)) == wild
 
 
 def test_an_edu_of_white_space():
