@@ -1,0 +1,67 @@
+"""Blocks of a document that was read from a file, and the plain text that they become.
+
+The text is the one that is parsed and shown, so EDUs are spans of it. What the file said about its layout is written the
+way people write it in plain text: `#` before a heading, `-` before an item, `>` before a quotation, fences around code and
+bars around the cells of a table. `genrst.text.layout` finds it there.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["head", "p", "item", "quote", "code", "table"]
+
+
+class Block(NamedTuple):
+    """A heading, a paragraph, an item of a list, a quotation, code, or a table whose rows are lines."""
+
+    kind: Kind
+    text: str
+    level: int = 1
+    """Of a heading, from 1; how deep an item lies in lists."""
+    mark: str = "-"
+    """Of an item: `-` or its number (`2.`)."""
+
+
+def to_text(blocks: Iterable[Block]) -> str:
+    """The plain text of blocks, with a blank line between them unless both are items."""
+    found = [block for block in blocks if block.text.strip()]
+    joints = ["\n" if before.kind == after.kind == "item" else "\n\n" for before, after in pairwise(found)]
+    parts = [part for block, joint in zip(found, [*joints, "\n"], strict=True) for part in (_lines_of(block), joint)]
+    return "".join(parts)
+
+
+def table(rows: Iterable[Iterable[str]]) -> Block:
+    """The block of a table, of which every cell becomes one line."""
+    cells = ([one_line(cell).replace("|", "¦") for cell in row] for row in rows)
+    return Block("table", "\n".join(f"| {' | '.join(row)} |" for row in cells if any(row)))
+
+
+def one_line(text: str) -> str:
+    """The text with single spaces between its words."""
+    return " ".join(text.split())
+
+
+def tidy(text: str) -> str:
+    """The text with single spaces between words and without blank lines; other line ends stay."""
+    return "\n".join(filter(None, map(one_line, text.splitlines())))
+
+
+def _lines_of(block: Block) -> str:
+    match block.kind:
+        case "head":
+            return f"{'#' * min(block.level, 6)} {one_line(block.text)}"
+        case "item":
+            return f"{'  ' * (block.level - 1)}{block.mark} {one_line(block.text)}"
+        case "quote":
+            return "\n".join(f"> {line}" for line in _lines(block.text))
+        case "code":
+            fence = "`" * (max([2, *(len(run) for run in re.findall("`+", block.text))]) + 1)
+            return f"{fence}\n{block.text.strip(chr(10))}\n{fence}"
+        case _:
+            return block.text.strip()
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line.strip() for line in text.strip().splitlines())
