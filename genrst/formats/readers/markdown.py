@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import TYPE_CHECKING
 
-from genrst.text.readers.blocks import Block, table, tidy
+from genrst.formats.readers.blocks import Block, table, tidy
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode

@@ -4,20 +4,21 @@ Plain text and e-mail need nothing else. HTML, PDF and Word files need the extra
 lines of Markdown: without it, its text stays as it is.
 """
 
+import logging
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from genrst.errors import CorpusFormatError, MissingDependencyError
+from genrst.errors import CorpusFormatError, GenrstError, MissingDependencyError
+from genrst.formats.readers.blocks import one_line, to_text
 from genrst.io import decode, read_bytes
-from genrst.text.readers.blocks import to_text
 
 
 class _Format(NamedTuple):
     name: str
     reader: str
-    """The file of `genrst.text.readers` whose `read` makes blocks."""
+    """The file of `genrst.formats.readers` whose `read` makes blocks."""
     needs: str | None = None
     """The package that it cannot do without."""
 
@@ -67,12 +68,19 @@ def text_of(content: bytes, path: Path) -> str:
         text = decode(content, path)
         if suffix not in _MARKDOWN or not find_spec("markdown_it"):
             return text
-        from genrst.text.readers.markdown import read_markdown
+        from genrst.formats.readers.markdown import read_markdown
 
         return to_text(read_markdown(text))
     if found.needs and not find_spec(found.needs):
         raise MissingDependencyError(f"{path}: {found.name} files need the extra `files`: pip install 'genrst[files]'")
-    text = to_text(import_module(f"genrst.text.readers.{found.reader}").read(content, path))
+    logging.getLogger(found.needs or "email").setLevel(logging.CRITICAL)  # one message is enough
+    try:
+        text = to_text(import_module(f"genrst.formats.readers.{found.reader}").read(content, path))
+    except GenrstError:
+        raise
+    except Exception as error:  # the libraries raise anything when a file is damaged
+        reason = f"{type(error).__name__}: {one_line(str(error))}".removesuffix(": ")
+        raise CorpusFormatError(f"the {found.name} file must be intact, was: damaged ({reason})", path) from error
     if not text.strip():
         raise CorpusFormatError(f"the {found.name} file must hold text, was: none", path)
     return text

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from genrst.text.readers.blocks import Block, one_line, table, tidy
+from genrst.formats.readers.blocks import Block, one_line, table, tidy
 
 
 def read(content: bytes, path: Path) -> list[Block]:
@@ -31,7 +31,9 @@ def _blocks(element: Element) -> Iterator[Block]:
         case "list":
             yield from _items(element, 1)
         case "quote":
-            yield Block("quote", "\n".join(_text(part) for part in element) if len(element) else _text(element))
+            yield from (
+                Block("quote", _text(part)) for part in (element if element.find("p") is not None else [element])
+            )
         case "code":
             yield Block("code", "".join(element.itertext()))
         case "table":

@@ -1,12 +1,12 @@
 """Blocks of a document that was read from a file, and the plain text that they become.
 
-The text is the one that is parsed and shown, so EDUs are spans of it. What the file said about its layout is written the
-way people write it in plain text: `#` before a heading, `-` before an item, `>` before a quotation, fences around code and
-bars around the cells of a table. `genrst.text.layout` finds it there.
+This text is parsed and shown, and EDUs are spans of it. Layout is written the way people write it in plain text, where
+`genrst.text.layout` finds it: `#` before a heading, `-` before an item, `>` before a quotation, fences around code,
+bars around the cells of a table.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -27,6 +27,8 @@ class Block(NamedTuple):
 def to_text(blocks: Iterable[Block]) -> str:
     """The plain text of blocks, with a blank line between them unless both are items."""
     found = [block for block in blocks if block.text.strip()]
+    if not found:
+        return ""
     joints = ["\n" if before.kind == after.kind == "item" else "\n\n" for before, after in pairwise(found)]
     parts = [part for block, joint in zip(found, [*joints, "\n"], strict=True) for part in (_lines_of(block), joint)]
     return "".join(parts)
@@ -55,13 +57,9 @@ def _lines_of(block: Block) -> str:
         case "item":
             return f"{'  ' * (block.level - 1)}{block.mark} {one_line(block.text)}"
         case "quote":
-            return "\n".join(f"> {line}" for line in _lines(block.text))
+            return f"> {one_line(block.text)}"
         case "code":
             fence = "`" * (max([2, *(len(run) for run in re.findall("`+", block.text))]) + 1)
             return f"{fence}\n{block.text.strip(chr(10))}\n{fence}"
         case _:
             return block.text.strip()
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (line.strip() for line in text.strip().splitlines())

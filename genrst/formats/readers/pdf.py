@@ -1,7 +1,7 @@
 """PDF by pypdf: lines of the pages joined to paragraphs again, by their places and the sizes of their letters.
 
-A PDF knows where letters stand, not what a paragraph is. So headings are lines in larger or bold letters, paragraphs end
-at gaps and indents, and what stands at the top or the foot of most pages is left out. Tables become lines of text.
+A PDF knows where letters stand, not what a paragraph is. So headings are lines in larger or bold letters, paragraphs
+end at gaps and indents, and what stands at the top or the foot of most pages is left out. Tables become lines of text.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from genrst.errors import CorpusFormatError
-from genrst.text.readers.blocks import Block, one_line
+from genrst.formats.readers.blocks import Block, one_line
 
 if TYPE_CHECKING:
     from pypdf import PageObject
@@ -29,6 +29,7 @@ HEADING_WORDS = 16
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xAD: None}
 _ITEM = re.compile(r"(?:([•‣◦▪●○■·–])|\(?([0-9]{1,2})[.)])\s+(?=\S)")
 _HYPHEN = re.compile(r"(\w+)-\n([^\W\d_A-Z]\w*)")
+_PAGE_NUMBER = re.compile(r"[-– ]*[0-9]+[-– ]*")
 _FINAL = re.compile(r"[.!?:…][\"'”’)\]]*$")
 
 
@@ -44,19 +45,13 @@ class _Line(NamedTuple):
 
 
 def read(content: bytes, path: Path) -> list[Block]:
-    """The blocks of a PDF; an error if it is damaged, encrypted, or has pictures of text instead of text."""
+    """The blocks of a PDF; an error if it is encrypted, or has pictures of text instead of text."""
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
 
-    try:
-        reader = PdfReader(BytesIO(content))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise CorpusFormatError("the PDF is protected by a password; save a copy without one", path)
-        pages = [_lines(page, number) for number, page in enumerate(reader.pages)]
-    except (PyPdfError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, CorpusFormatError):
-            raise
-        raise CorpusFormatError(f"the PDF is damaged ({one_line(str(error)) or type(error).__name__})", path) from error
+    reader = PdfReader(BytesIO(content))
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise CorpusFormatError("the PDF is protected by a password; save a copy without one", path)
+    pages = [_lines(page, number) for number, page in enumerate(reader.pages)]
     if not any(pages):
         raise CorpusFormatError("the PDF has pictures of its pages and no text; run OCR first, e.g. ocrmypdf", path)
     return [*_blocks([line for page in _without_edges(pages) for line in page])]
@@ -102,7 +97,7 @@ def _without_edges(pages: Sequence[list[_Line]]) -> Iterator[list[_Line]]:
     counts = Counter(found for page in pages for found in {shape(line) for line in edges(page)})
     usual = {found for found, count in counts.items() if count > 1 and 2 * count > len(pages)}
     for page in pages:
-        left_out = {line for line in edges(page) if shape(line) in usual or re.fullmatch(r"[-– ]*[0-9]+[-– ]*", line.text)}
+        left_out = {line for line in edges(page) if shape(line) in usual or _PAGE_NUMBER.fullmatch(line.text)}
         yield [line for line in page if line not in left_out]
 
 
@@ -114,7 +109,8 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[Block]:
     levels = sorted({round(line.size, 1) for line in lines if line.size > LARGE * usual}, reverse=True)
     words = Counter(re.findall(r"\w+-\w+", "\n".join(line.text for line in lines)))
     for group in _paragraphs(lines):
-        text = _HYPHEN.sub(lambda match: _joined(match, words), "\n".join(line.text for line in group)).replace("\n", " ")
+        joined = _HYPHEN.sub(lambda match: _joined(match, words), "\n".join(line.text for line in group))
+        text = one_line(joined)
         if _is_heading(group, text, usual):
             size = round(group[0].size, 1)
             yield Block("head", text, levels.index(size) + 1 if size in levels else len(levels) + 1)
