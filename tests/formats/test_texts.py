@@ -79,7 +79,7 @@ x = ["``"]
 MARKDOWN_TEXT = """# The ferry guide
 
 It runs daily, because the pier
-is open. A ferry
+is open.
 
 3. Buy a ticket.
 4. Board:

@@ -59,10 +59,11 @@ def _items(node: "SyntaxTreeNode", level: int) -> Iterator[Block]:
 
 
 def _text(node: "SyntaxTreeNode") -> str:
-    """The words of a line: of links and pictures what is read, of code what is typed."""
+    """The words of a line, also those of links and code; pictures have none."""
     parts = []
     for one in node.walk():
-        if one.type in ("text", "code_inline"):
+        is_shown = one.parent is None or one.parent.type != "image"
+        if one.type in ("text", "code_inline") and is_shown:
             parts.append(one.content)
         parts.append(_BREAKS.get(one.type, ""))
     return tidy("".join(parts))
