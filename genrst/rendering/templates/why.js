@@ -6,7 +6,8 @@ function wordsAt(element) {
   if (!edge) return (nodeOf(element) ?? leafOf(element))?.words ?? [];
   const { start, stop } = edge.parentNode.dataset;
   const picture = pictures.find((one) => one.svg.contains(edge));
-  return picture?.edges?.find((one) => one.source === `${start}-${stop}` && one.target === edge.dataset.target)?.words ?? [];
+  const isIt = (one) => one.source === `${start}-${stop}` && one.target === edge.dataset.target;
+  return picture?.edges?.find(isIt)?.words ?? [];
 }
 
 let lit = "";

@@ -1,10 +1,13 @@
-// Why: the signals of relations, the words that mark them, and secondary edges. First what an annotator does to them, as
-// functions from a document to another one (`edits.js`); then how the panel shows them.
+// Why: the signals of relations, the words that mark them, and secondary edges. First what an annotator does to them,
+// as functions from a document to another one (`edits.js`); then how the panel shows them.
 
 const SIGNAL_TYPES = {
   dm: ["dm"],
   orphan: ["orphan"],
-  graphical: ["layout", "items_in_sequence", "colon", "dash", "semicolon", "parentheses", "quotation_marks", "question_mark"],
+  graphical: [
+    ...["layout", "items_in_sequence", "colon", "dash", "semicolon", "parentheses", "quotation_marks"],
+    ...["question_mark"],
+  ],
   lexical: ["indicative_word", "indicative_phrase", "alternate_expression"],
   morphological: ["tense", "mood"],
   numerical: ["same_count"],
@@ -31,7 +34,8 @@ function sameWords(before, after) {
   const isTouched = after.signals?.length && !after.tokens?.length && before.edus !== after.edus;
   if (!isTouched || before.text !== after.text) return after;
   const [old, now] = [numberedWords(before), numberedWords(after)];
-  const numbers = (word) => now.flatMap((one, at) => (word && one.start < word.end && word.start < one.end ? [at + 1] : []));
+  const meets = (one, word) => word && one.start < word.end && word.start < one.end;
+  const numbers = (word) => now.flatMap((one, at) => (meets(one, word) ? [at + 1] : []));
   const signals = after.signals.map((one) => {
     const tokens = (one.tokens ?? []).flatMap((number) => numbers(old[number - 1]));
     return isSame(tokens, one.tokens) ? one : withTokens(one, [...new Set(tokens)]);
@@ -120,7 +124,8 @@ function layersOf({ signals, secondary_edges: edges, tokens }) {
 
 // The words of a signal, as people read them.
 function markName(doc, signal) {
-  const found = (signal.tokens ?? []).map((number) => numberedWords(doc)[number - 1]).filter(Boolean);
+  const all = numberedWords(doc);
+  const found = (signal.tokens ?? []).map((number) => all[number - 1]).filter(Boolean);
   const shown = found.map(({ start, end }) => characters(doc).slice(start, end).join("")).join(" ");
   return shown ? `“${shown.length > 40 ? `${shown.slice(0, 39)}…` : shown}”` : "no words";
 }
@@ -139,7 +144,8 @@ function whyTools(place) {
   if (!shown.includes(marking)) marking = null;
   const add = () => {
     say("choose its words");
-    return stepMarking(doc.signals?.length ?? 0, addedSignal(doc, { unit: range, type: "dm", subtype: "dm", tokens: [] }));
+    const signal = { unit: range, type: "dm", subtype: "dm", tokens: [] };
+    return stepMarking(doc.signals?.length ?? 0, addedSignal(doc, signal));
   };
   const addEdge = () => pick(`choose what EDUs ${rangeName(range)} relate to`, (target) => linked(range, target));
   return [
@@ -151,7 +157,7 @@ function whyTools(place) {
         edgeRow(doc, range, edge, index),
         ...ofEdge(edge).map((number) => signalRow(doc, number)),
       ]),
-      ...(place.parent ? [button("Add a signal", "Words that mark the relation of this unit", add, { id: "add-signal" })] : []),
+      ...(place.parent ? [button("Add a signal", "Words that mark its relation", add, { id: "add-signal" })] : []),
       button("Add an edge to…", "A relation beside the tree, from this unit", addEdge, { id: "add-edge" }),
       ...(marking === null ? [] : [wordChoice(doc, range)]),
     ),
@@ -183,7 +189,8 @@ function signalRow(doc, index) {
   const menu = make("select", { "aria-label": "What marks the relation", id: `signal-${index}`, change });
   for (const kind of new Set([...kinds, own])) {
     const [type, name] = [kind.split(" ")[0], kind.split(" ").slice(1).join(" ")];
-    menu.add(new Option(type === name ? type : `${type}: ${name.replaceAll("_", " ")}`, kind, kind === own, kind === own));
+    const shown = type === name ? type : `${type}: ${name.replaceAll("_", " ")}`;
+    menu.add(new Option(shown, kind, kind === own, kind === own));
   }
   const toggle = () => {
     marking = marking === index ? null : index;
@@ -197,7 +204,7 @@ function signalRow(doc, index) {
     { class: signal.target ? "signal of-edge" : "signal" },
     button(name, "Choose its words", toggle, { "aria-pressed": String(marking === index), id: `words-${index}` }),
     menu,
-    ...(signal.target ? [] : [button("Move…", "It marks the relation of another unit", move, { id: `move-signal-${index}` })]),
+    ...(signal.target ? [] : [button("Move…", "It marks another unit", move, { id: `move-signal-${index}` })]),
     button("×", `Remove the signal ${name}`, () => stepMarking(null, removedSignal(bench.doc, index)), {
       "aria-label": `Remove the signal ${name}`,
       id: `remove-signal-${index}`,
@@ -215,7 +222,9 @@ function edgeRow(doc, range, edge, index) {
   const { labels, fine } = modelInUse();
   const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used, edge.relation]);
   names.delete("span");
-  for (const name of [...names].sort()) menu.add(new Option(name, name, name === edge.relation, name === edge.relation));
+  for (const name of [...names].sort()) {
+    menu.add(new Option(name, name, name === edge.relation, name === edge.relation));
+  }
   const end = isFrom ? "target" : "source";
   const moving = `choose the ${end} of the edge`;
   const move = () => pick(moving, (unit) => stepMarking(null, changedEdge(bench.doc, index, { [end]: unit }), range));
@@ -231,7 +240,10 @@ function edgeRow(doc, range, edge, index) {
     name,
     menu,
     button("Move…", `Another ${end}`, move, { id: `move-edge-${index}` }),
-    button("×", "Remove the edge and its signals", remove, { "aria-label": `Remove the edge ${name}`, id: `remove-edge-${index}` }),
+    button("×", "Remove the edge and its signals", remove, {
+      "aria-label": `Remove the edge ${name}`,
+      id: `remove-edge-${index}`,
+    }),
   );
 }
 
