@@ -181,7 +181,8 @@ def test_signals_have_their_words() -> None:
         {"unit": [0, 1], "type": "dm", "subtype": "dm", "tokens": [4, 1, 2], "words": "whatever"},
         {"unit": [1, 2], "type": "graphical", "subtype": "layout", "target": [0, 1]},
     ]
-    (first, second) = document_to_dict(read(acme(signals=signals)))["signals"]  # type: ignore[misc]
+    written: Any = document_to_dict(read(acme(signals=signals)))["signals"]
+    first, second = written
     assert first["words"] == [{"text": "Acme closed", "start": 0, "end": 11}, {"text": "CEO", "start": 17, "end": 20}]
     assert second == signals[1]
 
