@@ -17,9 +17,9 @@ from torch import Tensor
 from genrst.encoder.memory import in_batches
 from genrst.encoder.tokenizer import IntArray
 from genrst.evaluation.report import Evaluation, evaluate_trees
-from genrst.rnng.batch import make_batch
+from genrst.rnng.batch import Derivation, derive, make_batch
 from genrst.rnng.config import SPECIALS, Symbols
-from genrst.rnng.examples import Derivation, Example, derive
+from genrst.rnng.examples import Example
 from genrst.rnng.network import LogProbabilities, Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily

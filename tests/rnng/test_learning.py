@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from genrst.evaluation.report import evaluate
-from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import derive
+from genrst.rnng.batch import derive, make_batch
 from genrst.rnng.finder import make_network
 from genrst.rnng.learning import (
     RnngLearning,

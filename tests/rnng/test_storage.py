@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from genrst.encoder.model import Model, save_model
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
-from genrst.rnng.examples import derive
+from genrst.rnng.batch import derive
 from genrst.rnng.finder import RnngModel, load_rnng, make_network
 from genrst.rnng.learning import gold_likelihood
 from genrst.storage import CONFIG, ENCODER, SYMBOLS, WEIGHTS

@@ -17,7 +17,7 @@ from torch import Tensor
 import genrst
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.parser.folders import read_parser_config
-from genrst.rnng.examples import derive
+from genrst.rnng.batch import derive
 from genrst.rnng.finder import load_rnng
 from genrst.rnng.learning import evaluate_bags, gold_likelihood
 from genrst.rnng.network import Network
