@@ -52,7 +52,6 @@ def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: in
     learning = RnngLearning(
         config.blank_noise,
         config.exploration,
-        config.exploration_temperature,
         config.evaluate_search,
         config.evaluate_beam,
         config.batch_documents,
