@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 import genrst
-from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
+from genrst.errors import CorpusFormatError, MissingDependencyError
 from genrst.parser.folders import read_parser_config
 from genrst.rnng.batch import derive
 from genrst.rnng.finder import load_rnng
@@ -167,11 +167,6 @@ def test_vectors_without_any_known_word_change_nothing(tmp_path: Path):
     vectors = np.zeros((len(PREPARED.symbols.words), SMALL.word_size))
     found, expected = (word_vectors(make_run(tmp_path), prepared) for prepared in (with_vectors(vectors), PREPARED))
     assert torch.equal(found, expected)
-
-
-def test_vectors_of_another_width(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"model.word_size: must be the width of the vectors, 5, or less, was: 16"):
-        next(make_run(tmp_path).records(with_vectors(np.ones((len(PREPARED.symbols.words), 5)))))
 
 
 def test_logs_that_cannot_be_read(tmp_path: Path):

@@ -11,7 +11,7 @@ makes the search linear in the length of the document; if the best tree reaches 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 import torch
@@ -191,6 +191,3 @@ def _diagonal(
     moved = torch.from_numpy(np.concatenate(parts)).to(device, non_blocking=True)
     columns = torch.split(moved, [len(part) for part in parts])
     return Diagonal(columns[0], columns[1], columns[2], columns[3], columns[4], n_generating)
-
-
-Item = TypeVar("Item")

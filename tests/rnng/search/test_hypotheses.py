@@ -278,15 +278,6 @@ def known(forest: Forest, column: int) -> set[int]:
     return {*(table[column][: table.n_rows] >= 0).nonzero()[:, 0].tolist()}
 
 
-def test_stacks_that_are_shared_are_kept_once():
-    scorer = TableScorer([3], wild())
-    forest = Forest(scorer)
-    (first,) = forest.advance(*columns((0, EMPTY_STACK, 0, 0))).tolist()
-    above = [*forest.advance(*columns((0, first, 1, 0), (0, first, 1, 0))).tolist()]
-    forest.collect(torch.tensor(above), 2)
-    assert known(forest, STACK_ROW) == {EMPTY_STACK, first, *above}
-
-
 class Pairs:
     """Two hypotheses of one document with the same two EDUs on their stacks."""
 
