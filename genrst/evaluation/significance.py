@@ -68,12 +68,7 @@ def compare_systems(
 
 
 def paired_bootstrap(
-    first: Sequence[Counts],
-    second: Sequence[Counts],
-    *,
-    rounds: int = 10_000,
-    seed: int = 0,
-    confidence: float = 0.95,
+    first: Sequence[Counts], second: Sequence[Counts], *, rounds: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> Bootstrap:
     """Draw as many documents as there are, with replacement, and see how the difference varies.
 
@@ -101,11 +96,7 @@ def paired_bootstrap(
 
 
 def approximate_randomisation(
-    first: Sequence[Counts],
-    second: Sequence[Counts],
-    *,
-    rounds: int = 10_000,
-    seed: int = 0,
+    first: Sequence[Counts], second: Sequence[Counts], *, rounds: int = 10_000, seed: int = 0
 ) -> float:
     """The p-value: how often swapping results at random gives a difference at least as large as the real one.
 
