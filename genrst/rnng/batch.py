@@ -12,11 +12,12 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from genrst.encoder.batch import PieceWindows, pack_windows
+from genrst.encoder.tokenizer import IntArray
 from genrst.encoder.windows import WindowShape
 from genrst.errors import ConfigError
 from genrst.rnng.config import EOS_ID
 from genrst.rnng.examples import Example
-from genrst.rnng.schedule import IntArray, Units, build_units, schedule_stacks, schedule_trees
+from genrst.rnng.schedule import Units, build_units, schedule_stacks, schedule_trees
 from genrst.rnng.scoring.features import FeatureLookup, LookedUp
 from genrst.rnng.transitions.actions import GENERATE, NO_UNIT
 
@@ -280,7 +281,7 @@ def _move(part: Part, device: torch.device) -> Part:
         return part.to(device, non_blocking=True)  # type: ignore[return-value]
     if isinstance(part, tuple):
         make = getattr(part, "_make", tuple)  # as named as before
-        return make(_move(item, device) for item in part)  # type: ignore[no-any-return]
+        return make(_move(item, device) for item in part)  # type: ignore[return-value]
     if hasattr(part, "__dataclass_fields__"):
         moved = {
             field.name: getattr(part, field.name)

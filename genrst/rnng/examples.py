@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genrst.document import Document
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import IntArray, PieceTokenizer, join_edus
 from genrst.errors import TreeError, UnknownLabelError
 from genrst.rnng.config import UNK_ID, Symbols
-from genrst.rnng.schedule import IntArray
 from genrst.rnng.transitions.actions import actions_of
 from genrst.rnng.transitions.features import Syntax
 from genrst.text.layout import edu_kinds
@@ -132,7 +131,7 @@ def prepare(
     `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
     """
     actions = () if tree is None else _gold_actions(tree, symbols, document.id)
-    pieces = _join(tokenizer(document.edu_texts) if tokenizer else [])
+    pieces = join_edus(tokenizer(document.edu_texts) if tokenizer else [])
     masked = mask_entities(document, lowercase)
     edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
     syntax = Syntax(
@@ -145,18 +144,12 @@ def prepare(
     )
     return Example(
         document.id,
-        *_join(edus),
+        *join_edus(edus),
         np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
         syntax,
         actions,
         *pieces,
     )
-
-
-def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:
-    """The numbers of all EDUs, one after the other, and how many each has."""
-    numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
-    return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
 
 
 def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:

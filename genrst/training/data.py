@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
 from genrst.encoder.files import find_tokenizer
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer, join_edus
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
 from genrst.text.annotate import annotate, load_pipeline, pipeline_version
@@ -146,7 +146,7 @@ def _prepare_chart(
     inventory: Inventory,
     notes: dict[str, Any],
 ) -> Prepared:
-    from genrst.chart.examples import join_pieces, make_example, units_of
+    from genrst.chart.examples import make_example, units_of
     from genrst.chart.labels import Labels
 
     assert tokenizer is not None
@@ -155,7 +155,7 @@ def _prepare_chart(
     def prepare(documents: list[Document], trees: Iterable[Tree]) -> "list[ChartExample]":
         found = []
         for document, tree in zip(_with_sentences(documents, config), trees, strict=True):
-            example = make_example(document, *join_pieces(tokenizer(document.edu_texts)))
+            example = make_example(document, *join_edus(tokenizer(document.edu_texts)))
             found.append(replace(example, units=units_of(tree, symbols, document.id)))
         return found
 

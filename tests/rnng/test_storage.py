@@ -98,15 +98,6 @@ def test_a_damaged_file(folder: Path, name: str, keep: int):
     assert one_line(folder).startswith(f"{path}: a file of the model is damaged")
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"[" * 100_000, b"junk"])
-def test_files_of_another_kind(folder: Path, content: bytes):
-    for name in (CONFIG, SYMBOLS, WEIGHTS):
-        old = (folder / name).read_bytes()
-        (folder / name).write_bytes(content)
-        assert one_line(folder).startswith(f"{folder / name}: a file of the model is damaged")
-        (folder / name).write_bytes(old)
-
-
 def change(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
@@ -184,16 +175,6 @@ def test_files_of_a_model_with_an_encoder(encoded: Path):
     files = {str(path.relative_to(encoded)) for path in encoded.rglob("*") if path.is_file()}
     assert files == {CONFIG, SYMBOLS, WEIGHTS, f"{ENCODER}/config.json", f"{ENCODER}/tokenizer.json"}
     assert not [name for name in load_file(encoded / WEIGHTS) if "pooler" in name]
-
-
-def test_half_precision_of_an_encoder(tmp_path: Path):
-    model = make_encoded()
-    save_model(model, tmp_path, "float16")
-    assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.float16}
-    loaded = load_rnng(tmp_path).network.state_dict()
-    for name, tensor in model.network.state_dict().items():
-        assert loaded[name].dtype == torch.float32
-        torch.testing.assert_close(loaded[name], tensor, atol=1e-3, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])

@@ -6,10 +6,10 @@ from itertools import islice
 import torch
 from safetensors.torch import load_file
 
-from genrst.chart.examples import join_pieces, make_example, units_of
+from genrst.chart.examples import make_example, units_of
 from genrst.chart.labels import Labels
 from genrst.document import Document, Span, Token
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer, join_edus
 from genrst.rnng.config import RnngConfig, make_symbols
 from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.finder import make_network
@@ -97,7 +97,7 @@ def prepare_chart_samples(tokenizer: PieceTokenizer) -> Prepared:
     labels = Labels(tuple(pairs))
     examples = [
         replace(
-            make_example(document, *join_pieces(tokenizer(document.edu_texts))),
+            make_example(document, *join_edus(tokenizer(document.edu_texts))),
             units=units_of(tree, labels, document.id),
         )
         for document, tree in zip(documents, trees, strict=True)

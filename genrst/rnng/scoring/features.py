@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.rnng.config import NONE_ID, PAD_ID
 from genrst.rnng.examples import Example
-from genrst.rnng.schedule import IntArray
 from genrst.rnng.transitions.features import (
     NOTHING,
     Comparison,

@@ -18,13 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import UsageError
 from genrst.rnng.search.cuda import replay_search
 from genrst.rnng.search.hypotheses import Beams, Forest, start
 from genrst.rnng.search.results import Completed, Parse, SearchResult
 from genrst.rnng.search.scorer import Constrained, Scorer, sync_is_free
 from genrst.rnng.search.successors import NOWHERE, Sources, Successors, build, choose, chosen_from, expand
-from genrst.rnng.transitions.features import IntArray
 from genrst.trees.constraints import ResolvedConstraints
 
 

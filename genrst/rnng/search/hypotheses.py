@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import GenrstError
 from genrst.rnng.search.scorer import Columns, Scorer, sync_is_free
 from genrst.rnng.transitions.actions import GENERATE, NO_UNIT, States
-from genrst.rnng.transitions.features import IntArray
 
 EMPTY_STACK = 0
 """The number of the empty stack, the same for all documents."""

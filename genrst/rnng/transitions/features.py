@@ -21,8 +21,8 @@ from enum import IntEnum
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import ConfigError
 from genrst.text.layout import SIZES, Kind
 
@@ -101,9 +101,6 @@ def _kinds(syntax: Syntax) -> list[int]:
     first, *others = map(int, syntax.kinds)
     # A part of a document that stands alone begins a paragraph, as documents do.
     return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]
-
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
