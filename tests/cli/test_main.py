@@ -101,8 +101,10 @@ BREAKAGES = [
     ("convert moths.edus out --to rsd", 1, "moths: a document must have a tree to be written as .rsd"),
     # Documents that cannot be scored.
     ("evaluate missing moths.json", 1, "missing: no such file or folder"),
+    ("evaluate moths.json missing", 1, "missing: no such file or folder"),
     ("evaluate moths.json moths.json --against missing", 1, "missing: no such file or folder"),
     ("evaluate moths.json ", 1, "binary.jsonl: a text file must hold text, was: binary data"),
+    ("evaluate moths.json empty.json", 1, "empty.json:1: the text must be JSON"),
     ("evaluate empty.jsonl empty.jsonl", 1, "there must be at least one document to score, was: none"),
     ("evaluate two.jsonl moths.json", 1, "the same ids, each once, was: only in gold owls"),
     ("evaluate moths.json same.jsonl", 1, "the same ids, each once, was: twice in predicted moths"),
