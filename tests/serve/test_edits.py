@@ -14,10 +14,9 @@ from genrst.document import Document, SecondaryEdge, Signal
 from genrst.formats.files import format_documents, read_content
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.trees.node import Leaf, Tree, Unit, preorder, units
-from tests.rendering.browser import open_browser
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
@@ -36,13 +35,14 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def edits() -> "Iterator[Call]":
+def edits(browser: "Browser") -> "Iterator[Call]":
     """Calls a function of `edits.js`; what it throws is None."""
     folder = files("genrst.serve").joinpath("workbench")
     source = "".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in ("edits", "segments", "notes"))
-    with open_browser() as page:
-        page.evaluate(f"() => {{ {source}\n window.edits = {{ {', '.join(NAMES)} }}; }}")
-        yield lambda name, *values: _call(page, name, values)
+    page = browser.new_page()
+    page.evaluate(f"() => {{ {source}\n window.edits = {{ {', '.join(NAMES)} }}; }}")
+    yield lambda name, *values: _call(page, name, values)
+    page.close()
 
 
 def _call(page: "Page", name: str, values: tuple[Any, ...]) -> Any:
