@@ -25,8 +25,8 @@ WRITABLE = tuple(suffix for suffix in FORMATS if suffix != ".txt")
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
 """What is looked for in a folder: the formats that can hold trees."""
 
-RAW_SUFFIXES = (".txt", ".md")
-"""What surely holds text whose EDUs are unknown."""
+RAW_SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".docx", ".pdf", ".eml")
+"""What surely holds text whose EDUs are unknown; `genrst.formats.texts` reads it."""
 
 TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
 """What can be parsed."""
@@ -156,7 +156,7 @@ def warn_of_loss(document: Document, suffix: str) -> None:
     """Warn of what a document has and the format of this suffix leaves out."""
     if suffix.lower() in (".json", ".jsonl"):
         return
-    n_beside = len(document.signals) + len(document.secondary_edges) if suffix.lower() != ".rs4" else 0
+    n_beside = len(document.signals) + len(document.secondary_edges) if suffix.lower() not in (".rs4", ".rsd") else 0
     from genrst.formats.rs3_kept import notes_of
 
     n_notes = len(notes_of(document)) if suffix.lower() not in (".rs3", ".rs4") else 0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from genrst.errors import MissingDependencyError
 from genrst.parser import Relations, Search
@@ -18,9 +18,6 @@ from genrst.parser.folders import find_model, find_segmenter, read_kind, read_mo
 from genrst.parser.options import LoadOptions, ParserConfig
 from genrst.parser.parser import Parser
 from genrst.trees.constraints import KeepWhole
-
-if TYPE_CHECKING:
-    pass
 
 AnyModel = TypeVar("AnyModel")
 

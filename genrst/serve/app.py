@@ -275,7 +275,7 @@ async def _error_response(_request: Request, error: Exception) -> Response:
 
 _SCRIPTS = (
     *("edits.js", "segments.js", "notes.js", "bench.js", "drafts.js", "dialogs.js", "files.js"),
-    *("panel.js", "palette.js", "attach.js", "asking.js", "commands.js"),
+    *("panel.js", "signals.js", "palette.js", "attach.js", "asking.js", "commands.js"),
     *("folder.js", "adjudicate.js"),
 )
 
@@ -295,6 +295,7 @@ def workbench(has_files: bool = False) -> tuple[str, str]:
         panels="\n".join([*([folder] if has_files else []), _part("panels.html").replace("VERSION", VERSION)]),
         style=_part("workbench.css") + _part("folder.css"),
         scripts=[f"const GLOSSARY = {inert_json(load_glossary())};", *map(_part, _SCRIPTS)],
+        has_signals=True,
     )
     return fill_page(page), f"{page_policy(page)}; frame-ancestors 'none'"
 

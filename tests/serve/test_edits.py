@@ -39,9 +39,10 @@ def edits(browser: "Browser") -> "Iterator[Call]":
     """Calls a function of `edits.js`; what it throws is None."""
     folder = files("genrst.serve").joinpath("workbench")
     source = "".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in ("edits", "segments", "notes"))
-    with browser.new_page() as page:
-        page.evaluate(f"() => {{ {source}\n window.edits = {{ {', '.join(NAMES)} }}; }}")
-        yield lambda name, *values: _call(page, name, values)
+    page = browser.new_page()
+    page.evaluate(f"() => {{ {source}\n window.edits = {{ {', '.join(NAMES)} }}; }}")
+    yield lambda name, *values: _call(page, name, values)
+    page.close()
 
 
 def _call(page: "Page", name: str, values: tuple[Any, ...]) -> Any:

@@ -104,14 +104,14 @@ function asItComes(doc) {
 // Take a step: the document becomes another one, and can become the old one again.
 function step(next, { select = bench.selected, changed = [], isLabel = false, isFreezing = false } = {}) {
   const before = bench.doc;
-  const doc = !isFreezing && isWholeFrozen(before) ? frozenWhole(next) : next;
+  const doc = sameWords(before, !isFreezing && isWholeFrozen(before) ? frozenWhole(next) : next);
   bench.past = [...bench.past, before].slice(-MOST_STEPS);
   selections.set(before, bench.selected);
   Object.assign(bench, { doc, future: [], selected: select, changed });
   closeChoices();
   if (isLabel) echo(select);
   else vanish();
-  const lost = losses(before, doc);
+  const lost = before.tree !== doc.tree && losses(before, doc); // else it was asked for
   if (lost) say(`dropped with what they belonged to: ${lost}; undo brings them back`, true);
   return drawAndKeep();
 }
@@ -268,7 +268,7 @@ function patch(trees) {
 // What a picture needs of a document.
 function seen(doc) {
   const { id, text, edus, tree, paragraphs, sentences } = doc;
-  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }) };
+  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }), ...layersOf(doc) };
 }
 
 function settleAgain(folded, place) {
