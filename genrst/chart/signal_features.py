@@ -203,6 +203,15 @@ def pairs(asked: Asked, atoms: Atoms) -> tuple[IntArray, IntArray]:
     return rows, atoms.first[edus][rows] + within
 
 
+def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntArray) -> IntArray:
+    """Whether the word of each pair is also read on the other side of its relation. Shape: (pairs), (pairs) → (pairs)"""
+    _, words = np.unique([text[span.start : span.end].lower() for span in atoms.spans], return_inverse=True)
+    sides = 2 * asked.rows[rows, 0] + asked.row_features[rows, 0] // 2
+    n_words = len(atoms.spans) + 1
+    found: IntArray = np.isin((sides ^ 1) * n_words + words[places], sides * n_words + words[places])
+    return found.astype(np.int64)
+
+
 def words_of_atoms(atoms: Atoms, words: Sequence[Span]) -> IntArray:
     """The word (from 0) in which each atom starts; −1 for one that starts in none."""
     starts = [word.start for word in words]
