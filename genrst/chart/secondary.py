@@ -20,7 +20,9 @@ MOST_HERE, MOST_THERE, MOST_GAP = 4, 6, 3
 """How many units start with the marker's EDU, how many end at a place, and how many EDUs lie between both at most."""
 PREFIX = "edges."
 """How the names of the weights begin."""
-COLUMNS = (MOST_HERE, 2 * (MOST_GAP + 1), MOST_THERE, N_SIZES, N_SIZES, 3)
+N_KINDS = 4
+"""Kinds of boundaries that are told apart: none, and the first three of `genrst.text.layout.Kind` or more."""
+COLUMNS = (MOST_HERE, 2 * (MOST_GAP + 1), MOST_THERE, N_SIZES, N_SIZES, 3, N_KINDS, N_KINDS, N_KINDS)
 """How many values each feature of a pair has; the names of both units' relations come after these."""
 
 
@@ -40,10 +42,12 @@ class Roles:
     heads: Mapping[Edus, int]
     starting: Mapping[int, Sequence[Edus]]
     ending: Mapping[int, Sequence[Edus]]
+    kinds: IntArray
+    """What EDUs begin. Shape: (EDUs + 1)"""
 
     @classmethod
-    def of(cls, tree: Tree) -> "Roles":
-        """Those of a tree."""
+    def of(cls, tree: Tree, kinds: IntArray) -> "Roles":
+        """Those of a tree; `kinds` are what its EDUs begin (`boundaries`)."""
         heads, starting = nuclear_edus(tree), chains(tree)
         ending: dict[int, list[Edus]] = {}
         for node in sorted(heads, key=lambda one: one[1] - one[0]):
@@ -54,7 +58,7 @@ class Roles:
             for child, relation in zip(unit.children, unit.relations, strict=True):
                 relations[child.start, child.stop] = relation.lower()
                 parents[child.start, child.stop] = unit.start, unit.stop
-        return cls(relations, parents, heads, starting, ending)
+        return cls(relations, parents, heads, starting, ending, kinds)
 
     def pairs(self, edu: int) -> list[Pair]:
         """The units that a marker in this EDU may relate."""
@@ -81,6 +85,7 @@ class Roles:
             int(bucket(np.array(here[1] - here[0]))),
             int(bucket(np.array(there[1] - there[0]))),
             2 if is_sibling else int(is_inside),
+            *(min(int(self.kinds[edu]), N_KINDS - 1) for edu in (here[0], here[1], there[1 if is_after else 0])),
             names.get(self.relations.get(here, ""), 0),
             names.get(self.relations.get(there, ""), 0),
             self.heads.get(here, here[0]),
@@ -98,10 +103,14 @@ class EdgeFinder:
         self._weights = {name.removeprefix(PREFIX): one for name, one in weights.items() if name.startswith(PREFIX)}
 
     def add(
-        self, document: Document, orphans: Sequence[tuple[tuple[int, ...], int, FloatArray]], edus: FloatArray
+        self,
+        document: Document,
+        orphans: Sequence[tuple[tuple[int, ...], int, FloatArray]],
+        kinds: IntArray,
+        edus: FloatArray,
     ) -> Document:
         """The document with the edges of its orphans: the words, the EDU and the vector of each."""
-        roles = Roles.of(require_tree(document))
+        roles = Roles.of(require_tree(document), kinds)
         signals: list[Signal] = []
         edges: dict[SecondaryEdge, None] = {}
         for words, edu, vector in orphans:

@@ -204,7 +204,7 @@ def pairs(asked: Asked, atoms: Atoms) -> tuple[IntArray, IntArray]:
 
 
 def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntArray) -> IntArray:
-    """Whether the word of each pair is also read on the other side of its relation. Shape: (pairs), (pairs) → (pairs)"""
+    """Whether the word of each pair is also read on the other side of its relation. Shape: → (pairs)"""
     _, words = np.unique([text[span.start : span.end].lower() for span in atoms.spans], return_inverse=True)
     sides = 2 * asked.rows[rows, 0] + asked.row_features[rows, 0] // 2
     n_words = len(atoms.spans) + 1

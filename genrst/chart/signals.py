@@ -1,8 +1,8 @@
 """Which words signal the relations of a tree, and how: a small network over the encoder's states. NumPy only.
 
 Each pair of a relation and a word near it has a vector: the sum of what the word is (its state, its place in its EDU),
-what the relation is (its name, its sizes, its nuclear EDUs) and where in the relation the word stands. Two hidden layers
-make scores of it, one for each type of signal. Discourse markers are different: a word marks one relation of the tree,
+what the relation is (its name, its sizes, its nuclear EDUs) and where in the relation the word stands. Two layers make
+scores of it, one for each type of signal. Discourse markers are different: a word marks one relation of the tree,
 or a secondary edge (an orphan), or nothing, so its scores are made probabilities together. Types without words, such as
 layout, are scored from the relation alone.
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
+from genrst.chart.secondary import EdgeFinder
 from genrst.chart.signal_features import (
     Asked,
     Atoms,
@@ -30,7 +31,7 @@ from genrst.chart.signal_features import (
     repeats,
     words_of_atoms,
 )
-from genrst.document import Document, Signal, signal_words
+from genrst.document import Document, Signal, Span, signal_words
 from genrst.packing import unpack
 from genrst.storage import read_config, read_tensors
 
@@ -61,6 +62,8 @@ class SignalConfig:
     thresholds: tuple[float, ...] = ()
     """How probable a class must be, in the order of `classes` and `wordless`."""
     marker_threshold: float = 0.5
+    edge_relations: tuple[str, ...] = ()
+    """The relations that secondary edges may have."""
 
     @cached_property
     def marker_words(self) -> frozenset[str]:
@@ -121,6 +124,7 @@ class Signaller:
 
     def __init__(self, config: SignalConfig, weights: Mapping[str, FloatArray]) -> None:
         self.config, self._weights = config, weights
+        self._edges = EdgeFinder(config.edge_relations, weights)
 
     @classmethod
     def load(cls, folder: Path) -> "Signaller":
@@ -141,7 +145,17 @@ class Signaller:
         if document.text is None or not len(read.atoms.spans) or len(document.edus) < 2:
             return document
         scored = self.score(document, read)
-        return replace(document, signals=tuple(self.decode(document, read.atoms, scored)))
+        marked = replace(document, signals=tuple(self.decode(document, read.atoms, scored)), secondary_edges=())
+        return self.add_edges(marked, read, self.orphans(document, read.atoms, scored))
+
+    def add_edges(
+        self, document: Document, read: ReadAtoms, orphans: Sequence[tuple[tuple[int, ...], int]]
+    ) -> Document:
+        """The document with the secondary edges of its orphans: the words and the first atom of each."""
+        if not self.config.edge_relations:
+            return document
+        found = [(words, int(read.atoms.edus[atom]), read.vectors[atom]) for words, atom in orphans]
+        return self._edges.add(document, found, read.kinds, read.edus)
 
     def score(self, document: Document, read: ReadAtoms) -> Scored:
         """The probabilities of signals."""
@@ -205,13 +219,24 @@ class Signaller:
         ).tolist():
             groups.setdefault((relation, *self.config.wordless[number]), set())
         spans = signal_words(document)
-        texts = [(document.text or "")[span.start : span.end].lower().strip(".,;:!?\"'()") for span in spans]
+        texts = [_bare(document, span) for span in spans]
         found = []
         for (relation, kind, subtype), members in sorted(groups.items()):
             unit = scored.asked.relations[relation].unit
             for part in self._split(kind, subtype, sorted(members - {-1}), texts):
                 found.append(Signal(unit, kind, subtype, tuple(word + 1 for word in part)))
         return found
+
+    def orphans(self, document: Document, atoms: Atoms, scored: Scored) -> list[tuple[tuple[int, ...], int]]:
+        """The markers of secondary edges: the words and the first atom of each."""
+        words, spans = words_of_atoms(atoms, signal_words(document)), signal_words(document)
+        totals = np.zeros(len(scored.orphans))
+        np.add.at(totals, scored.places, scored.markers)
+        is_orphan = (totals + scored.orphans > self.config.marker_threshold) & (scored.orphans > totals)
+        first = {int(words[atom]): int(atom) for atom in np.flatnonzero(is_orphan)[::-1].tolist() if words[atom] >= 0}
+        texts = [_bare(document, span) for span in spans]
+        parts = split_markers(sorted(first), texts, self.config.known_markers, joins=False)
+        return [(tuple(word + 1 for word in part), first[part[0]]) for part in parts]
 
     def marker_pairs(self, scored: Scored) -> list[int]:
         """The pairs of relations and their markers: of each word that probably marks a relation, the best one."""
@@ -236,7 +261,14 @@ class Signaller:
         return [[word] for word in words] if subtype in SINGLE else [list(words)]
 
 
-def split_markers(words: Sequence[int], texts: Sequence[str], known: frozenset[str]) -> list[list[int]]:
+def _bare(document: Document, word: Span) -> str:
+    """A word without the signs around it, in lower case."""
+    return (document.text or "")[word.start : word.end].lower().strip(".,;:!?\"'()[]“”—-")
+
+
+def split_markers(
+    words: Sequence[int], texts: Sequence[str], known: frozenset[str], joins: bool = True
+) -> list[list[int]]:
     """The markers in the words of one relation: the longest that are known, else runs of words.
 
     `and then` are two, `as if` is one, and so is `if … then`.
@@ -248,7 +280,7 @@ def split_markers(words: Sequence[int], texts: Sequence[str], known: frozenset[s
         else:
             runs.append([word])
     named = GAP.join(" ".join(texts[word] for word in run) for run in runs)
-    if len(runs) > 1 and named in known:
+    if joins and len(runs) > 1 and named in known:
         return [list(words)]
     return [part for run in runs for part in _split_run(run, texts, known)]
 

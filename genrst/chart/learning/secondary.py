@@ -14,10 +14,13 @@ from torch.nn import functional
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
 from genrst.chart.secondary import COLUMNS, Pair, Roles
-from genrst.chart.signal_features import Atoms, relations_of
+from genrst.chart.signal_features import relations_of
+from genrst.chart.signals import ReadAtoms
 from genrst.document import Document, require_tree
 
-BATCH = 32
+BATCH = 16
+SHARE = 0.2
+"""Of the markers of the tree's own relations, how many are read in an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,10 @@ class EdgeExample:
     relation: int
 
 
-def edge_examples(
-    document: Document, atoms: Atoms, vectors: FloatArray, edus: FloatArray, words: IntArray, names: dict[str, int]
-) -> list[EdgeExample]:
+def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: dict[str, int]) -> list[EdgeExample]:
     """The examples of a document; `words` has the word of each atom, `names` numbers relations from 1."""
-    roles = Roles.of(require_tree(document))
+    atoms, vectors, kinds, edus = read
+    roles = Roles.of(require_tree(document), kinds)
     atom_of = {word + 1: atom for atom, word in reversed(list(enumerate(words.tolist())))}
     relations = {(edge.source, edge.target): edge.relation.lower() for edge in document.secondary_edges}
     primary = {one.unit: one for one in relations_of(require_tree(document))}
@@ -71,7 +73,7 @@ def edge_examples(
 class EdgeNetwork(nn.Module):
     """The network of `genrst.chart.secondary`, to be trained."""
 
-    def __init__(self, n_relations: int, atom_size: int, edu_size: int, size: int = 96, dropout: float = 0.3) -> None:
+    def __init__(self, n_relations: int, atom_size: int, edu_size: int, size: int = 96, dropout: float = 0.4) -> None:
         super().__init__()
         counts = (*COLUMNS, n_relations + 1, n_relations + 1)
         self.tables = nn.ModuleList(nn.Embedding(n, size) for n in counts)
@@ -110,21 +112,22 @@ class EdgeNetwork(nn.Module):
 
 
 def train_edges(
-    examples: Sequence[EdgeExample], n_relations: int, seed: int, epochs: int = 15, rate: float = 2e-3
+    examples: Sequence[EdgeExample], n_relations: int, seed: int, epochs: int = 40, rate: float = 3e-3
 ) -> EdgeNetwork:
     """Train a network."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     network = EdgeNetwork(n_relations, len(examples[0].vector), examples[0].edus.shape[-1])
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.05)
-    steps = epochs * -(-len(examples) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
     for _ in range(epochs):
-        order = generator.permutation(len(examples))
+        # Relations of the tree's own markers only help: a share of them is enough in an epoch.
+        kept = [number for number, one in enumerate(examples) if one.pair >= 0 or generator.random() < SHARE]
+        order = generator.permutation(kept)
         for first in range(0, len(order), BATCH):
             optimizer.zero_grad()
             network.loss([examples[number] for number in order[first : first + BATCH]]).backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
-            schedule.step()
+        schedule.step()
     return network.eval()
