@@ -142,6 +142,15 @@ class ChartFinder:
             for text, posterior, mark in zip(texts, in_threads(infer, contexts), marks, strict=True):
                 yield Distribution(text.document, posterior, settings, text.border_p, mark)
 
+    def mark(self, documents: Sequence[Document]) -> Iterator[Document]:
+        """Documents with the signals of the trees that they have."""
+        for batch in in_batches(documents, _likely_edus, MOST_EDUS):
+            for document, text in zip(batch, encode_texts(self.scorers[0][0], batch, self._caches[0]), strict=True):
+                mark = self._mark(text)
+                if mark is None:
+                    raise UsageError("a parser must be loaded with signals=True to find signals, was: without")
+                yield mark(document)
+
     def _mark(self, text: EncodedText) -> "Mark":
         """What adds signals to the trees of a text, if they are wanted."""
         if self.signaller is None:

@@ -1,4 +1,4 @@
-"""Secondary edges: which two units a marker relates that marks no relation of the tree (an orphan), and how. NumPy only.
+"""Secondary edges: which two units an orphan relates, a marker of no relation of the tree, and how. NumPy only.
 
 One of the two units starts with the marker's EDU, the other ends near there or follows. Every such pair is scored, and
 every relation in either direction; the best of both together is the edge. Weights are in the file of the signals'.
@@ -94,13 +94,17 @@ class Roles:
 
 
 class EdgeFinder:
-    """Finds the edges of markers."""
+    """Finds the edges of markers, by the mean of several networks: there are few edges to learn from."""
 
     def __init__(self, relations: Sequence[str], weights: Mapping[str, FloatArray]) -> None:
-        """`relations` are the names that edges may have."""
+        """`relations` are the names that edges may have; networks are numbered, from `edges.0.` on."""
         self.relations = relations
         self._names = {name: number for number, name in enumerate(relations, 1)}
-        self._weights = {name.removeprefix(PREFIX): one for name, one in weights.items() if name.startswith(PREFIX)}
+        self._networks: dict[str, dict[str, FloatArray]] = {}
+        for name, one in weights.items():
+            if name.startswith(PREFIX):
+                number, own = name.removeprefix(PREFIX).split(".", 1)
+                self._networks.setdefault(number, {})[own] = one
 
     def add(
         self,
@@ -139,20 +143,23 @@ class EdgeFinder:
 
         Shape: (pairs, features), (pairs, size), (EDUs, 2 · edu_size) → (pairs, 1 + 2 · relations)
         """
-        tables = [
-            self._weights[f"tables.{column}.weight"][features[:, column]] for column in range(features.shape[1] - 2)
-        ]
-        parts = [
-            self._linear(np.maximum(vectors, 0), "marker"),
-            self._linear(edus[features[:, -2]], "here"),
-            self._linear(edus[features[:, -1]], "there"),
-        ]
-        hidden = np.maximum(np.sum([*tables, *parts], axis=0, dtype=np.float32), 0)
-        return self._linear(np.maximum(self._linear(hidden, "hidden"), 0), "output")
+        found = [_scores(weights, features, vectors, edus) for weights in self._networks.values()]
+        return np.mean(found, axis=0, dtype=np.float32)
 
-    def _linear(self, values: FloatArray, name: str) -> FloatArray:
-        found: FloatArray = values @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+
+def _scores(weights: Mapping[str, FloatArray], features: IntArray, vectors: FloatArray, edus: FloatArray) -> FloatArray:
+    """The scores of one network."""
+
+    def linear(values: FloatArray, name: str) -> FloatArray:
+        found: FloatArray = values @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
         return found
+
+    columns = range(features.shape[1] - 2)
+    parts = [weights[f"tables.{column}.weight"][features[:, column]] for column in columns]
+    parts.append(linear(np.maximum(vectors, 0), "marker"))
+    parts += [linear(edus[features[:, -2]], "here"), linear(edus[features[:, -1]], "there")]
+    hidden = np.maximum(np.sum(parts, axis=0, dtype=np.float32), 0)
+    return linear(np.maximum(linear(hidden, "hidden"), 0), "output")
 
 
 def _log_sum(values: FloatArray) -> FloatArray:

@@ -123,7 +123,7 @@ class Signaller:
     """Finds the signals of trees."""
 
     def __init__(self, config: SignalConfig, weights: Mapping[str, FloatArray]) -> None:
-        self.config, self._weights = config, weights
+        self.config, self.weights = config, weights
         self._edges = EdgeFinder(config.edge_relations, weights)
 
     @classmethod
@@ -137,8 +137,11 @@ class Signaller:
         """The words of a document, from the pieces of its text: where they start, and their states."""
         atoms = find_atoms(document)
         pooled = pool_pieces(atoms, starts, states)
-        vectors = self._linear(self._normalised(pooled, "atom_norm"), "atom") + self._table("atom", atoms.features)
-        return ReadAtoms(atoms, vectors, kinds, edus)
+        return ReadAtoms(atoms, self.atom_vectors(atoms, pooled), kinds, edus)
+
+    def atom_vectors(self, atoms: Atoms, states: FloatArray) -> FloatArray:
+        """What atoms add to pairs, by their states. Shape: (atoms, state_size) → (atoms, size)"""
+        return self._linear(self._normalised(states, "atom_norm"), "atom") + self._table("atom", atoms.features)
 
     def add(self, document: Document, read: ReadAtoms) -> Document:
         """The document with the signals of its tree."""
@@ -164,7 +167,7 @@ class Signaller:
         rows, places = pairs(asked, atoms)
         relations = asked.rows[rows, 0]
         of_rows, wordless = self._relations(asked, read.edus)
-        repeated = self._weights["tables.repeated.weight"][repeats(asked, atoms, text, rows, places)]
+        repeated = self.weights["tables.repeated.weight"][repeats(asked, atoms, text, rows, places)]
         scores = np.concatenate(
             [
                 self._pairs(read.vectors[places[part]] + of_rows[rows[part]] + repeated[part])
@@ -179,7 +182,7 @@ class Signaller:
     def _relations(self, asked: Asked, edus: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What rows add to pairs, and the scores of relations without words."""
         heads = self._normalised(edus[asked.heads].reshape(len(asked.relations), -1), "edu_norm")
-        labels = self._weights["tables.label.weight"][self.config.number_labels(asked)]
+        labels = self.weights["tables.label.weight"][self.config.number_labels(asked)]
         relations = self._linear(heads, "edus") + self._table("size", asked.sizes) + labels
         whole = self._linear(np.maximum(self._linear(np.maximum(relations, 0), "whole"), 0), "wordless")
         return relations[asked.rows[:, 0]] + self._table("row", asked.row_features), whole
@@ -189,18 +192,18 @@ class Signaller:
         return self._linear(np.maximum(hidden, 0), "output")
 
     def _linear(self, values: FloatArray, name: str) -> FloatArray:
-        found: FloatArray = values @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        found: FloatArray = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
         return found
 
     def _normalised(self, values: FloatArray, name: str) -> FloatArray:
         centred = values - values.mean(axis=1, keepdims=True)
         scale = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(1e-5))
-        found: FloatArray = centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        found: FloatArray = centred / scale * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
         return found
 
     def _table(self, name: str, features: IntArray) -> FloatArray:
         columns = range(features.shape[1])
-        parts = [self._weights[f"tables.{name}_{column}.weight"][features[:, column]] for column in columns]
+        parts = [self.weights[f"tables.{name}_{column}.weight"][features[:, column]] for column in columns]
         return np.sum(parts, axis=0, dtype=np.float32)
 
     def decode(self, document: Document, atoms: Atoms, scored: Scored) -> list[Signal]:
@@ -221,11 +224,11 @@ class Signaller:
         spans = signal_words(document)
         texts = [_bare(document, span) for span in spans]
         found = []
-        for (relation, kind, subtype), members in sorted(groups.items()):
+        for (relation, kind, subtype), members in groups.items():
             unit = scored.asked.relations[relation].unit
             for part in self._split(kind, subtype, sorted(members - {-1}), texts):
                 found.append(Signal(unit, kind, subtype, tuple(word + 1 for word in part)))
-        return found
+        return sorted(found, key=lambda one: (one.unit, one.type, one.subtype, one.tokens))
 
     def orphans(self, document: Document, atoms: Atoms, scored: Scored) -> list[tuple[tuple[int, ...], int]]:
         """The markers of secondary edges: the words and the first atom of each."""

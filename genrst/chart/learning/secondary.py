@@ -73,7 +73,7 @@ def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: d
 class EdgeNetwork(nn.Module):
     """The network of `genrst.chart.secondary`, to be trained."""
 
-    def __init__(self, n_relations: int, atom_size: int, edu_size: int, size: int = 96, dropout: float = 0.4) -> None:
+    def __init__(self, n_relations: int, atom_size: int, edu_size: int, size: int = 96, dropout: float = 0.3) -> None:
         super().__init__()
         counts = (*COLUMNS, n_relations + 1, n_relations + 1)
         self.tables = nn.ModuleList(nn.Embedding(n, size) for n in counts)
@@ -112,7 +112,7 @@ class EdgeNetwork(nn.Module):
 
 
 def train_edges(
-    examples: Sequence[EdgeExample], n_relations: int, seed: int, epochs: int = 40, rate: float = 3e-3
+    examples: Sequence[EdgeExample], n_relations: int, seed: int, epochs: int = 40, rate: float = 1e-3
 ) -> EdgeNetwork:
     """Train a network."""
     torch.manual_seed(seed)

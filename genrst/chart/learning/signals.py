@@ -32,6 +32,8 @@ class SignalExample:
     """Shape: (atoms, state_size)"""
     edus: FloatArray
     """Shape: (EDUs, 2 · edu_size)"""
+    kinds: IntArray
+    """What EDUs begin. Shape: (EDUs + 1)"""
     rows: IntArray
     places: IntArray
     repeated: IntArray
@@ -52,6 +54,7 @@ def make_example(
     asked: Asked,
     states: FloatArray,
     edus: FloatArray,
+    kinds: IntArray,
     words: IntArray,
     config: SignalConfig,
 ) -> SignalExample:
@@ -78,6 +81,7 @@ def make_example(
         asked,
         states,
         edus,
+        kinds,
         rows,
         places,
         repeats(asked, atoms, document.text or "", rows, places),
@@ -123,7 +127,7 @@ class SignalNetwork(nn.Module):
     def forward(
         self, example: SignalExample, labels: IntArray, chosen: IntArray
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The scores of some pairs; for each of their atoms, that it is a marker and an orphan; of relations without words.
+        """The scores of some pairs; of their atoms, as markers and as orphans; of relations without words.
 
         Shape: (relations), (chosen) → (chosen, 1 + classes), (atoms, 2), (relations, wordless), (chosen)
         """
@@ -168,8 +172,8 @@ class SignalNetwork(nn.Module):
         where[chosen] = np.arange(len(chosen))
         targets = torch.zeros(len(chosen), len(config.classes))
         targets[where[example.classes[:, 0]], example.classes[:, 1]] = 1
-        weights = torch.from_numpy(np.where(is_kept | ~draws, 1, 1 / SHARE)[chosen]).float()
-        # What is possible is kept although nothing asks for it: only drawn pairs stand for others.
+        # Pairs that are always read stand for themselves, drawn ones for all others.
+        weights = torch.from_numpy(np.where(is_kept, 1, 1 / SHARE)[chosen]).float()
         others = functional.binary_cross_entropy_with_logits(scores[:, 1:], targets, reduction="none")
         of_classes = (others.sum(1) * weights).sum()
         without = torch.zeros_like(wordless)
@@ -188,7 +192,7 @@ class SignalNetwork(nn.Module):
 
 
 def marker_logp(scores: Tensor, marker: Tensor, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The log-probability that each pair is a relation and its marker, and that each atom marks something else, nothing.
+    """The log-probability that each pair is a relation and its marker, and that each atom is an orphan, or nothing.
 
     Shape: (pairs), (atoms, 2), (pairs) → (pairs), (atoms), (atoms)
     """
@@ -203,7 +207,7 @@ def marker_logp(scores: Tensor, marker: Tensor, at: Tensor) -> tuple[Tensor, Ten
 
 
 def train_signals(
-    examples: Sequence[SignalExample], config: SignalConfig, seed: int, epochs: int = 10, rate: float = 2e-3
+    examples: Sequence[SignalExample], config: SignalConfig, seed: int, epochs: int = 20, rate: float = 2e-3
 ) -> SignalNetwork:
     """Train a network."""
     torch.manual_seed(seed)
