@@ -24,10 +24,10 @@ from safetensors.numpy import save
 from experiments.command import count, run_command, start_parser
 from experiments.signals.baseline import MajorityRule, MarkerList
 from genrst.chart.labels import IntArray
-from genrst.chart.learning.secondary import edge_examples, train_edges
+from genrst.chart.learning.secondary import edge_examples, marker_meanings, train_edges
 from genrst.chart.learning.signals import SignalExample, make_example, train_signals
 from genrst.chart.load import load_scorer
-from genrst.chart.secondary import PREFIX
+from genrst.chart.secondary import MARKERS, PREFIX
 from genrst.chart.signal_features import ask, find_atoms, pool_pieces, words_of_atoms
 from genrst.chart.signals import CONFIG, GAP, WEIGHTS, ReadAtoms, SignalConfig, Signaller
 from genrst.chart.texts import encode_texts, piece_starts
@@ -137,7 +137,8 @@ def train(
     for number in range(N_EDGE_NETWORKS if edges else 0):
         one = train_edges(edges, len(names), seed + number, arguments.edge_epochs)
         weights |= {f"{PREFIX}{number}.{name}": tensor.numpy() for name, tensor in one.state_dict().items()}
-    return Signaller(config, weights)
+    markers, meanings = marker_meanings(edges, len(names))
+    return Signaller(replace(config, edge_markers=markers), weights | {MARKERS: meanings})
 
 
 def _words(document: Document) -> IntArray:
@@ -218,7 +219,7 @@ def run(arguments: argparse.Namespace) -> None:
         if not (folder / WEIGHTS).is_file():
             learned = learned or examples(pairs)
             signaller = train(learned, config, seed, arguments)
-            signaller.config = replace(config, thresholds=choose_thresholds(signaller, dev))
+            signaller.config = replace(signaller.config, thresholds=choose_thresholds(signaller, dev))
             folder.mkdir(parents=True, exist_ok=True)
             write_config(signaller.config, folder / CONFIG)
             write_atomically(folder / WEIGHTS, save(pack(signaller.weights, "float16")))

@@ -1,7 +1,8 @@
 """Secondary edges: which two units an orphan relates, a marker of no relation of the tree, and how. NumPy only.
 
 One of the two units starts with the marker's EDU, the other ends near there or follows. Every such pair is scored, and
-every relation in either direction; the best of both together is the edge. Weights are in the file of the signals'.
+then every relation of the best one in either direction: by the networks, and by what the marker mostly meant in
+training. Weights are in the file of the signals'.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,8 @@ MOST_HERE, MOST_THERE, MOST_GAP = 4, 6, 3
 """How many units start with the marker's EDU, how many end at a place, and how many EDUs lie between both at most."""
 PREFIX = "edges."
 """How the names of the weights begin."""
+MARKERS = f"{PREFIX}markers"
+"""The weight that says what markers mostly meant."""
 N_KINDS = 4
 """Kinds of boundaries that are told apart: none, and the first three of `genrst.text.layout.Kind` or more."""
 COLUMNS = (MOST_HERE, 2 * (MOST_GAP + 1), MOST_THERE, N_SIZES, N_SIZES, 3, N_KINDS, N_KINDS, N_KINDS)
@@ -96,29 +99,34 @@ class Roles:
 class EdgeFinder:
     """Finds the edges of markers, by the mean of several networks: there are few edges to learn from."""
 
-    def __init__(self, relations: Sequence[str], weights: Mapping[str, FloatArray]) -> None:
-        """`relations` are the names that edges may have; networks are numbered, from `edges.0.` on."""
-        self.relations = relations
+    def __init__(self, relations: Sequence[str], markers: Sequence[str], weights: Mapping[str, FloatArray]) -> None:
+        """`relations` are the names that edges may have; networks are numbered, from `edges.0.` on.
+
+        Of each of the markers, and of all others, `edges.markers` has the log-probability of every relation in both
+        directions. Shape: (markers + 1, 2 · relations)
+        """
+        self.relations, self._meanings = relations, weights.get(MARKERS)
+        self._markers = {marker: number for number, marker in enumerate(markers)}
         self._names = {name: number for number, name in enumerate(relations, 1)}
         self._networks: dict[str, dict[str, FloatArray]] = {}
         for name, one in weights.items():
-            if name.startswith(PREFIX):
+            if name.startswith(PREFIX) and name != MARKERS:
                 number, own = name.removeprefix(PREFIX).split(".", 1)
                 self._networks.setdefault(number, {})[own] = one
 
     def add(
         self,
         document: Document,
-        orphans: Sequence[tuple[tuple[int, ...], int, FloatArray]],
+        orphans: Sequence[tuple[tuple[int, ...], str, int, FloatArray]],
         kinds: IntArray,
         edus: FloatArray,
     ) -> Document:
-        """The document with the edges of its orphans: the words, the EDU and the vector of each."""
+        """The document with the edges of its orphans: the words, the first one's text, its EDU and its vector."""
         roles = Roles.of(require_tree(document), kinds)
         signals: list[Signal] = []
         edges: dict[SecondaryEdge, None] = {}
-        for words, edu, vector in orphans:
-            edge = self._find(roles, edu, vector, edus)
+        for words, text, edu, vector in orphans:
+            edge = self._find(roles, text, edu, vector, edus)
             if edge is not None:
                 signals.append(Signal(edge.source, "orphan", "orphan", words, target=edge.target))
                 edges[edge] = None
@@ -126,15 +134,17 @@ class EdgeFinder:
             document, signals=(*document.signals, *signals), secondary_edges=(*document.secondary_edges, *edges)
         )
 
-    def _find(self, roles: Roles, edu: int, vector: FloatArray, edus: FloatArray) -> SecondaryEdge | None:
+    def _find(self, roles: Roles, text: str, edu: int, vector: FloatArray, edus: FloatArray) -> SecondaryEdge | None:
         pairs = roles.pairs(edu)
         if not pairs:
             return None
         features = np.array([roles.features(pair, self._names) for pair in pairs])
         scores = self.scores(features, vector[None].repeat(len(pairs), axis=0), edus)
-        relations = scores[:, 1:] - _log_sum(scores[:, 1:])
-        best, number = divmod(int((scores[:, :1] + relations).argmax()), relations.shape[1])
-        relation, is_backward = divmod(number, 2)
+        best = int(scores[:, 0].argmax())
+        relations = scores[best, 1:] - np.log(np.exp(scores[best, 1:]).sum())
+        if self._meanings is not None:
+            relations += self._meanings[self._markers.get(text, len(self._markers))]
+        relation, is_backward = divmod(int(relations.argmax()), 2)
         ends = pairs[best][::-1] if is_backward else pairs[best]
         return SecondaryEdge(*ends, self.relations[relation])
 
@@ -160,9 +170,3 @@ def _scores(weights: Mapping[str, FloatArray], features: IntArray, vectors: Floa
     parts += [linear(edus[features[:, -2]], "here"), linear(edus[features[:, -1]], "there")]
     hidden = np.maximum(np.sum(parts, axis=0, dtype=np.float32), 0)
     return linear(np.maximum(linear(hidden, "hidden"), 0), "output")
-
-
-def _log_sum(values: FloatArray) -> FloatArray:
-    largest = values.max(axis=1, keepdims=True)
-    found: FloatArray = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
-    return found

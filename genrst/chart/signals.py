@@ -64,6 +64,8 @@ class SignalConfig:
     marker_threshold: float = 0.5
     edge_relations: tuple[str, ...] = ()
     """The relations that secondary edges may have."""
+    edge_markers: tuple[str, ...] = ()
+    """The first words of the markers of secondary edges."""
 
     @cached_property
     def marker_words(self) -> frozenset[str]:
@@ -124,7 +126,7 @@ class Signaller:
 
     def __init__(self, config: SignalConfig, weights: Mapping[str, FloatArray]) -> None:
         self.config, self.weights = config, weights
-        self._edges = EdgeFinder(config.edge_relations, weights)
+        self._edges = EdgeFinder(config.edge_relations, config.edge_markers, weights)
 
     @classmethod
     def load(cls, folder: Path) -> "Signaller":
@@ -157,7 +159,11 @@ class Signaller:
         """The document with the secondary edges of its orphans: the words and the first atom of each."""
         if not self.config.edge_relations:
             return document
-        found = [(words, int(read.atoms.edus[atom]), read.vectors[atom]) for words, atom in orphans]
+        text, spans = document.text or "", read.atoms.spans
+        found = [
+            (words, text[spans[atom].start : spans[atom].end].lower(), int(read.atoms.edus[atom]), read.vectors[atom])
+            for words, atom in orphans
+        ]
         return self._edges.add(document, found, read.kinds, read.edus)
 
     def score(self, document: Document, read: ReadAtoms) -> Scored:

@@ -19,6 +19,8 @@ from genrst.chart.signals import ReadAtoms
 from genrst.document import Document, require_tree
 
 BATCH = 16
+SMOOTHING = 3
+"""How many edges of each marker are assumed to be like all others."""
 SHARE = 0.2
 """Of the markers of the tree's own relations, how many are read in an epoch."""
 
@@ -27,6 +29,8 @@ SHARE = 0.2
 class EdgeExample:
     """A marker with the pairs of units that it may relate."""
 
+    marker: str
+    """Its first word."""
     features: IntArray
     """Shape: (pairs, features)"""
     vector: FloatArray
@@ -41,6 +45,7 @@ def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: d
     """The examples of a document; `words` has the word of each atom, `names` numbers relations from 1."""
     atoms, vectors, kinds, edus = read
     roles = Roles.of(require_tree(document), kinds)
+    texts = [(document.text or "")[span.start : span.end].lower() for span in atoms.spans]
     atom_of = {word + 1: atom for atom, word in reversed(list(enumerate(words.tolist())))}
     relations = {(edge.source, edge.target): edge.relation.lower() for edge in document.secondary_edges}
     primary = {one.unit: one for one in relations_of(require_tree(document))}
@@ -50,7 +55,7 @@ def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: d
         if relation in names:
             features = np.array([roles.features(one, names) for one in pairs])
             number = 2 * (names[relation] - 1) + is_backward
-            found.append(EdgeExample(features, vectors[atom], edus[features[:, -2:]], pair, number))
+            found.append(EdgeExample(texts[atom], features, vectors[atom], edus[features[:, -2:]], pair, number))
 
     for signal in document.signals:
         atom = atom_of.get(signal.tokens[0]) if signal.tokens else None
@@ -68,6 +73,21 @@ def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: d
             pair = Pair(one.unit, one.nucleus) if is_here else Pair(one.nucleus, one.unit)
             add([pair], atom, -1, one.name, not is_here)
     return found
+
+
+def marker_meanings(examples: Sequence[EdgeExample], n_relations: int) -> tuple[tuple[str, ...], FloatArray]:
+    """The markers of edges, and the log-probability of every relation of each and of all others, smoothed.
+
+    Shape: → (markers + 1, 2 · relations)
+    """
+    edges = [one for one in examples if one.pair >= 0]
+    markers = tuple(sorted({one.marker for one in edges}))
+    counts = np.zeros((len(markers) + 1, 2 * n_relations), dtype=np.float32)
+    for one in edges:
+        counts[markers.index(one.marker), one.relation] += 1
+    prior = counts.sum(axis=0) + 0.3
+    counts += SMOOTHING * prior / prior.sum()
+    return markers, np.log(counts / counts.sum(axis=1, keepdims=True))
 
 
 class EdgeNetwork(nn.Module):
