@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from genrst.chart.signal_features import chains, relations_of
+from genrst.chart.signal_features import Context, chains, contexts, find_atoms, relations_of, words_of_atoms
 from genrst.document import Document, Signal, require_tree, signal_words
 
 LONGEST = 6
@@ -60,51 +60,43 @@ def _runs(texts: Sequence[str]) -> Iterator[str]:
 
 
 class MajorityRule:
-    """A word in the first EDU of a relation of some name, or in the other unit, has each class that it mostly had."""
+    """A word at the edge of a relation of some name, or in its nucleus, has each class that it mostly had."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        seen: Counter[tuple[str, ...]] = Counter()
-        had: Counter[tuple[tuple[str, ...], tuple[str, str]]] = Counter()
-        without: Counter[tuple[tuple[str, ...], tuple[str, str]]] = Counter()
+        seen: Counter[Context] = Counter()
+        had: Counter[tuple[Context, tuple[str, str]]] = Counter()
         for document in documents:
             signals = defaultdict(set)
             for signal in document.signals:
-                for word in signal.tokens:
-                    signals[signal.unit, word].add((signal.type, signal.subtype))
-                if not signal.tokens and signal.target is None:
-                    signals[signal.unit, 0].add((signal.type, signal.subtype))
-            for unit, word, key in _keys(document):
-                seen[key] += 1
-                (had if word else without).update((key, one) for one in signals[unit, word])
-        self._classes: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
-        for (key, one), count in (had + without).items():
-            if 2 * count > seen[key] and count > 1:
-                self._classes[key].append(one)
+                if signal.target is None:
+                    for word in signal.tokens or (0,):
+                        signals[signal.unit, word].add((signal.type, signal.subtype))
+            for unit, word, context in _contexts(document):
+                seen[context] += 1
+                had.update((context, one) for one in signals[unit, word])
+        self.rules: tuple[tuple[str, ...], ...] = tuple(
+            sorted((*context, *one) for (context, one), n in had.items() if 2 * n > seen[context] and n > 1)
+        )
 
     def mark(self, document: Document) -> Document:
         """The document with the signals of the rule."""
-        groups = defaultdict(list)
-        for unit, word, key in _keys(document):
-            for kind, subtype in self._classes.get(key, ()):
-                groups[unit, kind, subtype, word if subtype == "indicative_word" else 0].append(word)
+        classes = defaultdict(list)
+        for *context, kind, subtype in self.rules:
+            classes[tuple(context)].append((kind, subtype))
+        groups = defaultdict(set)
+        for unit, word, context in _contexts(document):
+            for kind, subtype in classes.get(context, ()):
+                groups[unit, kind, subtype, word if subtype == "indicative_word" else 0].add(word)
         signals = [
-            Signal(unit, kind, subtype, tuple(sorted(set(words) - {0})))
+            Signal(unit, kind, subtype, tuple(sorted(words - {0})))
             for (unit, kind, subtype, _), words in groups.items()
-            if kind != "orphan"
         ]
         return replace(document, signals=tuple(signals), secondary_edges=())
 
 
-def _keys(document: Document) -> Iterator[tuple[tuple[int, int], int, tuple[str, ...]]]:
-    """Every relation with its words from 1, and 0 for the relation itself, and what the rule looks at."""
-    texts, words = _lower(document), defaultdict(list)
-    for word, edu in enumerate(_edus_of_words(document), 1):
-        words[edu].append(word)
-    for one in relations_of(require_tree(document)):
-        yield one.unit, 0, (one.name, one.role)
-        sides = {"first": [one.unit[0]], "last": [one.unit[1] - 1], "other": [one.nucleus[0]]}
-        for side, edus in sides.items():
-            if side == "last" and one.unit[1] - one.unit[0] == 1:
-                continue
-            for word in (word for edu in edus for word in words[edu]):
-                yield one.unit, word, (one.name, one.role, side, texts[word - 1])
+def _contexts(document: Document) -> Iterator[tuple[tuple[int, int], int, Context]]:
+    """The contexts of a document, each with its unit and its word from 1; 0 for the relation itself."""
+    atoms, relations = find_atoms(document), relations_of(require_tree(document))
+    words = words_of_atoms(atoms, signal_words(document)).tolist()
+    for number, atom, context in contexts(relations, atoms, document.text or ""):
+        yield relations[number].unit, words[atom] + 1 if atom >= 0 else 0, context

@@ -169,6 +169,22 @@ def _gold(example: SignalExample, number: int) -> IntArray:
     return found
 
 
+def choose_rules(
+    signaller: Signaller, examples: Sequence[SignalExample], train: Sequence[Document]
+) -> tuple[tuple[str, ...], ...]:
+    """The rules of those subtypes that they find better than the network."""
+    gold, rule = [one.document for one in examples], MajorityRule(train)
+    systems = [predict(signaller, one) for one in examples], [rule.mark(document) for document in gold]
+    network, rules = (score_signals(gold, one, labels="fine").subtypes for one in systems)
+    measure = "words unit"
+    better = {
+        name
+        for name in rules
+        if name != "dm dm" and rules[name][measure].f1 > (network[name][measure].f1 if name in network else 0)
+    }
+    return tuple(one for one in rule.rules if f"{one[-2]} {one[-1]}" in better)
+
+
 def predict(signaller: Signaller, example: SignalExample) -> Document:
     """The signals and secondary edges of a gold tree."""
     return signaller.add(example.document, _read(signaller, example))
@@ -220,6 +236,7 @@ def run(arguments: argparse.Namespace) -> None:
             learned = learned or examples(pairs)
             signaller = train(learned, config, seed, arguments)
             signaller.config = replace(signaller.config, thresholds=choose_thresholds(signaller, dev))
+            signaller.config = replace(signaller.config, rules=choose_rules(signaller, dev, documents))
             folder.mkdir(parents=True, exist_ok=True)
             write_config(signaller.config, folder / CONFIG)
             write_atomically(folder / WEIGHTS, save(pack(signaller.weights, "float16")))

@@ -7,7 +7,7 @@ are looked for. So a network scores pairs of a row and an atom in it.
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +21,9 @@ from genrst.trees.node import Leaf, Tree, Unit, attachment_order, fold, preorder
 
 Edus: TypeAlias = tuple[int, int]
 """The EDUs of a unit: start, stop."""
+
+Context: TypeAlias = tuple[str, str, str, str]
+"""Of a word: the name and the role of a relation, the side where it stands, and the word."""
 
 ATOM = re.compile(r"\w+|[^\w\s]")
 SIZES = (1, 2, 3, 5, 9, 17, 33)
@@ -210,6 +213,17 @@ def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntAr
     n_words = len(atoms.spans) + 1
     found: IntArray = np.isin((sides ^ 1) * n_words + words[places], sides * n_words + words[places])
     return found.astype(np.int64)
+
+
+def contexts(relations: Sequence[Relation], atoms: Atoms, text: str) -> Iterator[tuple[int, int, Context]]:
+    """What rules look at: each relation with −1 for itself, and with the atoms of an edge EDU or of its nucleus."""
+    for number, one in enumerate(relations):
+        yield number, -1, (one.name, one.role, "", "")
+        sides = [("first", one.unit[0]), ("last", one.unit[1] - 1), ("other", one.nucleus[0])]
+        for side, edu in sides if one.unit[1] - one.unit[0] > 1 else sides[::2]:
+            for atom in range(atoms.first[edu], atoms.first[edu + 1]):
+                span = atoms.spans[atom]
+                yield number, atom, (one.name, one.role, side, text[span.start : span.end].lower())
 
 
 def words_of_atoms(atoms: Atoms, words: Sequence[Span]) -> IntArray:

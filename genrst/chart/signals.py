@@ -25,6 +25,7 @@ from genrst.chart.signal_features import (
     Asked,
     Atoms,
     ask,
+    contexts,
     find_atoms,
     pairs,
     pool_pieces,
@@ -62,6 +63,8 @@ class SignalConfig:
     thresholds: tuple[float, ...] = ()
     """How probable a class must be, in the order of `classes` and `wordless`."""
     marker_threshold: float = 0.5
+    rules: tuple[tuple[str, ...], ...] = ()
+    """Of types that are better found by rules than by the network: a context (four parts), the type, the subtype."""
     edge_relations: tuple[str, ...] = ()
     """The relations that secondary edges may have."""
     edge_markers: tuple[str, ...] = ()
@@ -76,6 +79,19 @@ class SignalConfig:
     def known_markers(self) -> frozenset[str]:
         """All markers."""
         return frozenset(self.markers)
+
+    @cached_property
+    def by_context(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
+        """The types and subtypes of each context that has a rule."""
+        found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        for *context, kind, subtype in self.rules:
+            found.setdefault(tuple(context), []).append((kind, subtype))
+        return found
+
+    @cached_property
+    def by_rule(self) -> frozenset[tuple[str, str]]:
+        """The types and subtypes that rules find."""
+        return frozenset((rule[-2], rule[-1]) for rule in self.rules)
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], int]:
@@ -227,6 +243,10 @@ class Signaller:
             scored.wordless > np.array(self.config.thresholds[len(self.config.classes) :], dtype=np.float32)
         ).tolist():
             groups.setdefault((relation, *self.config.wordless[number]), set())
+        groups = {key: members for key, members in groups.items() if key[1:] not in self.config.by_rule}
+        for relation, atom, context in contexts(scored.asked.relations, atoms, document.text or ""):
+            for name in self.config.by_context.get(context, ()):
+                groups.setdefault((relation, *name), set()).add(int(words[atom]) if atom >= 0 else -1)
         spans = signal_words(document)
         texts = [_bare(document, span) for span in spans]
         found = []
