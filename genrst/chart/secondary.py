@@ -122,6 +122,8 @@ class EdgeFinder:
         edus: FloatArray,
     ) -> Document:
         """The document with the edges of its orphans: the words, the first one's text, its EDU and its vector."""
+        if not self._networks or not orphans:
+            return document
         roles = Roles.of(require_tree(document), kinds)
         signals: list[Signal] = []
         edges: dict[SecondaryEdge, None] = {}

@@ -173,8 +173,6 @@ class Signaller:
         self, document: Document, read: ReadAtoms, orphans: Sequence[tuple[tuple[int, ...], int]]
     ) -> Document:
         """The document with the secondary edges of its orphans: the words and the first atom of each."""
-        if not self.config.edge_relations:
-            return document
         text, spans = document.text or "", read.atoms.spans
         found = [
             (words, text[spans[atom].start : spans[atom].end].lower(), int(read.atoms.edus[atom]), read.vectors[atom])
