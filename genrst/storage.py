@@ -103,17 +103,19 @@ def read_network(
 
 def read_weights(folder: Path) -> "dict[str, NDArray[Any]]":
     """The weights of a model, as they are stored."""
+    return {name: array for path in weight_files(folder) for name, array in read_tensors(path).items()}
+
+
+def read_tensors(path: Path) -> "dict[str, NDArray[Any]]":
+    """The arrays of a file of weights, as they are stored."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    stored: dict[str, NDArray[Any]] = {}
-    for path in weight_files(folder):
-        read_header(path)
-        try:
-            stored |= load_file(path)
-        except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
-            raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
-    return stored
+    read_header(path)
+    try:
+        return load_file(path)
+    except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
+        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
 
 
 def check_shapes(stored: "Mapping[str, NDArray[Any]]", shapes: Mapping[str, tuple[int, ...]], folder: Path) -> None:

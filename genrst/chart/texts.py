@@ -37,6 +37,9 @@ class EncodedText(NamedTuple):
 
     Shape: (EDUs + 1)
     """
+    pieces: "Pieces"
+    states: States
+    """Those of the pieces. Shape: (pieces, state_size)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,14 @@ def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
     return Pieces(numbers, starts, document.tokens or words)
 
 
+def piece_starts(text: EncodedText, tokenizer: PieceTokenizer) -> IntArray:
+    """The first character of each piece, also where EDUs were known."""
+    if text.border_p is not None:
+        return text.pieces.starts
+    edus = zip(text.document.edus, text.document.edu_texts, strict=True)
+    return np.array([edu.start + piece.start for edu, words in edus for piece in tokenizer.find(words)])
+
+
 def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache) -> list[States]:
     """The states of the word pieces of texts."""
     found = [cache.get(pieces) for pieces in texts]
@@ -123,7 +134,7 @@ def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) 
         return encode_texts(scorer, [document])[0]._replace(border_p=border_p)
     around = boundaries(kinds)
     edus = _pool(scorer, states, np.flatnonzero(is_inside), lengths, around)
-    return EncodedText(document, around, edus, border_p)
+    return EncodedText(document, around, edus, border_p, pieces, states)
 
 
 def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:

@@ -56,11 +56,12 @@ def make(
     max_stack: int | None,
     keep_whole: KeepWhole | None,
     relations: Relations | None,
+    signals: bool,
 ) -> "RstComponent":
     """The component that a pipeline asks for; the options are those of `genrst.load`."""
     del nlp, name
     return RstComponent(
-        model, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations)
+        model, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations, signals)
     )
 
 

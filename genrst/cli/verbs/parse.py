@@ -95,6 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
     add_constraint_arguments(parser)
     chart = parser.add_argument_group("only with a chart's model")
+    chart.add_argument(
+        "--signals", action="store_true", help="find the words that mark relations, and secondary edges (json, rs4)"
+    )
     chart.add_argument("--uncertain", type=int, metavar="N", help="list the N least probable units below each tree")
 
 
@@ -153,7 +156,11 @@ class _Closing:
 
 def _check_chart(arguments: argparse.Namespace) -> None:
     """Before a model is loaded: it must be able to do what is asked."""
-    given = {"--uncertain": arguments.uncertain, "--colours certainty": arguments.colours == "certainty"}
+    given = {
+        "--signals": arguments.signals,
+        "--uncertain": arguments.uncertain,
+        "--colours certainty": arguments.colours == "certainty",
+    }
     needy = [option for option, value in given.items() if value]
     if not needy:
         return
