@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from genrst.allowance import check_edus
 from genrst.chart.calibration import Calibration
 from genrst.chart.examples import FloatArray, LabelledUnit, tree_of
 from genrst.chart.labels import Labels
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
-from genrst.chart.texts import EncoderCache, encode_texts
+from genrst.chart.texts import EncodedText, EncoderCache, encode_texts
 from genrst.document import Document, constraints_of
 from genrst.encoder.memory import in_batches
 from genrst.encoder.onnx import in_threads
@@ -88,7 +89,7 @@ class ChartFinder:
         """Documents with EDUs and sentences, where they have none."""
         (scorer, _), cache = self.scorers[0], self._caches[0]
         batches = in_batches(documents, _likely_edus, MOST_EDUS)
-        return [text.document for batch in batches for text in encode_texts(scorer, batch, cache)]
+        return [text.document for batch in batches for text in _checked(encode_texts(scorer, batch, cache))]
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
@@ -112,7 +113,7 @@ class ChartFinder:
         for batch in in_batches(documents, _likely_edus, MOST_EDUS):
             members: list[list[Member]] = [[] for _ in batch]
             for (scorer, weight), cache in zip(self.scorers, self._caches, strict=True):
-                texts = encode_texts(scorer, batch, cache)
+                texts = _checked(encode_texts(scorer, batch, cache))
                 batch = [text.document for text in texts]  # segmented by the first one
                 for own, text in zip(members, texts, strict=True):
                     own.append(Member(scorer, weight / total, text.edus))
@@ -135,6 +136,13 @@ class ChartFinder:
         """The distribution over all trees of a document: without constraints, with coarse relations."""
         free = replace(self.settings, keep_whole="nothing", relations="coarse")
         return next(self.distributions([replace(document, constraints=())], free))
+
+
+def _checked(texts: list[EncodedText]) -> list[EncodedText]:
+    """Texts whose EDUs are known now; an error if one has too many for a service."""
+    for text in texts:
+        check_edus(text.document.id, len(text.document.edus))
+    return texts
 
 
 def _likely_edus(document: Document) -> int:

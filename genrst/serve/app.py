@@ -18,7 +18,7 @@ import asyncio
 from asyncio import Lock
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -52,10 +52,13 @@ from genrst.serve.requests import (
     SegmentRequest,
     read_request,
 )
-from genrst.serve.worker import Limits, Worker
+from genrst.serve.lanes import Lanes
+from genrst.serve.worker import Limits
 from genrst.version import VERSION
 
 LIMITS = Limits()
+SHORT_BODY = 1 << 16
+"""Bodies with more bytes are decoded, and drawn, converted and scored, in the lane for long ones."""
 OPEN = Access()
 
 Result = TypeVar("Result")
@@ -65,7 +68,7 @@ def make_app(
     parsers: Sequence[Parser], limits: Limits = LIMITS, access: Access = OPEN, files: Files | None = None
 ) -> Starlette:
     """Return the service for some parsers, the first of which is the default, and for local files if there are any."""
-    service = _Service(Models(parsers, limits.edus), limits, files or Files())
+    service = _Service(Models(parsers), limits, files or Files())
     endpoints = service.endpoints() if files is None else [*service.endpoints(), *service.file_endpoints()]
     description = describe(endpoints, needs_key=access.key is not None)
     html, policy = workbench(files is not None)
@@ -85,13 +88,16 @@ def make_app(
 
 
 class _Service:
-    """The handlers of the endpoints, and what they share: models, limits, two workers and local files."""
+    """The handlers of the endpoints, and what they share: models, limits, workers and local files."""
 
     def __init__(self, models: Models, limits: Limits, files: Files) -> None:
         self.models, self.limits, self.files = models, limits, files
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
-        self.parsing: Worker[Task, Parsed] = Worker(limits, models.run_batch, self.metrics.observe_batch)
-        self.documents: Worker[Callable[[], Any], Any] = Worker(limits, lambda calls: [call() for call in calls])
+        # A batch of the longest short texts is as long as two of them.
+        most = min(limits.batch_edus // 2, limits.edus)
+        short, long = (partial(models.run_batch, max_edus=edus) for edus in (most, limits.edus))
+        self.parsing: Lanes[Task, Parsed] = Lanes(limits, most, short, long, self.metrics.observe_batch)
+        self.documents: Lanes[Callable[[], Any], Any] = Lanes(limits, SHORT_BODY, _call_all, _call_all)
         self._bodies = BodyReader(limits)
 
     def endpoints(self) -> list[Endpoint]:
@@ -205,18 +211,25 @@ class _Service:
         return await run_in_threadpool(lambda: _json(parsed.as_dict()))
 
     async def _submit(self, request: Request | None, task: Task) -> Parsed:
-        return await self.parsing.submit(request, task, self.models.group(task), task.size)
+        is_long = self.models.is_long(task)
+        return await self.parsing.submit(request, task, self.models.group(task), task.cost, is_long=is_long)
 
     async def _run(
         self, request: Request, kind: type[Body], work: Callable[[Body, int], Result], lock: Lock | None = None
     ) -> Result:
         """Read the body of a request and let the document worker decode it and do the work, which gets `max_edus`."""
-        body = await self._bodies.read(request)
+        body, most = await self._bodies.read(request), self.limits.edus
+
+        def do() -> Result:
+            return work(read_request(kind, body, most), most)
+
         async with lock or Lock():
-            result: Result = await self.documents.submit(
-                request, lambda: work(read_request(kind, body), self.limits.edus)
-            )
+            result: Result = await self.documents.submit(request, do, size=len(body))
         return result
+
+
+def _call_all(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    return [call() for call in calls]
 
 
 def _json(value: object) -> Response:

@@ -35,8 +35,6 @@ EDUS = ["The ferry stopped", "because of a storm,", "and nobody was hurt.", "It 
 def service(parsers: list[Parser], limits: Limits) -> Iterator[TestClient]:
     with TestClient(make_app(parsers, limits), base_url="http://localhost") as client:
         yield client
-    for parser in parsers:
-        parser.max_edus = Limits().edus
 
 
 def documents(answer: Any) -> list[Document]:

@@ -114,7 +114,8 @@ def test_every_reference_of_the_description_leads_somewhere():
         (b"", "the body must be JSON, was: Expecting value at column 1"),
         (b"\xff", "the body must be UTF-8, was: invalid start byte at byte 0"),
         (b'{"trees": NaN}', "the body must be JSON, was: a number must be finite, was: NaN"),
-        (b"[" * 5_000, "the body must be JSON, was: Expecting value at column 5001"),
+        (b"[" * 4_000, "the body must be JSON, was: Expecting value at column 4001"),
+        (b"[" * 5_000, "the body must not be nested more than 4020 levels deep"),
         (b"[]", "the body: Input should be a valid dictionary or instance of ParseRequest, was: []"),
         (b'{"text": 3}', "text: Input should be a valid string, was: 3"),
         (b'{"text": "a", "tree": 2}', "tree: Extra inputs are not permitted, was: 2"),
@@ -142,5 +143,5 @@ def test_there_must_be_one_thing_to_convert():
 def test_trees_may_be_deep():
     depth = 3000
     tree = '{"relation": "r", "nuclearity": "NS", "children": [{"edu": 0}, ' * depth + '{"edu": 1}' + "]}" * depth
-    request = read_request(RenderRequest, f'{{"document": {{"tree": {tree}}}}}'.encode())
+    request = read_request(RenderRequest, f'{{"document": {{"tree": {tree}}}}}'.encode(), depth + 1)
     assert request.document["tree"]["relation"] == "r"

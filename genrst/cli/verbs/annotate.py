@@ -29,7 +29,7 @@ from genrst.io import tell
 if TYPE_CHECKING:
     from genrst.serve.files import Files
 
-LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "batch": 16}
+LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "max_seconds": 600.0, "batch": 16, "proxy": None}
 """Generous, because a save that is refused may be an hour's work."""
 
 
