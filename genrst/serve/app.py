@@ -38,6 +38,7 @@ from genrst.parser.parser import Parser
 from genrst.rendering.page import Page, fill_page, page_policy
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
 from genrst.serve.files import Files, LocalFile, Opened
+from genrst.serve.lanes import Lanes
 from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
 from genrst.serve.openapi import Endpoint, describe, docs_page
 from genrst.serve.parsing import Models, Parsed, Task
@@ -52,7 +53,6 @@ from genrst.serve.requests import (
     SegmentRequest,
     read_request,
 )
-from genrst.serve.lanes import Lanes
 from genrst.serve.worker import Limits
 from genrst.version import VERSION
 

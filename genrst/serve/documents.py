@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from genrst.allowance import checkpoint
 from genrst.allowance import check_size as check_size  # for those that read documents in other ways
+from genrst.allowance import checkpoint
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
 from genrst.evaluation.report import evaluate, score_segmentation

@@ -25,11 +25,11 @@ _JSON = "application/json"
 
 _ERRORS = """
 401: the key is missing or wrong; 403: the request comes from a page of another site; 404: there is no such file; 405:
-the path has other methods, which Allow names; 408: the body arrived too slowly; 409: another program has changed the file; 413: the body is too large; 415: the
-Content-Type is not application/json; 421: the host is not a name of the service; 422: the request, its document or its
-constraints are invalid, or the document is too large or takes too long; 429: too many requests are waiting, and Retry-After says when to
-try again; 501: a library that this needs is not installed; 503: the request has waited too long, or the service is
-shutting down; 507: the file cannot be written
+the path has other methods, which Allow names; 408: the body arrived too slowly; 409: another program has changed the
+file; 413: the body is too large; 415: the Content-Type is not application/json; 421: the host is not a name of the
+service; 422: the request, its document or its constraints are invalid, or the document is too large or takes too
+long; 429: too many requests are waiting, and Retry-After says when to try again; 501: a library that this needs is
+not installed; 503: the request has waited too long, or the service is shutting down; 507: the file cannot be written
 """
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -194,6 +195,42 @@ def test_limits(parsers: list[Parser]):
             answer = client.post(path, json=body)
             assert (answer.status_code, "must have at most 4 EDUs, was: " in answer.text) == (422, True), answer.text
         assert client.get("/health").json()["status"] == "ok"
+
+
+def test_a_text_that_turns_out_too_long(parsers: list[Parser], monkeypatch: pytest.MonkeyPatch):
+    """Paragraphs are EDUs, whatever a model thinks; no tree is looked for."""
+    monkeypatch.setattr("genrst.chart.finder.infer", lambda context: pytest.fail("its charts are scored"))
+    with service(parsers, Limits(edus=4)) as client:
+        for path in ("/v1/parse", "/v1/segment"):
+            for model in ("chart", "tiny"):
+                answer = client.post(path, json={"text": "Go on.\n\n" * 9, "id": "nine", "model": model})
+                error = re.sub(r"\d+$", "9", answer.json()["error"])
+                assert (answer.status_code, error) == (422, "nine: a document must have at most 4 EDUs, was: 9")
+
+
+def test_a_text_that_turns_out_longer_than_short_texts_are(client: TestClient, chart: Parser):
+    text = "Go on.\n\n" * 300
+    (found,) = documents(client.post("/v1/segment", json={"text": text, "model": "chart"}))
+    assert found == chart.segment(text)
+    assert len(found.edus) >= 300
+
+
+@pytest.mark.slow
+def test_the_time_of_a_request_is_limited(parsers: list[Parser]):
+    many = EDUS * 60
+    bodies: list[dict[str, Any]] = [
+        {"edus": EDUS, "model": "chart"},
+        {"edus": many, "model": "chart"},
+        {"edus": many, "model": "chart", "trees": 20},
+        {"edus": many, "model": "tiny"},
+        {"text": TEXT, "model": "chart"},
+    ]
+    with service(parsers, Limits(seconds=1e-6)) as client:
+        for body in bodies:
+            answer = client.post("/v1/parse", json=body)
+            rule = "the request takes more than 1e-06 s: send less text, ask for less"
+            assert (answer.status_code, answer.json()) == (422, {"error": rule})
+        assert client.get("/health").json()["waiting"] == 0
 
 
 def test_what_is_not_there(client: TestClient):

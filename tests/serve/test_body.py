@@ -51,6 +51,25 @@ def test_bodies_that_do_not_arrive():
     assert status(Limits(), upload(b"x", then=lambda: asyncio.sleep(0))) == CLIENT_LEFT
 
 
+def test_a_client_with_many_uploads_makes_room_for_others():
+    async def scene() -> None:
+        reader, never = BodyReader(Limits(queue=1)), asyncio.Event()
+        slow = [upload(b"x", then=never.wait) for _ in range(4)]
+        for request in slow:
+            request.scope["client"] = ("10.0.0.1", 5)
+        uploads = [asyncio.create_task(reader.read(request)) for request in slow]
+        await asyncio.sleep(0)
+        assert await reader.read(upload(b"y")) == b"y"
+        with pytest.raises(HTTPException, match="429: too many concurrent uploads"):
+            await uploads[0]
+        assert not any(task.done() for task in uploads[1:])
+        for task in uploads:
+            task.cancel()
+        await asyncio.gather(*uploads, return_exceptions=True)
+
+    asyncio.run(scene())
+
+
 def test_concurrent_uploads_are_limited():
     async def scene() -> None:
         reader, left = BodyReader(Limits(queue=1)), asyncio.Event()

@@ -102,6 +102,7 @@ def test_no_request_makes_the_service_fail(client: TestClient, asked: tuple[str,
 
 
 def test_every_reference_of_the_description_leads_somewhere():
+    assert "a document" not in json.dumps([schema.get("properties") for schema in SCHEMAS.values()])
     for name in re.findall(r'"#/components/schemas/(\w+)"', json.dumps(SCHEMAS)):
         assert name in SCHEMAS
     assert set(PATHS.values()) | {"Document", "node"} <= SCHEMAS.keys()
@@ -138,6 +139,17 @@ def test_there_must_be_one_thing_to_convert():
     for body in (b"{}", b'{"content": "a"}', b'{"from": "rs3"}', b'{"content": "a", "from": "dis", "documents": [{}]}'):
         with pytest.raises(GenrstError, match="either content and from, or documents"):
             read_request(ConvertRequest, body).check()
+
+
+def test_nesting_is_counted_outside_of_strings():
+    brackets = '[{\\\\"' * 5000
+    assert read_request(ParseRequest, json.dumps({"text": brackets}).encode()).text == brackets
+    flat = b'{"document": {"metadata": {}, "edus": [' + b", ".join([b"[]"] * 9000) + b"]}}"
+    assert len(read_request(RenderRequest, flat).document["edus"]) == 9000
+    # Ends at once, although it has many places where a string could begin.
+    for body in (b"[" * 1_000_000, b"[" * 5000 + b'"' + b'\\"' * 500_000, b"[" * 5000 + b'"' + b"\\" * 999_999):
+        with pytest.raises(GenrstError, match="nested more than 4020 levels"):
+            read_request(ParseRequest, body)
 
 
 def test_trees_may_be_deep():
