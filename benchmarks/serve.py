@@ -66,11 +66,9 @@ def main() -> None:
         return
     questions = make_questions(arguments.text, arguments.model, arguments.device, arguments.edus)
     if arguments.hostile:
-        pairs = [
-            [measure(arguments, 16, questions, is_beside) for is_beside in (False, True)]
-            for _ in range(arguments.hostile)
-        ]
-        print(json.dumps({"ratios": [round(beside["p99"] / alone["p99"], 2) for alone, beside in pairs]}))
+        rows = [measure(arguments, 16, questions, bool(number % 2)) for number in range(2 * arguments.hostile)]
+        ratios = [round(beside["p99"] / alone["p99"], 2) for alone, beside in zip(rows[::2], rows[1::2], strict=True)]
+        print(json.dumps({"ratios": ratios}))
         return
     rows = [measure(arguments, batch, questions) for batch in arguments.batches]
     print(json.dumps({"ratio": round(rows[0]["requests_per_second"] / rows[1]["requests_per_second"], 2)}))

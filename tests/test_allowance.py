@@ -15,7 +15,7 @@ def test_steps_in_threads_are_checked(monkeypatch: pytest.MonkeyPatch):
 
     def check() -> None:
         seen.append(current_thread())
-        if len(seen) > 5:
+        if len(seen) > 9:
             raise TimeoutError
 
     with allowance(check=check):

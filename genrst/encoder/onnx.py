@@ -136,7 +136,9 @@ def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
 
     def step(item: Item) -> Result:
         checkpoint()
-        return do(item)
+        result = do(item)
+        checkpoint()  # this thread may not have another step
+        return result
 
     def step_in(context: Context, item: Item) -> Result:
         return context.run(step, item)

@@ -1,14 +1,14 @@
 """Two workers for jobs of one kind, so that a long job does not delay short ones.
 
-Short jobs have a lane of their own. While it computes, long work pauses at its next checkpoint; after each batch it
-goes on for a share of the time that the batch took. So short jobs wait for a step of a long one, and not for its end,
-and long jobs still end when there are always short ones. A job that turns out to be long changes lanes.
+Short jobs have a lane of their own. While there are some, long work pauses between its steps, apart from a share of the
+time: so short jobs wait for a step of a long one, and not for its end, and long jobs still end. A job that turns out to
+be long changes lanes.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Event
-from time import perf_counter
+from threading import Condition, local
+from time import perf_counter, process_time, thread_time
 from typing import Generic, TypeVar
 
 from starlette.requests import Request
@@ -17,53 +17,62 @@ from genrst.errors import SizeError
 from genrst.serve.worker import Limits, Turn, Worker
 
 SHARE = 0.2
-"""How long long work may go on after a batch of short jobs, as a share of the time of the batch."""
+"""The share of the processor's time that long work gets while there is short work."""
+MOST_CREDIT = 0.5
+"""How many seconds of it can be saved."""
+LINGER = 0.1
+"""For so many seconds after a batch, the next short jobs are expected."""
 
 Content = TypeVar("Content")
 Result = TypeVar("Result")
 
 
 class Turns:
-    """Lets long work go on while no short work does, and pauses it while short work does."""
+    """Pauses long work while short work goes on, unless it has credit."""
 
     def __init__(self) -> None:
-        self._may_go_on, self._is_idle = Event(), Event()
-        self._may_go_on.set()
-        self._is_idle.set()
-        self._paused, self._since = 0.0, 0.0
+        self._changed = Condition()
+        self._is_busy, self._expects_until, self._credit = False, 0.0, 0.0
+        self._n_paused, self._paused, self._since = 0, 0.0, 0.0
+        self._own = local()
 
     @contextmanager
     def short(self) -> Iterator[None]:
-        """Pause long work."""
-        self._since = perf_counter()
-        self._may_go_on.clear()
+        """Do short work."""
+        start, self._is_busy = process_time(), True
         try:
             yield
         finally:
-            self._paused += perf_counter() - self._since
-            self._may_go_on.set()
+            with self._changed:
+                self._is_busy, self._expects_until = False, perf_counter() + LINGER
+                self._credit = min(self._credit + SHARE * (process_time() - start), MOST_CREDIT)
+                self._changed.notify_all()
 
-    def share(self, seconds: float) -> None:
-        """Leave long work its share after a batch that took some seconds."""
-        self._is_idle.wait(SHARE * seconds)
-
-    @contextmanager
-    def long(self) -> Iterator[None]:
-        """Say that there is long work."""
-        self._is_idle.clear()
-        try:
-            yield
-        finally:
-            self._is_idle.set()
-
-    def wait(self) -> None:
-        """Pause, if short work goes on."""
-        self._may_go_on.wait()
+    def pause(self) -> None:
+        """Pay for the last step of long work, by this thread, and wait until there may be another one."""
+        with self._changed:
+            used = thread_time()
+            if self._is_contested:
+                self._credit -= used - getattr(self._own, "used", 0.0)
+            self._own.used = used
+            if self._n_paused == 0:
+                self._since = perf_counter()
+            self._n_paused += 1
+            while self._is_contested and self._credit <= 0:
+                self._changed.wait(LINGER)
+            self._n_paused -= 1
+            if self._n_paused == 0:
+                self._paused += perf_counter() - self._since
 
     def clock(self) -> float:
         """The seconds of long work: a clock that stands still while it pauses."""
-        now = perf_counter()
-        return now - self._paused - (0 if self._may_go_on.is_set() else now - self._since)
+        with self._changed:
+            now = perf_counter()
+            return now - self._paused - (now - self._since if self._n_paused else 0)
+
+    @property
+    def _is_contested(self) -> bool:
+        return self._is_busy or perf_counter() < self._expects_until
 
 
 class Lanes(Generic[Content, Result]):
@@ -80,8 +89,8 @@ class Lanes(Generic[Content, Result]):
         """A job is short up to a size of `most_short`; `run_short` raises a `SizeError` if it turns out to be long."""
         turns = Turns()
         self._limits, self._most_short = limits, most_short
-        self._short = Worker(limits, run_short, on_batch, Turn(around=turns.short, after=turns.share))
-        self._long = Worker(limits, run_long, on_batch, Turn(around=turns.long, pause=turns.wait, clock=turns.clock))
+        self._short = Worker(limits, run_short, on_batch, Turn(around=turns.short))
+        self._long = Worker(limits, run_long, on_batch, Turn(pause=turns.pause, clock=turns.clock))
 
     @property
     def n_waiting(self) -> int:

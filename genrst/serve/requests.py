@@ -226,6 +226,8 @@ class BodyReader:
 
 MOST_EDUS = Limits().edus
 _DEPTH_AROUND_TREES = 20
+_STEPS = bytes({ord("["): 1, ord("{"): 1, ord("]"): 255, ord("}"): 255}.get(sign, 0) for sign in range(256))
+"""What each byte adds to the depth, as a number of eight bits with a sign."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
@@ -233,8 +235,7 @@ def _check_depth(body: bytes, limit: int) -> None:
     """Refuse a body that is nested too deeply before it is decoded, which takes long."""
     if body.count(b"[") + body.count(b"{") <= limit:
         return
-    signs = np.frombuffer(_STRING.sub(b"", body), np.uint8)
-    steps = np.isin(signs, list(b"[{")).astype(np.int8) - np.isin(signs, list(b"]}")).astype(np.int8)
+    steps = np.frombuffer(_STRING.sub(b"", body).translate(_STEPS), np.int8)
     if np.cumsum(steps, dtype=np.int32).max(initial=0) > limit:
         raise CorpusFormatError(f"the body must not be nested more than {limit} levels deep")
 

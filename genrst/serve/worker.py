@@ -57,8 +57,6 @@ class Turn:
 
     around: Callable[[], AbstractContextManager[None]] = nullcontext
     """Entered for the time of a batch."""
-    after: Callable[[float], object] = lambda seconds: None
-    """Called after a batch with the seconds that it took."""
     pause: Callable[[], object] = lambda: None
     """Called between the steps of a batch."""
     clock: Callable[[], float] = perf_counter
@@ -176,7 +174,6 @@ class Worker(Generic[Content, Result]):
                     results = self._results(batch)
                 seconds = perf_counter() - start
                 done.set_result((results, seconds))
-                self._turn.after(seconds)
 
     def _results(self, batch: list[Job[Content, Result]]) -> Sequence[Result | Exception]:
         """Run a batch; if it fails, run its jobs one by one, so that one job cannot fail the others."""

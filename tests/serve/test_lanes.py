@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from itertools import count
 from threading import Event, Thread
 from typing import Any
 
@@ -87,36 +86,38 @@ def test_a_job_is_stopped_when_its_time_is_over():
     asyncio.run(scene())
 
 
-def test_long_work_pauses_and_gets_a_share():
+def test_long_work_pauses_unless_it_has_credit():
     """The clock that counts against its limit stands still meanwhile."""
-    turns, steps, has_stopped = Turns(), count(), Event()
-    n_steps = 0
+    turns, has_paid = Turns(), Event()
+    clocks: list[float] = []
 
     def work() -> None:
-        nonlocal n_steps
-        with turns.long():
-            while not has_stopped.is_set():
-                turns.wait()
-                n_steps = next(steps)
-                time.sleep(STEP / 10)
+        turns.pause()
+        use_processor(0.05)
+        clocks.append(turns.clock())
+        has_paid.set()
+        turns.pause()
+        clocks.append(turns.clock())
 
-    thread = Thread(target=work)
-    thread.start()
-    while not n_steps:
-        time.sleep(STEP)
     with turns.short():
-        time.sleep(2 * STEP)
-        before, clock = n_steps, turns.clock()
-        time.sleep(10 * STEP)
-        assert turns.clock() == pytest.approx(clock, abs=STEP / 10)
-        assert n_steps <= before + 1, "a step that had begun is finished"
-    start = time.perf_counter()
-    turns.share(20 * STEP)
-    assert time.perf_counter() - start >= SHARE * 20 * STEP
-    assert n_steps > before
-    assert turns.clock() > clock
-    has_stopped.set()
-    thread.join()
-    start = time.perf_counter()
-    turns.share(1000.0)
-    assert time.perf_counter() - start < 1, "without long work, nothing is left to it"
+        use_processor(0.1 / SHARE)
+    with turns.short():
+        thread = Thread(target=work)
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive(), "it has earned enough"
+        has_paid.clear()
+        turns._credit = 0.02
+        thread = Thread(target=work)
+        thread.start()
+        assert has_paid.wait(20)
+        thread.join(0.3)
+        assert thread.is_alive(), "it has to wait now"
+    thread.join(20)
+    assert clocks[3] - clocks[2] < 0.2, "although it has waited longer"
+
+
+def use_processor(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
