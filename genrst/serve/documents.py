@@ -11,7 +11,6 @@ from threading import RLock
 from typing import Any
 
 from genrst.allowance import check_size as check_size  # for those that read documents in other ways
-from genrst.allowance import checkpoint
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
 from genrst.evaluation.report import evaluate, score_segmentation
@@ -76,7 +75,8 @@ def convert_documents(request: ConvertRequest, max_edus: int) -> JsonObject:
 def collected_warnings() -> Iterator[list[str]]:
     """Collect the warnings about the input, a line each; the list is complete when the block ends.
 
-    Only one thread at a time does, because Python's warnings are those of all threads.
+    Only one thread at a time does, because Python's warnings are those of all threads. There is no checkpoint inside:
+    the others would wait for one that waits for them.
     """
     lines: list[str] = []
     with _WARNINGS, warnings.catch_warnings(record=True) as caught:
@@ -98,7 +98,6 @@ def _read_content(request: ConvertRequest, max_edus: int) -> list[Document]:
 
 def _checked(documents: list[Document], max_edus: int) -> list[Document]:
     for document in documents:
-        checkpoint()
         check_size(document.id, len(document.edus), max_edus)
     return documents
 

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, IPv6Network
 from typing import Generic, TypeVar
 
 from starlette.requests import Request
@@ -97,5 +97,5 @@ def client_of(request: Request | None) -> str:
     host = request.client.host if request is not None and request.client is not None else ""
     if ":" not in host:
         return host
-    address = ip_address(host.partition("%")[0])
-    return str(ip_network((address, 64), strict=False)) if address.version == 6 else host
+    address = IPv6Address(host.partition("%")[0])
+    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))

@@ -3,22 +3,27 @@
 import json
 import logging
 import re
+import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from genrst.document import Document
+from genrst.errors import CorpusWarning
 from genrst.evaluation.report import evaluate
 from genrst.formats.files import format_documents
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
 from genrst.rendering.svg import render_svg
 from genrst.serve.app import make_app
+from genrst.serve.documents import collected_warnings
 from genrst.serve.middleware import JsonFormatter
 from genrst.serve.openapi import examples
 from genrst.serve.requests import EXAMPLE, OTHER
@@ -167,6 +172,25 @@ def test_what_is_odd_or_lost_is_told(client: TestClient):
     ]
     russian = {"edus": ["Паром остановился,", "потому что был шторм."], "model": "chart"}
     assert "does not look English" in client.post("/v1/parse", json=russian).json()["warnings"][0]
+
+
+def test_each_thread_collects_its_own_warnings():
+    first_has_left, found = Event(), []
+
+    def collect_second() -> None:
+        with collected_warnings() as lines:
+            first_has_left.wait(0.2)
+            warnings.warn(CorpusWarning("second"), stacklevel=1)
+        found.extend(lines)
+
+    with collected_warnings() as lines:
+        thread = Thread(target=collect_second)
+        thread.start()
+        time.sleep(0.05)
+        warnings.warn(CorpusWarning("first"), stacklevel=1)
+    first_has_left.set()
+    thread.join()
+    assert (lines, found) == (["first"], ["second"])
 
 
 def test_no_name_leads_to_a_file(client: TestClient, tiny: Any):

@@ -78,6 +78,7 @@ def test_a_full_queue_has_room_for_those_with_less():
         ("testclient", "testclient"),
         ("2001:db8::1:2:3", "2001:db8::/64"),
         ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:10.0.0.7", "10.0.0.7"),
     ],
 )
 def test_who_asks(host: str, client: str):
