@@ -8,10 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from genrst.errors import SizeError
+from genrst.errors import UsageError
 
 _MOST_EDUS: ContextVar[int | None] = ContextVar("most_edus", default=None)
 _CHECK: ContextVar[Callable[[], object] | None] = ContextVar("check", default=None)
+
+
+class SizeError(UsageError):
+    """A document has more EDUs than are allowed."""
+
+    def __init__(self, message: str, n_edus: int) -> None:
+        self.n_edus = n_edus
+        super().__init__(message)
 
 
 @contextmanager

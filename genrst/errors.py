@@ -12,8 +12,7 @@ GenrstError
 ├── ConfigError             a configuration has an unknown key or a wrong value
 ├── TrainingError           training cannot go on: the loss is not a number
 └── UsageError              options that do not fit together
-    ├── ConstraintError     no tree of a document can be as it is demanded
-    └── SizeError           a document has more EDUs than a service allows
+    └── ConstraintError     no tree of a document can be as it is demanded
 
 A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`.
 """
@@ -84,17 +83,6 @@ class UsageError(GenrstError, ValueError):
 
 class ConstraintError(UsageError):
     """What is demanded of the tree of a document contradicts itself, or the document."""
-
-
-class SizeError(UsageError):
-    """A document has more EDUs than a service allows."""
-
-    def __init__(self, message: str, n_edus: int) -> None:
-        self.n_edus = n_edus
-        super().__init__(message)
-
-    def __reduce__(self) -> tuple[type, tuple[str, int]]:
-        return type(self), (str(self), self.n_edus)
 
 
 class CorpusWarning(UserWarning):

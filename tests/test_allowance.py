@@ -4,9 +4,8 @@ from threading import current_thread
 
 import pytest
 
-from genrst.allowance import allowance, check_edus, checkpoint
+from genrst.allowance import SizeError, allowance, check_edus, checkpoint
 from genrst.encoder.onnx import in_threads
-from genrst.errors import SizeError
 
 
 def test_steps_in_threads_are_checked(monkeypatch: pytest.MonkeyPatch):

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from starlette.requests import Request
 
-from genrst.errors import SizeError
+from genrst.allowance import SizeError
 from genrst.serve.worker import Limits, Turn, Worker
 
 SHARE = 0.2

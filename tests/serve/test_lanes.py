@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from genrst.allowance import check_size, checkpoint
-from genrst.errors import SizeError
+from genrst.allowance import SizeError, check_size, checkpoint
 from genrst.serve.lanes import SHARE, Lanes, Turns
 from genrst.serve.worker import Limits
 
