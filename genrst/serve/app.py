@@ -43,6 +43,7 @@ from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metri
 from genrst.serve.openapi import Endpoint, describe, docs_page
 from genrst.serve.parsing import Models, Parsed, Task
 from genrst.serve.requests import (
+    SHORT_BODY,
     Body,
     BodyReader,
     ConvertRequest,
@@ -57,8 +58,6 @@ from genrst.serve.worker import Limits
 from genrst.version import VERSION
 
 LIMITS = Limits()
-SHORT_BODY = 1 << 16
-"""Bodies with more bytes are decoded, and drawn, converted and scored, in the lane for long ones."""
 OPEN = Access()
 
 Result = TypeVar("Result")

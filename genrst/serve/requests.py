@@ -158,6 +158,8 @@ class SaveRequest(_Request):
 
 _UPLOADS_PER_PLACE = 4
 """Concurrent uploads for each place in the queue; each takes memory."""
+SHORT_BODY = 1 << 16
+"""Bodies with more bytes are large: they are decoded, and drawn, converted and scored, apart from others."""
 _DRAIN = 16
 """How many times as large as the limit a body may be and still be read to its end."""
 
@@ -167,12 +169,14 @@ Body = TypeVar("Body", bound=BaseModel)
 class BodyReader:
     """Reads the bytes of request bodies; refuses bodies that are too large, too slow or too many at a time.
 
-    If there are too many, the client with the most of them loses its oldest one to a client with fewer.
+    If there are too many, the client with the most of them loses its oldest one to a client with fewer. After a large
+    body, a client waits as long as if it sent the largest that is allowed in a second.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._uploads: dict[asyncio.Timeout, str] = {}
+        self._may_begin: dict[str, float] = {}
 
     async def read(self, request: Request) -> bytes:
         """Return the body of a request."""
@@ -181,6 +185,8 @@ class BodyReader:
         try:
             async with asyncio.timeout(self._limits.wait) as timeout:
                 self._uploads[timeout] = client
+                now = asyncio.get_running_loop().time()
+                await asyncio.sleep(self._may_begin.get(client, now) - now)
                 return await self._read(request)
         except TimeoutError as error:
             if timeout not in self._uploads:
@@ -219,9 +225,16 @@ class BodyReader:
                 break
             if n_bytes <= limit:
                 body += chunk
+        if n_bytes > SHORT_BODY:
+            self._delay_next(client_of(request), n_bytes / limit)
         if n_bytes > limit:
             raise too_large
         return bytes(body)
+
+    def _delay_next(self, client: str, seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._may_begin = {one: time for one, time in self._may_begin.items() if time > now}
+        self._may_begin[client] = self._may_begin.get(client, now) + seconds
 
 
 MOST_EDUS = Limits().edus

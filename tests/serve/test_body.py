@@ -70,6 +70,22 @@ def test_a_client_with_many_uploads_makes_room_for_others():
     asyncio.run(scene())
 
 
+def test_a_client_waits_after_a_large_body():
+    async def scene() -> None:
+        reader = BodyReader(Limits(bytes=100_000, wait=0.05))
+        assert len(await reader.read(upload(b"x" * 60_000, b"x" * 40_000))) == 100_000
+        with pytest.raises(HTTPException, match="408"):
+            await reader.read(upload(b"x"))
+        other = upload(b"x" * 60_000)
+        other.scope["client"] = ("10.0.0.1", 5)
+        assert len(await reader.read(other)) == 60_000
+        other = upload(b"x")
+        other.scope["client"] = ("10.0.0.1", 5)
+        assert await reader.read(other) == b"x", "what is not large is free"
+
+    asyncio.run(scene())
+
+
 def test_concurrent_uploads_are_limited():
     async def scene() -> None:
         reader, left = BodyReader(Limits(queue=1)), asyncio.Event()
