@@ -92,21 +92,21 @@ def test_long_work_pauses_unless_it_has_credit():
 
     def work() -> None:
         turns.pause()
-        use_processor(0.05)
+        use_processor(0.02)
         clocks.append(turns.clock())
         has_paid.set()
         turns.pause()
         clocks.append(turns.clock())
 
     with turns.short():
-        use_processor(0.1 / SHARE)
+        use_processor(0.03 / SHARE)
     with turns.short():
         thread = Thread(target=work)
         thread.start()
         thread.join(20)
         assert not thread.is_alive(), "it has earned enough"
         has_paid.clear()
-        turns._credit = 0.02
+        turns._credit = 0.01
         thread = Thread(target=work)
         thread.start()
         assert has_paid.wait(20)
