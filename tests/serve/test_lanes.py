@@ -85,6 +85,7 @@ def test_a_job_is_stopped_when_its_time_is_over():
     asyncio.run(scene())
 
 
+@pytest.mark.slow
 def test_long_work_pauses_unless_it_has_credit():
     """The clock that counts against its limit stands still meanwhile."""
     turns, has_paid = Turns(), Event()
