@@ -111,15 +111,15 @@ def test_the_least_certain_comes_first(chart: Parser, tmp_path: Path):
 def test_a_file_is_opened_as_it_is_or_parsed(chart: Parser, tmp_path: Path):
     write(HUMAN, tmp_path / "human.rs3")
     write(replace(HUMAN, tree=None), tmp_path / "bare.json")
-    (tmp_path / "text.md").write_text(" ".join(EDUS))
-    with annotating(chart, *(tmp_path / name for name in ("human.rs3", "bare.json", "text.md"))) as client:
+    (tmp_path / "text.txt").write_text(" ".join(EDUS))
+    with annotating(chart, *(tmp_path / name for name in ("human.rs3", "bare.json", "text.txt"))) as client:
         human, bare, text = (client.get(f"/v1/files/{number}").json() for number in range(3))
     assert human["name"] == "human.rs3"
     assert document_from_dict(human["document"]) == read(tmp_path / "human.rs3")
     assert document_from_dict(bare["document"]).tree == chart.parse(HUMAN).tree
     parsed = document_from_dict(text["document"])
     assert (parsed.id, parsed.text, parsed.tree is None) == ("text", " ".join(EDUS), False)
-    assert names(tmp_path) == ["bare.json", "human.rs3", "text.md"], "nothing was written"
+    assert names(tmp_path) == ["bare.json", "human.rs3", "text.txt"], "nothing was written"
 
 
 def test_oddities_are_told(chart: Parser, tmp_path: Path):

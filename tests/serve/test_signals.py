@@ -123,7 +123,7 @@ def test_the_panel(bench: Bench):
         bench.page.set_input_files("#file", {"name": "x.json", "mimeType": "text/plain", "buffer": content})
     bench.select((2, 4))
     assert bench.page.locator("#text .lit").all_inner_texts() == ["although", "had warned", "that"]
-    names = bench.page.locator("#why .signal > button:first-child").all_inner_texts()
+    names = bench.page.locator("#why .signal:not(.edge-row) > button:first-child").all_inner_texts()
     assert names == ["“had warned”", "“although that”", "“still”"]
     assert "5 ⇢" in bench.page.inner_text("#why .edge-row")
     bench.click("#add-signal")
@@ -144,6 +144,10 @@ def test_the_panel(bench: Bench):
     edge = bench.document["secondary_edges"][-1]
     assert (edge["source"], edge["target"]) == ([0, 1], [5, 6])
     assert bench.page.locator('.node[data-start="0"][data-stop="1"] .beside[data-target="5-6"]').count() == 1
+    bench.page.click("#edge-1")
+    bench.page.keyboard.insert_text("joint")
+    bench.press("Enter")
+    assert bench.document["secondary_edges"][-1]["relation"] == "joint"
     bench.click("#remove-edge-1")
     assert bench.said == "removed with 1 signal of the edge; undo brings them back"
     assert len(bench.document["secondary_edges"]) == 1

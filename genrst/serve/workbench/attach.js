@@ -95,7 +95,8 @@ let drag = null;
 
 pane.addEventListener("pointerdown", (event) => {
   const node = nodeOf(event.target);
-  if (!node || event.button || event.pointerType === "touch" || choosing || bench.other || bench.preview) return;
+  if (!node || event.button || event.pointerType === "touch" || choosing || picking) return;
+  if (bench.other || bench.preview) return;
   drag = { node, x: event.clientX, y: event.clientY, isOn: false };
 });
 

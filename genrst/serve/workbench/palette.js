@@ -5,7 +5,8 @@ function relationNames() {
   const used = places(bench.doc.tree)
     .filter(isUnit)
     .flatMap((one) => labelsOf(one.node));
-  const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used]);
+  const beside = (bench.doc.secondary_edges ?? []).map((edge) => edge.relation);
+  const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used, ...beside]);
   names.delete("span");
   return [...names].sort();
 }

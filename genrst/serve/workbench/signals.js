@@ -214,17 +214,13 @@ function signalRow(doc, index) {
 
 function edgeRow(doc, range, edge, index) {
   const isFrom = isSame(edge.source, range);
-  const change = (event) => attempt(() => step(changedEdge(bench.doc, index, { relation: event.target.value })));
-  const menu = make("select", { "aria-label": "Relation of the edge", id: `edge-${index}`, change });
-  const used = places(doc.tree)
-    .filter(isUnit)
-    .flatMap((one) => labelsOf(one.node));
-  const { labels, fine } = modelInUse();
-  const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used, edge.relation]);
-  names.delete("span");
-  for (const name of [...names].sort()) {
-    menu.add(new Option(name, name, name === edge.relation, name === edge.relation));
-  }
+  const change = (relation) => step(changedEdge(bench.doc, index, { relation }));
+  const menu = button(edge.relation, "Choose its relation", () => openPalette(edge.relation, change), {
+    "aria-label": `Relation of the edge: ${edge.relation}`,
+    "aria-haspopup": "dialog",
+    class: "relation",
+    id: `edge-${index}`,
+  });
   const end = isFrom ? "target" : "source";
   const moving = `choose the ${end} of the edge`;
   const move = () => pick(moving, (unit) => stepMarking(null, changedEdge(bench.doc, index, { [end]: unit }), range));
