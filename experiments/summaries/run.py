@@ -22,7 +22,6 @@ import csv
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
