@@ -34,8 +34,9 @@ def client(parsers: list[Parser]) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
+    """Closed after each module: beside its event loop neither another browser nor `asyncio.run` works."""
     with open_browser() as page:
         assert page.context.browser is not None
         yield page.context.browser
