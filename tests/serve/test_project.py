@@ -30,7 +30,7 @@ def write(folder: Path, text: str) -> Path:
 
 def test_relations_take_the_place_of_the_labels(tmp_path: Path, chart: Parser):
     project = read_project(write(tmp_path, EVIDENCE))
-    before = Models([chart], 100).description
+    before = Models([chart]).description
     (model,) = project.apply(before)["models"]
     texts = {
         "definition": "makes the reader believe the nucleus",
