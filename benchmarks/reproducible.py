@@ -29,7 +29,8 @@ from typing import Any, TypeAlias
 
 import genrst
 from benchmarks.serve import serving
-from genrst.bulk.inputs import Choice, Columns, find_addresses, make_units, read_records, scan
+from genrst.bulk.addresses import find_files
+from genrst.bulk.inputs import Choice, Columns, make_units, read_records, scan_all
 from genrst.document import Document
 from genrst.formats import json_text
 from genrst.formats.json_format import document_to_dict
@@ -94,7 +95,7 @@ def read_texts(addresses: Sequence[str]) -> Iterator[str]:
     if not addresses:
         for path in sorted(PAGES.glob("*.md")):
             yield re.sub(r"^```.*?^```$|^\|.*?$", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    sources = [scan(address, Columns()) for address in find_addresses(addresses)]
+    sources = scan_all(find_files(addresses).addresses, Columns())
     for unit in make_units(sources, Choice()):
         yield from (one.text or "" for one in read_records(unit.records, Columns()) if isinstance(one, Text | Document))
 
@@ -189,7 +190,7 @@ def kill_once(command: Sequence[str], out: Path, rng: random.Random) -> int:
 
 def n_parts(out: Path) -> int:
     """How many parts are there."""
-    return len(list((out / "documents").glob("[0-9]*.jsonl")))
+    return len(list((out / "checksums").glob("[0-9]*")))
 
 
 def read_parts(out: Path) -> Trees:

@@ -63,9 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
     from genrst.bulk.run import Report
     from genrst.bulk.run import run as run_job
 
-    report = Report()
+    report, is_told = Report(), False
     line = _Line(arguments.json)
     for report in run_job(make_job(arguments)):
+        if not is_told:
+            _tell_problems(report)
+            is_told = True
         line.show(report)
     line.end()
     for missed in report.missed[:10]:
@@ -74,6 +77,18 @@ def run(arguments: argparse.Namespace) -> int:
     if report.missed:
         tell(f"{len(report.missed)} of {report.n_parts} parts are missing; the same command again does them")
     return 1 if report.missed else 0
+
+
+def _tell_problems(report: "Report") -> None:
+    """Say what is not read, and what is done again, before anything is parsed."""
+    from genrst.bulk.addresses import describe
+
+    if report.left_out:
+        tell(describe(report.left_out))
+    for problem in report.damaged[:10]:
+        tell(f"{problem}; its part is done again")
+    if len(report.damaged) > 10:
+        tell(f"{len(report.damaged)} finished parts are damaged and done again")
 
 
 def make_job(arguments: argparse.Namespace) -> "Job":
@@ -151,7 +166,8 @@ def describe(report: "Report") -> str:
 def _summarise(report: "Report", is_json: bool) -> None:
     facts, frequent = report.as_dict(), report.reasons.most_common(10)
     if is_json:
-        show_json({"event": "summary", **facts, "kinds": dict(report.kinds), "frequent_errors": dict(frequent)})
+        more = {"left_out": dict(report.left_out), "damaged": list(report.damaged)}
+        show_json({"event": "summary", **facts, "kinds": dict(report.kinds), "frequent_errors": dict(frequent), **more})
         return
     skipped = f"; finished before: {counted(report.n_skipped, 'part')}" if report.n_skipped else ""
     show(
