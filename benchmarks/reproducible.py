@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -66,7 +67,7 @@ def main() -> int:
         "pipe": partial(by_pipe, texts, arguments.model),
         "threads": partial(by_threads, texts, arguments.model),
         "serve": partial(by_clients, texts, arguments.model),
-        "bulk": partial(by_runs, texts, arguments.model, arguments.kills, rng),
+        "bulk": partial(by_runs, texts, arguments.model, arguments.kills, rng, ENGINES),
     }
     for name in arguments.checks:
         for facts, trees in checks[name]():
@@ -129,9 +130,9 @@ def as_json(document: Any) -> str:  # noqa: ANN401
     return json_text.dumps({key: document[key] for key in ("edus", "log_probability", "tree")})
 
 
-def by_threads(texts: Sequence[Text], model: str) -> Iterator[tuple[Facts, Trees]]:
+def by_threads(texts: Sequence[Text], model: str, numbers: Sequence[int] = (2, 4)) -> Iterator[tuple[Facts, Trees]]:
     """One text after the other, by several threads."""
-    for n_threads in (2, 4):
+    for n_threads in numbers:
         yield {"threads": n_threads}, alone(texts, model, n_threads)
 
 
@@ -153,24 +154,26 @@ def by_clients(texts: Sequence[Text], model: str) -> Iterator[tuple[Facts, Trees
 
 def ask(port: int, text: Text) -> tuple[str, str]:
     """The answer to a request."""
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    body = json.dumps({"text": text.text, "id": text.id})
-    connection.request("POST", "/v1/parse", body, {"Content-Type": "application/json"})
-    (document,) = json_text.loads(connection.getresponse().read().decode())["documents"]
-    return text.id, as_json(document)
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        body = json.dumps({"text": text.text, "id": text.id})
+        connection.request("POST", "/v1/parse", body, {"Content-Type": "application/json"})
+        answer: Any = json_text.loads(connection.getresponse().read().decode())
+    return text.id, as_json(answer["documents"][0])
 
 
-def by_runs(texts: Sequence[Text], model: str, n_kills: int, rng: random.Random) -> Iterator[tuple[Facts, Trees]]:
+def by_runs(
+    texts: Sequence[Text], model: str, n_kills: int, rng: random.Random, engines: Sequence[tuple[str, int]]
+) -> Iterator[tuple[Facts, Trees]]:
     """By bulk runs that are killed and started again."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.jsonl"
         path.write_text("".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in texts))
-        for place, (engine, workers) in enumerate(ENGINES):
+        for place, (engine, workers) in enumerate(engines):
             options = ["--model", model, "--device", "cpu", "--engine", engine, "--workers", str(workers)]
             out = Path(folder) / f"{engine}-{workers}"
             command = [*PROGRAM, "genrst.cli.main", "bulk", str(path), str(out), *options, "--format", "jsonl"]
             command += ["--part-documents", str(PART)]
-            own = n_kills // len(ENGINES) + (place < n_kills % len(ENGINES))
+            own = n_kills // len(engines) + (place < n_kills % len(engines))
             parts = [kill_once(command, out, rng) for _ in range(own)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             yield {"engine": engine, "workers": workers, "parts_after_kills": parts}, read_parts(out)
@@ -197,7 +200,8 @@ def read_parts(out: Path) -> Trees:
     """What a run has found."""
 
     def rows(table: str) -> list[Any]:
-        return [json_text.loads(line) for path in sorted((out / table).glob("*.jsonl")) for line in path.open()]
+        parts = [path.read_text("utf-8") for path in sorted((out / table).glob("*.jsonl"))]
+        return [json_text.loads(line) for part in parts for line in part.split("\n") if line]
 
     edus: dict[int, list[dict[str, int]]] = {}
     for node in rows("nodes"):

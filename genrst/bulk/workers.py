@@ -151,11 +151,12 @@ class Program:
         )
         theirs.close()
         self.link = Connection(own.detach())
-        self.link.send((settings, core, is_template))
+        self._task = settings, core, is_template
 
-    def wait(self) -> int | None:
-        """Wait until the model is loaded; the exit status of the process if it has died."""
+    def load(self) -> int | None:
+        """Let it load the model; the exit status of the process if it dies."""
         try:
+            self.link.send(self._task)
             problem = self.link.recv()
         except (EOFError, OSError):
             return self.end()
@@ -175,7 +176,7 @@ def start_program(settings: Settings, core: int | None = None, is_template: bool
     """A process that has loaded the model. One that dies before, of whatever it may be, is replaced a few times."""
     for _ in range(ATTEMPTS):
         program = Program(settings, core, is_template)
-        status = program.wait()
+        status = program.load()
         if status is None:
             return program
     raise GenrstError(f"a worker must load the model, was: ended with status {status}, {ATTEMPTS} times")
