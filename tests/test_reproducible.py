@@ -1,6 +1,7 @@
 """The same text has the same tree, to the last bit, whoever parses it beside what: with the model that users have.
 
-The long version, with Ray and twenty kills, is `python -m benchmarks.reproducible`.
+Batches, threads and processes are in `tests.parser.test_neighbours`. The long version of all, with Ray and twenty
+kills, is `python -m benchmarks.reproducible`.
 """
 
 import os
@@ -14,9 +15,7 @@ from benchmarks.reproducible import (
     Trees,
     alone,
     by_clients,
-    by_pipe,
     by_runs,
-    by_threads,
     collect,
 )
 from genrst.parser.parser import Text
@@ -43,14 +42,6 @@ def check(ways: Iterator[tuple[Facts, Trees]], expected: Trees) -> None:
     for facts, trees in ways:
         different = [id for id, tree in expected.items() if trees.get(id) != tree]
         assert not different, facts
-
-
-def test_batches_and_processes(texts: list[Text], expected: Trees):
-    check(by_pipe(texts, "en"), expected)
-
-
-def test_threads(texts: list[Text], expected: Trees):
-    check(by_threads(texts, "en", [2]), expected)
 
 
 def test_clients(texts: list[Text], expected: Trees):

@@ -186,9 +186,7 @@ def test_a_damaged_manifest_is_one_line(tiny: Path, tmp_path: Path):
     path.write_text(whole)
     folder.claim(now, SOURCES)
     (tmp_path / "inputs.jsonl").write_text("[[],1]\n")
-    with pytest.raises(
-        GenrstError, match=r"inputs\.jsonl: must fit .*manifest\.json, was: damaged; use"
-    ):
+    with pytest.raises(GenrstError, match=r"inputs\.jsonl: must fit .*manifest\.json, was: damaged; use"):
         folder.claim(now, SOURCES)
 
 
