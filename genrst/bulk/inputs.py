@@ -211,9 +211,10 @@ def _scan_table(address: str, columns: Columns) -> "array[int]":
     import pyarrow.compute
 
     table, sizes = _open_table(address, columns), array("q")
-    for batch in table.to_batches(columns=[columns.text]):
-        lengths = pyarrow.compute.binary_length(batch.column(0))
-        sizes.extend(length or 0 for length in lengths.to_pylist())
+    with _naming_damage(address):
+        for batch in table.to_batches(columns=[columns.text]):
+            lengths = pyarrow.compute.binary_length(batch.column(0))
+            sizes.extend(length or 0 for length in lengths.to_pylist())
     return sizes
 
 
@@ -244,14 +245,12 @@ def _open(address: str) -> Iterator[IO[bytes]]:
 
 def _open_table(address: str, columns: Columns) -> "Dataset":
     try:
-        from pyarrow import ArrowException, dataset
+        from pyarrow import dataset
     except ImportError as error:
         raise MissingDependencyError("Parquet and Arrow files need pyarrow: pip install 'genrst[bulk]'") from error
     files, path = file_system(address)
-    try:
+    with _naming_damage(address):
         table: Dataset = dataset.dataset(path, format=TABLES[suffix_of(address)], filesystem=files)
-    except (ArrowException, OSError, ValueError) as error:
-        raise CorpusFormatError(f"the file must be a table, was: {str(error).splitlines()[0]}", address) from error
     if columns.text not in table.schema.names:
         known = ", ".join(table.schema.names)
         raise CorpusFormatError(f"the text must be in one of the columns {known}, was: {columns.text!r}", address)
@@ -259,6 +258,18 @@ def _open_table(address: str, columns: Columns) -> "Dataset":
     if kind not in ("string", "large_string", "string_view"):
         raise CorpusFormatError(f"the column {columns.text!r} must hold strings, was: {kind}", address)
     return table
+
+
+@contextmanager
+def _naming_damage(address: str) -> Iterator[None]:
+    """Whatever Arrow says about a file is one line, and ours."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, ValueError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise CorpusFormatError(f"the file must be a table, was: {reason}", address) from error
 
 
 # Reading documents.
@@ -303,7 +314,8 @@ def _read_table(address: str, places: Sequence[tuple[int, int]], columns: Column
     table = _open_table(address, columns)
     has_ids = columns.id in table.schema.names
     names = [columns.text, *([columns.id] if has_ids else [])]
-    rows = table.take([start for start, _ in places], columns=names).to_pylist()
+    with _naming_damage(address):
+        rows = table.take([start for start, _ in places], columns=names).to_pylist()
     for row, (start, _) in zip(rows, places, strict=True):
         yield _read_text(row, columns, _name(address, start))
 
