@@ -100,6 +100,9 @@ def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path):
     (tmp_path / "d.parquet").write_bytes(b"PAR1")
     pyarrow.parquet.write_table(pyarrow.table({"other": ["It rained."]}), tmp_path / "e.parquet")
     (tmp_path / "f.txt").write_text("It rained.")
+    pyarrow.parquet.write_table(pyarrow.table({"text": [str(number) for number in range(99)]}), tmp_path / "g.parquet")
+    table = (tmp_path / "g.parquet").read_bytes()
+    (tmp_path / "g.parquet").write_bytes(table[:10] + bytes(200) + table[210:])
     of_files: dict[str, list[Read]] = {}
     for address in find_files([str(tmp_path)]).addresses:
         items = [
@@ -123,7 +126,7 @@ def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path):
     assert all(100 < len(of_files[name]) < 2000 for name in ("a.jsonl.gz", "c.jsonl.gz"))
     assert f"{tmp_path / 'a.jsonl.gz'}: the file must be intact gzip, was: " in reasons["a.jsonl.gz"][0]
     assert f"(after {len(of_files['a.jsonl.gz']) - 1} documents)" in reasons["a.jsonl.gz"][0]
-    assert "the file must be a table" in reasons["d.parquet"][0]
+    assert all("the file must be a table" in reasons[name][0] for name in ("d.parquet", "g.parquet"))
     assert "must be in one of the columns other" in reasons["e.parquet"][0]
     assert len(read_all(tmp_path)) == sum(map(len, of_files.values()))
     (tmp_path / "f.txt").unlink()

@@ -10,9 +10,10 @@ IN is files, folders, patterns or other addresses (s3://…) of texts, of .jsonl
 column of texts, or of any format that genrst reads. OUT is a folder: of tables with a row per document (documents), per
 unit and EDU (nodes) and per document without a tree (errors), in numbered parts.
 
-A finished part is a file that stays. The same command again does what is missing, after a crash, too, and refuses OUT
-if the inputs, the model or the settings have changed. A document that cannot be read or parsed, is too long, takes too
-long, or kills its process is an error in the table and does not stop the others.
+Finished parts stay. The same command again verifies them and does what is missing, also after a crash. It refuses OUT
+if the inputs, the model or the settings have changed. A file or document that cannot be read or parsed, is too long,
+takes too long, or kills its process is an error in the table and does not stop the others. Files of a folder that are
+not read are named.
 """
 
 import argparse
