@@ -11,7 +11,7 @@ import random
 import shutil
 import sys
 from argparse import Action
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -41,6 +41,7 @@ from genrst.rendering.terminal import render_text
 from genrst.trees.node import Leaf, Unit
 
 Files = Mapping[str, bytes]
+Change = Callable[[random.Random, bytes], bytes]
 
 
 def pack(files: Files) -> bytes:
@@ -103,16 +104,18 @@ def _content(chance: random.Random, suffix: str) -> bytes:
     if suffix.startswith(".jsonl"):
         rows = [document_to_dict(document), {"text": "It rained."}, {"id": 7, "text": document.text}]
         lines = b"".join(as_json(row) + b"\n" for row in rows[: chance.randint(0, 3)])
-        change = chance.choice([change_bytes, change_lines, lambda _, content: content])
-        return (
-            change_gzip(chance, gzip.compress(lines, 1, mtime=0), change)
-            if suffix[-1] == "z"
-            else change(chance, lines)
-        )
+        change: Change = chance.choice([change_bytes, change_lines, _leave])
+        if suffix == ".jsonl":
+            return change(chance, lines)
+        return change_gzip(chance, gzip.compress(lines, 1, mtime=0), change)
     with contextlib.suppress(GenrstError):
         content = format_documents([document], suffix).encode("utf-8", "surrogatepass")
         return change_bytes(chance, content) if chance.random() < 0.7 else content
     return (document.text or "").encode("utf-8", "surrogatepass")
+
+
+def _leave(_: random.Random, content: bytes) -> bytes:
+    return content
 
 
 @cache
@@ -169,7 +172,8 @@ def make_run(chance: random.Random) -> bytes:
     if name == "manifest.json" and chance.random() < 0.7:
         new = as_json(change_data(chance, json.loads(content)))
     else:
-        new = chance.choice([change_bytes, change_lines, lambda _, content: content + b"\n"])(chance, content)
+        change: Change = chance.choice([change_bytes, change_lines, _leave])
+        new = change(chance, content)
     return json.dumps([name, new.decode("latin-1")]).encode()
 
 

@@ -237,7 +237,7 @@ def _leaves(data: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     while pending:
         name, value = pending.pop()
         if isinstance(value, Mapping):
-            pending += [(f"{name}.{key}" if name else key, one) for key, one in reversed(value.items())]
+            pending += [(f"{name}.{key}" if name else key, one) for key, one in [*value.items()][::-1]]
         else:
             yield name, value
 

@@ -70,7 +70,8 @@ def test_a_damaged_part_is_done_again_and_told(
     monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
     write_lines(tmp_path / "in" / "a.jsonl", 4)
     (tmp_path / "in" / "a.txt").write_text("It rained.")
-    command = ["bulk", tmp_path / "in", tmp_path / "out", "--model", tiny, "--device", "cpu", "--part-documents", 2]
+    places = ["bulk", tmp_path / "in", tmp_path / "out", "--model", tiny]
+    command = [str(word) for word in (*places, "--device", "cpu", "--part-documents", 2)]
     assert call(capsys, *command).status == 0
     whole = content(tmp_path / "out")
     (tmp_path / "out" / "documents" / "00001.parquet").write_bytes(b"")
@@ -151,10 +152,12 @@ def test_folders_of_others_are_left_alone(tiny: Path, tmp_path: Path):
 
 def changes(text: str) -> Iterator[str]:
     """A manifest without one of its values, or with another one, or with one more."""
-    for place in ([], ["settings"], ["settings", "load"], ["inputs"], ["model"], ["versions"]):
+    places: list[list[str]] = [[], ["settings"], ["settings", "load"], ["inputs"], ["model"], ["versions"]]
+    others: list[Any] = [None, [[]], "other"]
+    for place in places:
         names = [name for name, value in part_of(json.loads(text), place).items() if not isinstance(value, dict)]
         for name in [*names, "more"]:
-            for value in (None, [[]], "other"):
+            for value in others:
                 data = json.loads(text)
                 part = part_of(data, place)
                 if value is None and name in part:
