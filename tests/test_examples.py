@@ -105,6 +105,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(rain, folder / name)
     for name in ("gold", "parsed", "other", "ann", "bob"):
         write(rain, folder / name / "rain.json")
+    (folder / "page.html").write_text(f"<html><body><h1>Rain</h1><p>{TEXT}</p></body></html>", encoding="utf-8")
     (folder / "lines.txt").write_text("It rained,\nso we stayed in.\n", encoding="utf-8")
     shutil.copytree(ROOT / "examples", folder / "examples")
     write_gum(folder / "GUM")

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from genrst.errors import InputError, MissingDependencyError
-from genrst.formats.files import TREE_SUFFIXES
+from genrst.formats.files import RAW_SUFFIXES, TREE_SUFFIXES
 
 LINES = (".jsonl", ".jsonl.gz")
 TABLES = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
-SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", ".txt", ".md")
+SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", *RAW_SUFFIXES)
 """What is looked for in a folder. Of several files with one stem the first in this order is read."""
 
 MANIFEST, INPUTS = "manifest.json", "inputs.jsonl"

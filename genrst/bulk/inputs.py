@@ -26,7 +26,7 @@ from genrst.formats import json_text
 from genrst.formats.files import FORMATS, read_content
 from genrst.formats.json_format import document_from_dict
 from genrst.formats.plain import attach_text_beside
-from genrst.io import decode
+from genrst.formats.texts import text_of
 from genrst.parser.parser import Failure, Text
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ def _read_file(address: str, places: Sequence[tuple[int, int]], columns: Columns
     with _open(address) as file:
         content = file.read()
     if suffix not in FORMATS or suffix == ".txt":
-        yield Text(_name(address, None), decode(content, path))
+        yield Text(_name(address, None), text_of(content, path))
         return
     documents = read_content(content, path, with_tree=False)
     for start, _ in places:

@@ -25,8 +25,8 @@ WRITABLE = tuple(suffix for suffix in FORMATS if suffix != ".txt")
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
 """What is looked for in a folder: the formats that can hold trees."""
 
-RAW_SUFFIXES = (".txt", ".md")
-"""What surely holds text whose EDUs are unknown."""
+RAW_SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".docx", ".pdf", ".eml")
+"""What surely holds text whose EDUs are unknown; `genrst.formats.texts` reads it."""
 
 TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
 """What can be parsed."""

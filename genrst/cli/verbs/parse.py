@@ -40,6 +40,7 @@ from genrst.cli.inputs import (
     read_sources,
 )
 from genrst.cli.outputs import (
+    SUMMARY_SIZES,
     Format,
     Result,
     add_colours_argument,
@@ -86,9 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape.add_argument("--nary", action="store_true", help="lists are single units in JSON, too, as they are elsewhere")
     shape.add_argument("--binary", action="store_true", help="lists are binary chains everywhere, as they are in JSON")
     parser.add_argument("--kbest", type=int, default=1, metavar="N", help="the N best trees (tree, json or jsonl)")
-    parser.add_argument(
-        "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
-    )
+    parser.add_argument("--summary", metavar="SIZE", help=f"a summary instead: {SUMMARY_SIZES}")
     add_colours_argument(parser)
     add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
     add_constraint_arguments(parser)
@@ -178,10 +177,8 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     if name == "tree" and arguments.summary is not None:
         from genrst.outputs.summary import summary_text
 
-        n_edus, share = summary_size(arguments.summary, "--summary")
-        return Format(
-            suffix, lambda document: inert(summary_text(document, n_edus=n_edus, share=share)) + "\n", "with titles"
-        )
+        size = summary_size(arguments.summary, "--summary")
+        return Format(suffix, lambda document: inert(summary_text(document, **size)) + "\n", "with titles")
     if name == "tree":
         return Format(suffix, lambda document: _draw_tree(document, arguments), "with titles")
     if name == "svg":
