@@ -50,4 +50,4 @@ def test_clients(texts: list[Text], expected: Trees):
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no groups of processes")
 def test_a_run_that_is_killed(texts: list[Text], expected: Trees):
-    check(by_runs(texts, "en", 2, RNG, [("local", 2)]), expected)
+    check(by_runs(texts, "en", 1, RNG, [("local", 2)]), expected)
