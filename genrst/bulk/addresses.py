@@ -104,11 +104,14 @@ def _results(paths: Sequence[str]) -> list[str]:
 
 def _noted(files: Any, folder: str) -> set[str]:  # noqa: ANN401
     """The outputs of other verbs in a folder."""
+    try:
+        lines = files.cat_file(f"{folder}/{NOTES}").decode("utf-8", "replace").splitlines()
+    except OSError:
+        return set()
     names = set()
-    with suppress(OSError, ValueError):
-        if files.isfile(f"{folder}/{NOTES}"):
-            lines = files.cat_file(f"{folder}/{NOTES}").decode("utf-8", "replace").splitlines()
-            names = {f"{folder}/{json.loads(line)[-1]}" for line in lines if line.startswith("[")}
+    for line in lines:
+        with suppress(LookupError, RecursionError, TypeError, ValueError):
+            names.add(f"{folder}/{json.loads(line)[2]}")
     return names
 
 

@@ -63,5 +63,6 @@ def test_a_text_comes_before_what_was_made_of_it(tmp_path: Path):
     assert {Path(path).name: why for path, why in found.left_out.items()} == {
         "a.rs3": "an output of genrst beside a.txt"
     }
-    (tmp_path / ".genrst-outputs").write_text("[\n[]\nno\n")
-    assert names(find_files([str(tmp_path)]).addresses) == ["a.rs3", "b.json"]
+    for damage in ("[", "[]", "no", "7", "{}", "[" * 50_000, '["12", "parse", []]'):
+        (tmp_path / ".genrst-outputs").write_text(f"{damage}\n")
+        assert names(find_files([str(tmp_path)]).addresses) == ["a.rs3", "b.json"]
