@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import random
 import shutil
 import sys
@@ -256,9 +257,11 @@ def _world() -> dict[str, bytes]:
 def check_line(case: bytes) -> None:
     """The program ends with a result, or with an error in one line."""
     try:
-        words = [str(word).replace("/", "").replace("..", "").replace("\0", "") for word in json.loads(case)]
+        # As the system hands them over: any bytes but 0.
+        words = [os.fsdecode(str(word).encode("utf-8", "surrogatepass")) for word in json.loads(case)]
     except (TypeError, ValueError, RecursionError) as error:
         raise GenrstError("no command line") from error
+    words = [word.replace("/", "").replace("..", "").replace("\0", "") for word in words]
     if not words or words[0] not in QUICK:
         raise GenrstError("no verb that ends")
     # Models are heavy, and have targets of their own.

@@ -251,10 +251,11 @@ def _open_table(address: str, columns: Columns) -> "Dataset":
     files, path = file_system(address)
     with _naming_damage(address):
         table: Dataset = dataset.dataset(path, format=TABLES[suffix_of(address)], filesystem=files)
-    if columns.text not in table.schema.names:
-        known = ", ".join(table.schema.names)
-        raise CorpusFormatError(f"the text must be in one of the columns {known}, was: {columns.text!r}", address)
-    kind = str(table.schema.field(columns.text).type)
+        kinds = {field.name: str(field.type) for field in table.schema}
+    kind = kinds.get(columns.text)
+    if kind is None:
+        rule = f"the text must be in one of the columns {', '.join(kinds)}"
+        raise CorpusFormatError(f"{rule}, was: {columns.text!r}", address)
     if kind not in ("string", "large_string", "string_view"):
         raise CorpusFormatError(f"the column {columns.text!r} must hold strings, was: {kind}", address)
     return table
