@@ -108,22 +108,24 @@ def read_network(
 
 def read_weights(folder: Path) -> "dict[str, NDArray[Any]]":
     """The weights of a model, as they are stored."""
+    return {name: array for path in weight_files(folder) for name, array in read_tensors(path).items()}
+
+
+def read_tensors(path: Path) -> "dict[str, NDArray[Any]]":
+    """The arrays of a file of weights, as they are stored."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    stored: dict[str, NDArray[Any]] = {}
-    for path in weight_files(folder):
-        read_header(path)
-        check_sum(path)
-        try:
-            stored |= load_file(path)
-        except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
-            raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
-    return stored
+    read_header(path)
+    check_sum(path)
+    try:
+        return load_file(path)
+    except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
+        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
 
 
 def check_sum(path: Path) -> None:
-    """Raise an error if a file of weights is not what was written. 61 MB take 25 ms."""
+    """Raise an error if a file of weights is not what was written. 61 MB take 15 ms."""
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         wanted = header.pop("__metadata__", None)

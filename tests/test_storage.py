@@ -106,7 +106,7 @@ def contents(folder: Path) -> dict[str, bytes] | str:
 def test_shipped_models_and_copies_of_them_have_checksums(tmp_path: Path):
     load("en-generative", device="cpu").save(tmp_path / "copy")
     for folder in (*MODELS.iterdir(), tmp_path / "copy"):
-        for path in weight_files(folder):
+        for path in folder.glob("*.safetensors"):
             with safe_open(path, "numpy") as file:
                 assert CHECKSUM in (file.metadata() or {}), path
 

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 from genrst.bulk.addresses import INPUTS, MANIFEST
 from genrst.bulk.inputs import Choice, Source
-from genrst.bulk.work import TABLES, Rows, Settings
+from genrst.bulk.work import OPTIONAL_TABLES, TABLES, Rows, Settings
 from genrst.errors import CorpusFormatError, OutputError, UsageError
 from genrst.io import decode, read_bytes, write_atomically, write_atomically_with
 from genrst.outputs.tables import write_rows
@@ -55,6 +55,8 @@ def make_part(number: int, rows: Rows, format: PartFormat) -> Part:
     """The part of some rows."""
     files = {}
     for name, types in TABLES.items():
+        if name in OPTIONAL_TABLES and not getattr(rows, name):
+            continue
         file = io.BytesIO()
         write_rows(getattr(rows, name), file, "json" if format == "jsonl" else "parquet", types)
         files[name] = file.getvalue()
@@ -92,6 +94,8 @@ class Folder:
         for table in TABLES:
             file = self._file(table, number)
             if not file.is_file():
+                if table in OPTIONAL_TABLES and not any(line.endswith(f"  {table}/{file.name}") for line in wanted):
+                    continue
                 return f"{file}: missing"
             if _checksum_line(file, read_bytes(file)) not in wanted:
                 return f"{file}: does not fit {path}"
@@ -101,6 +105,8 @@ class Folder:
         """Write a part; it counts when the last of its files is there."""
         for name, content in part.files.items():
             write_atomically_with(self._file(name, part.number), partial(_write, content))
+        for name in TABLES.keys() - part.files.keys():
+            self._file(name, part.number).unlink(missing_ok=True)
         lines = [_checksum_line(self._file(name, part.number), content) for name, content in part.files.items()]
         content = "".join(f"{line}\n" for line in lines).encode()
         write_atomically_with(self._file(CHECKSUMS, part.number), partial(_write, content))

@@ -4,10 +4,12 @@ One network, or several whose probabilities are averaged. What a chart knows bes
 `Distribution`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, partial
+from typing import Literal, TypeAlias
+
+import numpy as np
 
 from genrst.chart.calibration import Calibration
 from genrst.chart.examples import FloatArray, LabelledUnit, tree_of
@@ -15,7 +17,8 @@ from genrst.chart.labels import Labels
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
-from genrst.chart.texts import EncoderCache, encode_texts
+from genrst.chart.signals import Signaller
+from genrst.chart.texts import EncodedText, EncoderCache, encode_texts, piece_starts
 from genrst.document import Document, constraints_of
 from genrst.encoder.memory import in_batches
 from genrst.encoder.onnx import in_threads
@@ -64,16 +67,22 @@ class ChartSettings:
         return replace(document, log_probability=logp, tree=tree, model=self.name, signals=(), secondary_edges=())
 
 
+Mark: TypeAlias = Callable[[Document], Document] | None
+"""Adds the signals of its tree to a document."""
+
+
 class ChartFinder:
     """Finds the trees of documents in charts; see `genrst.parser.finder.TreeFinder`."""
 
-    def __init__(self, scorers: Sequence[tuple[Scorer, float]], settings: ChartSettings) -> None:
-        """Each scorer has a weight."""
+    def __init__(
+        self, scorers: Sequence[tuple[Scorer, float]], settings: ChartSettings, signaller: Signaller | None = None
+    ) -> None:
+        """Each scorer has a weight; the signaller, if signals are wanted, reads the states of the first one."""
         if settings.search == "best" and len(scorers) > 1:
             raise UsageError("the search of several charts must be mbr, was: best")
         if len({scorer.labels for scorer, _ in scorers}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
-        self.scorers, self.settings = scorers, settings
+        self.scorers, self.settings, self.signaller = scorers, settings, signaller
         self.labels: Sequence[Label] = settings.labels.groups
         self.fine: Mapping[str, str] = dict(settings.labels.classes)
         self.has_distributions = True
@@ -111,8 +120,10 @@ class ChartFinder:
         total = sum(weight for _, weight in self.scorers)
         for batch in in_batches(documents, _likely_edus, MOST_EDUS):
             members: list[list[Member]] = [[] for _ in batch]
+            marks: list[Mark] = []
             for (scorer, weight), cache in zip(self.scorers, self._caches, strict=True):
                 texts = encode_texts(scorer, batch, cache)
+                marks = marks or [self._mark(text) for text in texts]
                 batch = [text.document for text in texts]  # segmented by the first one
                 for own, text in zip(members, texts, strict=True):
                     own.append(Member(scorer, weight / total, text.edus))
@@ -128,8 +139,26 @@ class ChartFinder:
                 )
                 for document, own, text in zip(batch, members, texts, strict=True)
             ]
-            for text, posterior in zip(texts, in_threads(infer, contexts), strict=True):
-                yield Distribution(text.document, posterior, settings, text.border_p)
+            for text, posterior, mark in zip(texts, in_threads(infer, contexts), marks, strict=True):
+                yield Distribution(text.document, posterior, settings, text.border_p, mark)
+
+    def mark(self, documents: Sequence[Document]) -> Iterator[Document]:
+        """Documents with the signals of the trees that they have."""
+        for batch in in_batches(documents, _likely_edus, MOST_EDUS):
+            for document, text in zip(batch, encode_texts(self.scorers[0][0], batch, self._caches[0]), strict=True):
+                mark = self._mark(text)
+                if mark is None:
+                    raise UsageError("a parser must be loaded with signals=True to find signals, was: without")
+                yield mark(document)
+
+    def _mark(self, text: EncodedText) -> "Mark":
+        """What adds signals to the trees of a text, if they are wanted."""
+        if self.signaller is None:
+            return None
+        starts = piece_starts(text, self.scorers[0][0].tokenizer)
+        states = text.states if isinstance(text.states, np.ndarray) else text.states.float().cpu().numpy()
+        read = self.signaller.read(text.document, starts, states, text.kinds, text.edus)
+        return partial(self.signaller.add, read=read)
 
     def free_distribution(self, document: Document) -> "Distribution":
         """The distribution over all trees of a document: without constraints, with coarse relations."""
@@ -154,9 +183,11 @@ class Distribution:
         posterior: Posterior,
         settings: ChartSettings,
         border_p: FloatArray | None = None,
+        mark: Mark = None,
     ) -> None:
-        """`border_p` are the probabilities of the borders of EDUs, if the chart found them."""
+        """`border_p` are the probabilities of the borders of EDUs, if the chart found them; `mark` adds signals."""
         self.document, self._posterior, self._settings, self._border_p = document, posterior, settings, border_p
+        self._mark = mark
         given = {one.span for one in document.constraints}
         self._assumed = {*posterior.context.constraints.forced} - given - {(0, posterior.n_edus)}
         self.labels = settings.shown.pairs
@@ -170,13 +201,14 @@ class Distribution:
         """The distribution given other constraints than before: quick, for the text is not read again."""
         document = replace(self.document, constraints=tuple(constraints))
         posterior = self._posterior.given(self._settings.constraints(document))
-        return Distribution(document, posterior, self._settings, self._border_p)
+        return Distribution(document, posterior, self._settings, self._border_p, self._mark)
 
     def documents(self, n: int = 1) -> list[Document]:
         """The document with its n best trees, the best first; one tree is found as the parser's settings say."""
         is_best = n > 1 or self._settings.search == "best"
         found = self.best(n) if is_best else [self.mbr()]
-        return [self._settings.with_tree(self.document, *pair) for pair in found]
+        documents = [self._settings.with_tree(self.document, *pair) for pair in found]
+        return documents if self._mark is None else [self._mark(document) for document in documents]
 
     def mbr(self) -> tuple[Tree, float | None]:
         """The minimum Bayes risk tree, whose units are expected to be right most often, and its log-probability.

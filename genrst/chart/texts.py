@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.chart.examples import FloatArray, boundaries, join_pieces
-from genrst.chart.labels import IntArray
+from genrst.chart.examples import FloatArray, boundaries
 from genrst.chart.scorer import Scorer, States
 from genrst.document import Document, Token, join_runs
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import IntArray, PieceTokenizer, join_edus
 from genrst.text.layout import edu_kinds
 from genrst.text.raw import sentence_starts, with_edus
 from genrst.text.speakers import with_speakers
@@ -38,6 +37,9 @@ class EncodedText(NamedTuple):
 
     Shape: (EDUs + 1)
     """
+    pieces: "Pieces"
+    states: States
+    """Those of the pieces. Shape: (pieces, state_size)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def encode_texts(scorer: Scorer, documents: Sequence[Document], cache: EncoderCa
 def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
     """The pieces of a document: of its EDUs if they are known, else of the whole text."""
     if document.is_segmented:
-        numbers, lengths = join_pieces(tokenizer(document.edu_texts))
+        numbers, lengths = join_edus(tokenizer(document.edu_texts))
         starts = np.repeat([edu.start for edu in document.edus], lengths)
         return Pieces(numbers, starts, [Token(edu.start, edu.end, 0) for edu in document.edus])
     found = tokenizer.find(document.text or "")
@@ -99,6 +101,14 @@ def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
     lasts = np.append(firsts[1:], len(found)) - 1
     words = [Token(*span, 0) for span in zip(starts[firsts].tolist(), ends[lasts].tolist(), strict=True)]
     return Pieces(numbers, starts, document.tokens or words)
+
+
+def piece_starts(text: EncodedText, tokenizer: PieceTokenizer) -> IntArray:
+    """The first character of each piece, also where EDUs were known."""
+    if text.border_p is not None:
+        return text.pieces.starts
+    edus = zip(text.document.edus, text.document.edu_texts, strict=True)
+    return np.array([edu.start + piece.start for edu, words in edus for piece in tokenizer.find(words)])
 
 
 def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache) -> list[States]:
@@ -126,7 +136,7 @@ def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) 
         return encode_texts(scorer, [document])[0]._replace(border_p=border_p)
     around = boundaries(kinds)
     edus = _pool(scorer, states, np.flatnonzero(is_inside), lengths, around)
-    return EncodedText(document, around, edus, border_p)
+    return EncodedText(document, around, edus, border_p, pieces, states)
 
 
 def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:

@@ -124,11 +124,18 @@ def add_tree_arguments(parser: "argparse._ActionsContainer") -> None:
     )
 
 
+def add_why_argument(parser: "argparse._ActionsContainer", effect: str) -> None:
+    """Add that signals and secondary edges are found, and what becomes of them."""
+    parser.add_argument("--why", dest="signals", action="store_true", help=effect)
+
+
 def load_options(arguments: argparse.Namespace) -> "LoadOptions":
     """The options of `genrst.load` that the arguments give."""
     from genrst.parser.options import LoadOptions
 
     names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
+    if getattr(arguments, "signals", False) and "signals" not in names:
+        raise UsageError(f"--why must go with a parser that finds signals, was: {arguments.model or DEFAULT_MODEL}")
     return LoadOptions(**{name: getattr(arguments, name) for name in names})
 
 

@@ -122,13 +122,15 @@ def text_width(output: str) -> int:
     return shutil.get_terminal_size((_FILE_WIDTH, 0)).columns
 
 
-def draw_text(document: Document, output: str, width: int | None = None, colours: Colours = "relation") -> str:
-    """A tree as text: on a terminal in colour and as wide as that, elsewhere plain."""
+def draw_text(
+    document: Document, output: str, width: int | None = None, colours: Colours = "relation", why: bool = False
+) -> str:
+    """A tree as text: on a terminal in colour and as wide as that, elsewhere plain; with its signals, if wanted."""
     width = text_width(output) if width is None else width
     is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
     from genrst.rendering.terminal import render_text
 
-    return render_text(document, width, is_painted, colours)
+    return render_text(document, width, is_painted, colours, why)
 
 
 SUMMARY_SIZES = "a share of the words (20%%), a number of words (100w), sentences (3s) or EDUs (5)"

@@ -153,11 +153,18 @@ def _text_of(documents: Sequence[Document], suffix: str) -> str:
 
 
 def warn_of_loss(document: Document, suffix: str) -> None:
-    """Warn of what belongs to a document's tree and the format of this suffix leaves out."""
-    n_lost = len(document.signals) + len(document.secondary_edges)
-    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
-        message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
-        warnings.warn(CorpusWarning(message), stacklevel=3)
+    """Warn of what a document has and the format of this suffix leaves out."""
+    if suffix.lower() in (".json", ".jsonl"):
+        return
+    n_beside = len(document.signals) + len(document.secondary_edges) if suffix.lower() not in (".rs4", ".rsd") else 0
+    from genrst.formats.rs3_kept import notes_of
+
+    n_notes = len(notes_of(document)) if suffix.lower() not in (".rs3", ".rs4") else 0
+    kinds = {"signals or secondary edges": n_beside, "constraints": len(document.constraints), "notes": n_notes}
+    for things, n_lost in kinds.items():
+        if n_lost:
+            message = f"{document.id}: {suffix} holds no {things}, {n_lost} {'is' if n_lost == 1 else 'are'} left out"
+            warnings.warn(CorpusWarning(message), stacklevel=3)
 
 
 def _format(suffix: str, name: str | None = None) -> str:

@@ -1,10 +1,12 @@
-"""What `.rs3` and `.rs4` files hold that documents do not: ids, relations in menus, unknown attributes and elements.
+"""What `.rs3` and `.rs4` files hold that documents do not: ids, relations in menus, unknown attributes and elements;
+and the notes of annotators.
 
 It is kept as a string in a document's metadata, so that a file from rstWeb that was read, parsed or edited, perhaps as
 JSON, and written again still has it. What our own files have anyway is not noted.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -14,6 +16,11 @@ from genrst.formats.rs3_nodes import COMMENT, Element
 
 KEY = "rs3"
 """Of the metadata."""
+NOTES = "notes"
+"""Of the metadata: the comments and flags of annotators, as a JSON list of `{"edus": [start, stop], "text", "flag"}`.
+
+In a file they are elements of the body: `<note edus="2-3" flag="true" text="…"/>`, which rstWeb leaves alone.
+"""
 
 Attributes = dict[str, str]
 
@@ -52,7 +59,8 @@ class Kept:
             kept = cls(**{one.name: list(map(tuple, data.get(one.name, []))) for one in fields(cls)})
             kept.check()
         except (ValueError, TypeError, AttributeError):
-            return cls()
+            kept = cls()
+        kept.elements += map(_note_element, notes_of(document))
         return kept
 
     def check(self) -> None:
@@ -67,7 +75,38 @@ class Kept:
     def metadata(self) -> dict[str, str]:
         """As a document holds it; empty if there is nothing."""
         data = {one.name: rows for one in fields(self) if (rows := getattr(self, one.name))}
-        return {KEY: json.dumps(data, ensure_ascii=False, separators=(",", ":"))} if data else {}
+        notes = [note for element in self.elements if (note := _read_note(*element[1:3])) is not None]
+        if notes:
+            data["elements"] = [element for element in self.elements if _read_note(*element[1:3]) is None]
+        kept = {KEY: {name: rows for name, rows in data.items() if rows}, NOTES: notes}
+        return {
+            key: json.dumps(value, ensure_ascii=False, separators=(",", ":")) for key, value in kept.items() if value
+        }
+
+
+def notes_of(document: Document) -> list[dict[str, Any]]:
+    """The comments and flags of annotators; nothing if they cannot be read."""
+    try:
+        found = [(*map(int, note["edus"]), note) for note in json.loads(document.metadata.get(NOTES, "[]"))]
+        return [note for start, stop, note in found if 0 <= start < stop]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return []
+
+
+def _note_element(note: Mapping[str, Any]) -> tuple[str, str, Attributes, str]:
+    start, stop = map(int, note["edus"])
+    parts = {"edus": f"{start + 1}-{stop}", "flag": "true" if note.get("flag") else "", "text": note.get("text")}
+    return "body", "note", {name: str(value) for name, value in parts.items() if value}, ""
+
+
+def _read_note(name: str, attributes: Attributes) -> dict[str, Any] | None:
+    """The note of an element; None if it is another one."""
+    place = re.fullmatch("([0-9]{1,9})-([0-9]{1,9})", attributes.get("edus", ""))
+    if name != "note" or place is None or not 0 < int(place[1]) <= int(place[2]):
+        return None
+    text, flag = attributes.get("text"), attributes.get("flag") == "true"
+    edus = {"edus": [int(place[1]) - 1, int(place[2])]}
+    return {**edus, **({"text": text} if text else {}), **({"flag": True} if flag else {})}
 
 
 def unknown(element: Element) -> Attributes:

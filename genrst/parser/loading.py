@@ -9,18 +9,15 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from genrst.errors import MissingDependencyError
+from genrst.errors import MissingDependencyError, UsageError
 from genrst.parser import Relations, Search
 from genrst.parser.finder import TreeFinder
 from genrst.parser.folders import find_model, find_segmenter, read_kind, read_models, read_parser_config
 from genrst.parser.options import LoadOptions, ParserConfig
 from genrst.parser.parser import Parser
 from genrst.trees.constraints import KeepWhole
-
-if TYPE_CHECKING:
-    pass
 
 AnyModel = TypeVar("AnyModel")
 
@@ -40,15 +37,18 @@ def load(
     max_stack: int | None = 40,
     keep_whole: KeepWhole | None = None,
     relations: Relations | None = None,
+    signals: bool = False,
 ) -> Parser:
     """Load a parser by name (`en` if none is given) or from its folder; options replace the model's own settings.
 
     `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that a step-by-step search follows, unless
     it is word-level; `keep_whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`. `relations` is
-    `coarse` or `fine`, for a chart that knows fine ones.
+    `coarse` or `fine`, for a chart that knows fine ones. With `signals`, documents get the words that mark relations,
+    and secondary edges.
     """
     return load_with(
-        name_or_folder, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations)
+        name_or_folder,
+        LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations, signals),
     )
 
 
@@ -57,6 +57,8 @@ def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser
     folder = find_model(name_or_folder)
     config, kind = read_parser_config(folder), read_kind(folder)
     config = options.apply(config, kind)
+    if options.signals and kind != "chart":
+        raise UsageError(f"signals need a chart's model, was: {config.name}")
     _calm_threads()
     make_finder = _chart_finder if kind == "chart" else _rnng_finder
     try:
@@ -85,7 +87,11 @@ def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> T
         config.temperature,
         config.calibration,
     )
-    return ChartFinder(scorers, settings)
+    if not options.signals:
+        return ChartFinder(scorers, settings)
+    from genrst.chart.signals import Signaller
+
+    return ChartFinder(scorers, settings, Signaller.load(read_models(folder)[0][0]))
 
 
 def _rnng_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> TreeFinder:

@@ -68,6 +68,8 @@ class LoadOptions:
     """The largest stack that a step-by-step search follows, unless it is word-level; None: without a bound."""
     keep_whole: KeepWhole | None = None
     relations: Relations | None = None
+    signals: bool = False
+    """Whether trees get signals and secondary edges."""
 
     def apply(self, config: ParserConfig, kind: ModelKind) -> ParserConfig:
         """The settings of a model of some kind, with these changes."""

@@ -8,10 +8,14 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
 
     GET  /v1/files, /v1/files/{number}      list the files; open one, and parse it if it has no tree
     PUT  /v1/files/{number}      save it
+    PUT, DELETE  /v1/files/{number}/drafts/{id}      keep or discard unsaved work on it
+    /v1/folder, /v1/pairs      states of files, agreement and adjudication (`genrst.serve.folder`)
 
 The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
-`workbench/`: `edits.js` changes documents, `bench.js` keeps the state, calls the service and draws, `panel.js` shows
-the selected unit, and `commands.js` handles clicks and keys. It loads nothing from elsewhere.
+`workbench/`: `edits.js`, `segments.js` and `notes.js` change documents, `bench.js` keeps the state, calls the service
+and draws, `drafts.js` and `files.js` keep and save, `panel.js`, `palette.js`, `attach.js` and `asking.js` are what can
+be done with a unit, and `commands.js` handles clicks and keys; `folder.js` lists the files, and
+`adjudicate.js` makes a third tree of two. It loads nothing from elsewhere.
 """
 
 import asyncio
@@ -32,12 +36,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from genrst.characters import one_line
-from genrst.errors import GenrstError, MissingDependencyError
+from genrst.errors import GenrstError, MissingDependencyError, OutputError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
-from genrst.rendering.page import Page, fill_page, page_policy
+from genrst.rendering.page import Page, fill_page, inert_json, page_policy
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
 from genrst.serve.files import Files, LocalFile, Opened
+from genrst.serve.folder import Folder, folder_endpoints
 from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
 from genrst.serve.openapi import Endpoint, describe, docs_page
 from genrst.serve.parsing import Models, Parsed, Task
@@ -45,6 +50,7 @@ from genrst.serve.requests import (
     Body,
     BodyReader,
     ConvertRequest,
+    DraftRequest,
     EvaluateRequest,
     ParseRequest,
     RenderRequest,
@@ -53,6 +59,7 @@ from genrst.serve.requests import (
     read_request,
 )
 from genrst.serve.worker import Limits, Worker
+from genrst.trees.relations import load_glossary
 from genrst.version import VERSION
 
 LIMITS = Limits()
@@ -62,10 +69,17 @@ Result = TypeVar("Result")
 
 
 def make_app(
-    parsers: Sequence[Parser], limits: Limits = LIMITS, access: Access = OPEN, files: Files | None = None
+    parsers: Sequence[Parser],
+    limits: Limits = LIMITS,
+    access: Access = OPEN,
+    files: Files | None = None,
+    folder: Folder | None = None,
 ) -> Starlette:
-    """Return the service for some parsers, the first of which is the default, and for local files if there are any."""
-    service = _Service(Models(parsers, limits.edus), limits, files or Files())
+    """Return the service for some parsers, the first of which is the default, and for local files if there are any.
+
+    `folder` is what is known about the files besides.
+    """
+    service = _Service(Models(parsers, limits.edus), limits, folder or Folder(files or Files()))
     endpoints = service.endpoints() if files is None else [*service.endpoints(), *service.file_endpoints()]
     description = describe(endpoints, needs_key=access.key is not None)
     html, policy = workbench(files is not None)
@@ -87,8 +101,8 @@ def make_app(
 class _Service:
     """The handlers of the endpoints, and what they share: models, limits, two workers and local files."""
 
-    def __init__(self, models: Models, limits: Limits, files: Files) -> None:
-        self.models, self.limits, self.files = models, limits, files
+    def __init__(self, models: Models, limits: Limits, folder: Folder) -> None:
+        self.models, self.limits, self.files, self.folder = models, limits, folder.files, folder
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
         self.parsing: Worker[Task, Parsed] = Worker(limits, models.run_batch, self.metrics.observe_batch)
         self.documents: Worker[Callable[[], Any], Any] = Worker(limits, lambda calls: [call() for call in calls])
@@ -114,6 +128,9 @@ class _Service:
             Endpoint("GET", "/v1/files", self.list_files),
             Endpoint("GET", "/v1/files/{number}", self.open_file),
             Endpoint("PUT", "/v1/files/{number}", self.save_file, SaveRequest),
+            Endpoint("PUT", "/v1/files/{number}/drafts/{id}", self.keep_draft, DraftRequest),
+            Endpoint("DELETE", "/v1/files/{number}/drafts/{id}", self.discard_draft),
+            *folder_endpoints(self.folder, self._run, self._look),
         ]
 
     @asynccontextmanager
@@ -150,7 +167,7 @@ class _Service:
 
     async def list_models(self, _request: Request) -> Response:
         """List the models with their labels."""
-        return _json(self.models.description)
+        return _json(self.folder.project.apply(self.models.description))
 
     async def health(self, _request: Request) -> Response:
         """Return the status of the service and the number of requests that wait for a model."""
@@ -169,13 +186,33 @@ class _Service:
         file = self.files.find(request.path_params["number"])
         opened = await self._open(file, request)
         file.version = opened.version
-        return await run_in_threadpool(lambda: _json({"name": self.files.name(file), **opened.as_dict()}))
+        names = {"name": self.files.name(file), "key": file.key, "modified": file.modified}
+        return await run_in_threadpool(lambda: _json({**names, **opened.as_dict(), "drafts": file.drafts.read()}))
 
     async def save_file(self, request: Request) -> Response:
         """Save a document to its local file, or beside it if the format of the file cannot hold a tree."""
         file = self.files.find(request.path_params["number"])
         saved = await self._run(request, SaveRequest, file.save, file.lock)
         return _json({"name": self.files.name(file), **saved})
+
+    async def keep_draft(self, request: Request) -> Response:
+        """Keep unsaved work on a local file, in a file beside it, until it is saved or discarded."""
+        file, id = self._find_draft(request)
+        body = await self._bodies.read(request)
+        await run_in_threadpool(lambda: file.drafts.keep(id, read_request(DraftRequest, body), body))
+        return _json({})
+
+    async def discard_draft(self, request: Request) -> Response:
+        """Delete unsaved work on a local file."""
+        file, id = self._find_draft(request)
+        await run_in_threadpool(file.drafts.discard, id)
+        return _json({})
+
+    def _find_draft(self, request: Request) -> tuple[LocalFile, str]:
+        id = request.path_params["id"]
+        if not (id.isascii() and id.isdecimal() and len(id) <= 16):
+            raise HTTPException(404, "there is no such draft; its id is a number")
+        return self.files.find(request.path_params["number"]), id
 
     async def _open(self, file: LocalFile, request: Request | None = None) -> Opened:
         async with file.lock:
@@ -207,6 +244,11 @@ class _Service:
     async def _submit(self, request: Request | None, task: Task) -> Parsed:
         return await self.parsing.submit(request, task, self.models.group(task), task.size)
 
+    async def _look(self, request: Request, work: Callable[[int], Result]) -> Result:
+        """Let the document worker do some work, which gets `max_edus`."""
+        result: Result = await self.documents.submit(request, lambda: work(self.limits.edus))
+        return result
+
     async def _run(
         self, request: Request, kind: type[Body], work: Callable[[Body, int], Result], lock: Lock | None = None
     ) -> Result:
@@ -227,17 +269,21 @@ async def _error_response(_request: Request, error: Exception) -> Response:
     """Return an error as one line of JSON."""
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-    status = 501 if isinstance(error, MissingDependencyError) else 422
+    status = {MissingDependencyError: 501, OutputError: 507}.get(type(error), 422)
     return JSONResponse({"error": one_line(str(error))}, status)
 
 
-_SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js")
+_SCRIPTS = (
+    *("edits.js", "segments.js", "notes.js", "bench.js", "drafts.js", "dialogs.js", "files.js"),
+    *("panel.js", "signals.js", "palette.js", "attach.js", "asking.js", "commands.js"),
+    *("folder.js", "adjudicate.js"),
+)
 
 
 @cache
 def workbench(has_files: bool = False) -> tuple[str, str]:
     """Return the page, with a menu of local files if there are any, and its content security policy."""
-    tools = _part("tools.html")
+    tools, folder = _part("tools.html"), _part("folder.html")
     page = Page(
         title="genrst",
         kind="compact bench",
@@ -246,9 +292,10 @@ def workbench(has_files: bool = False) -> tuple[str, str]:
         data=[],
         text="",
         tools=tools.replace('id="files"', 'id="files" data-local') if has_files else tools,
-        panels=_part("panels.html").replace("VERSION", VERSION),
-        style=_part("workbench.css"),
-        scripts=[_part(name) for name in _SCRIPTS],
+        panels="\n".join([*([folder] if has_files else []), _part("panels.html").replace("VERSION", VERSION)]),
+        style=_part("workbench.css") + _part("folder.css"),
+        scripts=[f"const GLOSSARY = {inert_json(load_glossary())};", *map(_part, _SCRIPTS)],
+        has_signals=True,
     )
     return fill_page(page), f"{page_policy(page)}; frame-ancestors 'none'"
 

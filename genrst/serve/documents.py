@@ -119,9 +119,11 @@ def _draw_difference(document: Document, other: Document, request: RenderRequest
     if request.format not in ("svg", "html", "parts") or request.style == "classic" or request.colours != "relation":
         known = "svg, html or parts, compact, coloured by relation"
         raise UsageError(f"against must go with {known}, was: {request.format}")
+    first, second = request.names or (["this tree", "the other"] if request.format == "parts" else ["first", "second"])
     if request.format == "parts":
-        return _parts(difference_page(document, other, "coarse", ("this tree", "the other")), [])
-    return (render_difference_html if request.format == "html" else render_difference_svg)(document, other)
+        return _parts(difference_page(document, other, request.labels, (first, second)), [])
+    draw = render_difference_html if request.format == "html" else render_difference_svg
+    return draw(document, other, request.labels, (first, second))
 
 
 def _parts(page: Page, ranking: Sequence[int]) -> str:

@@ -1,36 +1,38 @@
 """The local files that an annotator works on: their order, their content, and saving them.
 
-Clients refer to a file by its number, never by a path. A file with a tree is saved in its own format. Formats without
-trees (texts and EDUs) are saved as NAME.json beside the file, and from then on NAME.json is opened. The first save of
-an existing file keeps a backup, NAME.rs3.bak, which is never overwritten.
+Clients refer to a file by its number or its key, never by a path. A key stays the same when files are added. A file
+with a tree is saved in its own format. Formats without trees (texts and EDUs) are saved as NAME.json beside the file,
+and from then on NAME.json is opened. The first save of an existing file keeps a backup, NAME.rs3.bak, which is never
+overwritten.
 
 Only trees of the parser are cached. A file is read again whenever it is opened, and saved only if it still has the
-content that was opened. Parsing is not done here (`genrst.serve.app`).
+content that was opened. In a conflict both versions are kept: what is overwritten by force as NAME.rs3.bak-N, a
+document that is put aside as NAME.conflict-N.json. Unsaved work is in `genrst.serve.drafts`; parsing is not done here
+(`genrst.serve.app`).
 """
 
 import hashlib
 import os
-import stat
 import warnings
 from asyncio import Lock
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from statistics import fmean
-from typing import BinaryIO
 
 from starlette.exceptions import HTTPException
 
 from genrst.characters import one_line
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, InputError, OutputError, UsageError
-from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_file, warn_of_loss
-from genrst.formats.json_format import document_from_dict, document_to_dict
+from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_content, read_file, warn_of_loss
+from genrst.formats.json_format import document_from_dict, document_to_dict, write_json
 from genrst.formats.texts import text_of
-from genrst.io import read_bytes, write_atomically_with
+from genrst.io import read_bytes
 from genrst.parser.parser import Text
 from genrst.serve.documents import JsonObject, check_size, collected_warnings
+from genrst.serve.drafts import Drafts, save_lock, write_durably
 from genrst.serve.parsing import Parsed
 from genrst.serve.requests import SaveRequest
 from genrst.trees.node import units
@@ -83,6 +85,24 @@ class LocalFile:
         return self.source.with_suffix(".json") if self.source.suffix.lower() in TREELESS_SUFFIXES else self.source
 
     @property
+    def key(self) -> str:
+        """What the file is called by clients that outlive the service."""
+        return hashlib.sha256(os.fsencode(self.target.absolute())).hexdigest()[:16]
+
+    @property
+    def modified(self) -> int:
+        """When the file was written last, in milliseconds since 1970; 0 if it is not there."""
+        try:
+            return int(1000 * self.path.stat().st_mtime)
+        except OSError:
+            return 0
+
+    @property
+    def drafts(self) -> Drafts:
+        """The unsaved work on the file."""
+        return Drafts(self.target, like=self.path)
+
+    @property
     def path(self) -> Path:
         """The file that is opened: the target as soon as it exists."""
         return self.target if _is_file(self.target) else self.source
@@ -98,7 +118,7 @@ class LocalFile:
     def as_dict(self) -> JsonObject:
         """Return what is known about the file, as the service lists it."""
         known = {"edus": self.n_edus, "has_tree": self.has_tree, "certainty": self.certainty}
-        return {"number": self.number, **known, "is_saved": self.is_saved}
+        return {"number": self.number, "key": self.key, **known, "is_saved": self.is_saved, "drafts": len(self.drafts)}
 
     def look(self) -> None:
         """Read the file for the first time; raise an error if it cannot be annotated."""
@@ -132,11 +152,17 @@ class LocalFile:
             check_size(document.id, len(document.edus), max_edus)
             content = format_documents([document], suffix).encode("utf-8")
             warn_of_loss(document, suffix)
-            _warn_of_lost_constraints(document, suffix)
-        if not request.force:
-            self._check_version(self.version if request.version is None else request.version)
+            _warn_of_other_tree(document, content, self.target)
+        version = self.version if request.version is None else request.version
         try:
-            backup = self._write(content)
+            with save_lock(self._place.parent):
+                if request.aside:
+                    return {"copy": self._put_aside(document), "warnings": lines, "version": version}
+                state = self._state(version)
+                if state is not None and not request.force:
+                    rule = f"a file must be as it was read to be saved, was: {state}"
+                    raise HTTPException(409, one_line(f"{self.path.name}: {rule}; force saves it all the same"))
+                backup = self._write(content, is_conflict=state is not None)
         except (InputError, OutputError) as error:
             raise HTTPException(507, one_line(str(error))) from error
         self.version, self.is_saved = _version(content), True
@@ -166,32 +192,40 @@ class LocalFile:
         self.n_edus = len(document.edus) if document else None
         self.has_tree, self.certainty = tree is not None, fmean(known) if known else None
 
-    def _check_version(self, version: str | None) -> None:
-        """Refuse to save if the file no longer has the content that was opened."""
-        path = self.path
-        try:
-            state = None if _version(read_bytes(path)) == version else "changed by another program"
-        except InputError:
-            state = "deleted"
+    def _state(self, version: str | None) -> str | None:
+        """Return why the file is not the one that was opened; None if it is."""
         if version is None:
-            state = "not read yet"
-        if state is not None:
-            rule = f"a file must be as it was read to be saved, was: {state}"
-            raise HTTPException(409, one_line(f"{path.name}: {rule}; force saves it all the same"))
+            return "not read yet"
+        try:
+            return None if _version(read_bytes(self.path)) == version else "changed by another program"
+        except InputError:
+            return "deleted"
 
-    def _write(self, content: bytes) -> str | None:
-        """Write the target; return the name of the backup if this is the first save of an existing file."""
+    def _write(self, content: bytes, *, is_conflict: bool) -> str | None:
+        """Write the target; return the name of the copy of what was there, if one was made.
+
+        There is one of the first content, and of any content that was not opened.
+        """
         place, backup, like = self._place, self._backup, self.path
         made = None
         if _is_file(place):
             if not os.access(place, os.W_OK):
                 raise OutputError(f"{place}: cannot be written: Permission denied")
             if not (self._has_backup or _is_file(backup)):
-                _write_durably(backup, read_bytes(place), like)
-                made = one_line(backup.name)
-        _write_durably(place, content, like)
+                made = backup
+            elif is_conflict:
+                made = _free_name(lambda n: backup.with_name(f"{backup.name}-{n}"))
+            if made is not None:
+                write_durably(made, read_bytes(place), like)
+        write_durably(place, content, like)
         self._has_backup = True  # or needs none, because the file is new
-        return made
+        return None if made is None else one_line(made.name)
+
+    def _put_aside(self, document: Document) -> str:
+        """Write a document beside the file instead of to it, as JSON, which keeps everything; return its name."""
+        path = _free_name(lambda n: self._place.with_name(f"{self._place.stem}.conflict-{n}.json"))
+        write_durably(path, write_json(document).encode("utf-8", "surrogatepass"), self.path)
+        return one_line(path.name)
 
 
 class Files:
@@ -226,17 +260,25 @@ class Files:
         return iter(self._files)
 
     @property
-    def queue(self) -> list[LocalFile]:
-        """The files in working order: the least certain trees first, then files without trees, then human trees."""
+    def folders(self) -> list[Path]:
+        """The folders of the files."""
+        return sorted({file.source.absolute().parent for file in self._files})
 
-        def place(file: LocalFile) -> tuple[bool, float, bool, str]:
-            return file.certainty is None, file.certainty or 0, file.has_tree, self.name(file)
+    @property
+    def queue(self) -> list[LocalFile]:
+        """The files in working order.
+
+        Those that nobody has saved come first: the least certain trees, then files without trees, then human trees.
+        """
+
+        def place(file: LocalFile) -> tuple[bool, bool, float, bool, str]:
+            return file.is_saved, file.certainty is None, file.certainty or 0, file.has_tree, self.name(file)
 
         return sorted(self._files, key=place)
 
     def find(self, number: str) -> LocalFile:
-        """Return the file with a number."""
-        if file := next((file for file in self._files if str(file.number) == number), None):
+        """Return the file with a number or a key."""
+        if file := next((file for file in self._files if number in (str(file.number), file.key)), None):
             return file
         raise HTTPException(404, f"there is no such file (there are {len(self._files)}, numbered from 0)")
 
@@ -258,6 +300,19 @@ def _read_item(content: bytes, path: Path) -> Text | Document:
     return documents[0]
 
 
+def _warn_of_other_tree(document: Document, content: bytes, path: Path) -> None:
+    """Warn if a format cannot express a tree, and has another one instead."""
+    if document.tree is not None and path.suffix.lower() in (".rs3", ".rs4"):
+        (again,) = read_content(content, path)
+        if again.tree != document.tree:
+            rule = "cannot hold nuclei and satellites mixed in one unit; they are written as units inside units"
+            warnings.warn(CorpusWarning(f"{document.id}: {path.suffix} {rule}"), stacklevel=2)
+
+
+def _free_name(name: Callable[[int], Path]) -> Path:
+    return next(path for path in map(name, count(1)) if not os.path.lexists(path))
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
@@ -267,23 +322,3 @@ def _is_file(path: Path) -> bool:
 
 def _version(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _warn_of_lost_constraints(document: Document, suffix: str) -> None:
-    if document.constraints and suffix not in (".json", ".jsonl"):
-        n = len(document.constraints)
-        message = f"{document.id}: {suffix} holds no constraints, {n} {'is' if n == 1 else 'are'} left out"
-        warnings.warn(CorpusWarning(message), stacklevel=2)
-
-
-def _write_durably(path: Path, content: bytes, like: Path) -> None:
-    """Write a file with the mode of another, and flush it to the disk, so that it survives a power cut."""
-
-    def write(file: BinaryIO) -> None:
-        with suppress(OSError):  # it was deleted, or the file system has no modes
-            Path(file.name).chmod(stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-    write_atomically_with(path, write)

@@ -118,6 +118,8 @@ class RenderRequest(_Request):
     style: Literal["classic", "compact"] | None = None
     colours: Literal["relation", "certainty"] = "relation"
     width: int = Field(80, ge=20, le=400, description="Columns of txt.")
+    labels: Literal["coarse", "fine"] = Field("coarse", description="How relations are compared with `against`.")
+    names: list[str] | None = Field(None, min_length=2, max_length=2, description="What the two trees are called.")
 
 
 class ConvertRequest(_Request):
@@ -149,7 +151,20 @@ class SaveRequest(_Request):
     version: str | None = Field(
         None, description="The version that was opened or saved last (default: the last one that was returned)."
     )
-    force: bool = Field(False, description="Save even if another program has changed the file.")
+    force: bool = Field(
+        False, description="Save even if another program has changed the file; its content is kept as NAME.bak-N."
+    )
+    aside: bool = Field(False, description="Leave the file as it is, and write NAME.conflict-N.json beside it.")
+
+
+class DraftRequest(_Request):
+    """Unsaved work on a local file."""
+
+    model_config = _examples({"document": EXAMPLE, "version": None, "time": 1767225600000})
+
+    document: JsonDocument
+    version: str | None = Field(None, description="The version of the file on which the work is based.")
+    time: int = Field(description="When the work was done, in milliseconds since 1970.")
 
 
 _UPLOADS_PER_PLACE = 4

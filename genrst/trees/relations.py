@@ -70,6 +70,18 @@ def load_inventory(name: str) -> Inventory:
     return Inventory(name, relations)
 
 
+@cache
+def load_glossary() -> dict[str, tuple[str, str]]:
+    """The definition and an example of each relation of GUM.
+
+    A definition goes on after "the satellite", or starts with a dash if there is none. In an example, satellites stand
+    between asterisks, and strokes between nuclei.
+    """
+    table = files("genrst.trees").joinpath("data", "glossary.tsv").read_text(encoding="utf-8")
+    rows = (row.split("\t") for row in table.splitlines()[1:])
+    return {name: (definition, example) for name, definition, example in rows}
+
+
 def detect_inventory(names: Iterable[str]) -> Inventory:
     """The inventory that knows most of the names; `open` if none knows more than half of them.
 

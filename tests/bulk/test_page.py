@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from genrst.bulk.inputs import Record
 from genrst.bulk.parts import Folder, make_part
 from genrst.bulk.work import Rows, error_row
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.parser.parser import Parser
 from genrst.trees.node import Leaf, Unit
 from tests.bulk.samples import run_here, sentence, write_lines
@@ -28,7 +29,13 @@ EDUS = [
 def ferry(id: str) -> Document:
     causes = Unit("causal", "NS", (Leaf(0), Unit("causal", "NS", (Leaf(1), Leaf(2)))))
     said = Unit("attribution", "NS", (causes, Leaf(3)))
-    return Document.from_edus(id, EDUS, Unit("joint", "NN", (said, Unit("joint", "NN", (Leaf(4), Leaf(5))))))
+    tree = Unit("joint", "NN", (said, Unit("joint", "NN", (Leaf(4), Leaf(5)))))
+    signals = (
+        *(Signal((1, 3), "dm", "dm", (4,)), Signal((2, 3), "dm", "dm", (9,)), Signal((5, 6), "dm", "dm", (20,))),
+        *(Signal((2, 3), "graphical", "comma"), Signal((4, 5), "orphan", "orphan", (18,), target=(0, 1))),
+    )
+    edge = SecondaryEdge((4, 5), (0, 1), "contrast")
+    return replace(Document.from_edus(id, EDUS, tree), signals=signals, secondary_edges=(edge,))
 
 
 @pytest.fixture
@@ -48,7 +55,7 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[tuple[
 
 
 def test_queries(answers: list[list[tuple[Any, ...]]]):
-    _, errors, relations, chains, speakers, profiles = answers
+    _, errors, relations, chains, speakers, profiles, markers = answers
     assert errors == [("input", 1, "no text")]
     assert relations == [
         (file, *row) for file in ("a.txt", "b.txt") for row in (("causal", 2), ("joint", 2), ("attribution", 1))
@@ -58,6 +65,12 @@ def test_queries(answers: list[list[tuple[Any, ...]]]):
     assert [row[0] for row in chains] == [2, 2, 1, 1]
     assert speakers == [("the mayor", 2)]
     assert profiles == [(file, *row) for file in ("a.txt", "b.txt") for row in (("NS", 0.6), ("NN", 0.4))]
+    assert markers == [
+        ("causal", "as", 2, 1.0),
+        ("causal", "because", 2, 1.0),
+        ("contrast", "or", 2, 0.5),
+        ("joint", "or", 2, 0.5),
+    ]
 
 
 def test_commands(

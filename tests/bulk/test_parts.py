@@ -47,7 +47,7 @@ def test_damage_to_a_finished_part_is_noticed(tmp_path: Path):
     folder.write(part)
     command = ["sha256sum", "--check", "--quiet", "checksums/00003.sha256"]
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
-    for table in TABLES:
+    for table in part.files:
         path = tmp_path / table / "00003.jsonl"
         for damage in (b"", b"x" + part.files[table]):
             path.write_bytes(damage)
@@ -59,6 +59,11 @@ def test_damage_to_a_finished_part_is_noticed(tmp_path: Path):
         path.unlink()
         assert folder.find_damage(3) == f"{path}: missing"
         folder.write(part)
+    (tmp_path / "signals").mkdir()
+    (tmp_path / "signals" / "00003.jsonl").write_text("of another run")
+    assert "signals/00003.jsonl: does not fit" in str(folder.find_damage(3))
+    folder.write(part)
+    assert folder.find_damage(3) is None
     (tmp_path / "checksums" / "00003.sha256").write_bytes(b"\xff")
     assert "documents/00003.jsonl: does not fit" in str(folder.find_damage(3))
 
@@ -92,6 +97,9 @@ def test_a_damaged_part_is_done_again_and_told(
 def test_tables_without_rows_have_their_columns(tmp_path: Path):
     folder = Folder(tmp_path, "parquet")
     folder.write(make_part(0, Rows(), "parquet"))
+    assert {path.name for path in tmp_path.iterdir()} == {"documents", "nodes", "errors"}, "not asked for signals"
+    signal = dict.fromkeys(TABLES["signals"]) | {"document": 0}
+    folder.write(make_part(0, Rows(signals=[signal], edges=[dict.fromkeys(TABLES["edges"])]), "parquet"))
     for table, types in TABLES.items():
         schema = pyarrow.parquet.read_schema(tmp_path / table / "00000.parquet")
         assert {name: str(schema.field(name).type) for name in schema.names} == {

@@ -1,6 +1,8 @@
 """The verb `annotate`: what it refuses before it loads a model, what it opens, and the page in the browser."""
 
+import os
 import secrets
+import socket
 import webbrowser
 from pathlib import Path
 from threading import Event
@@ -10,9 +12,11 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
+from genrst.cli.main import make_parser
 from genrst.cli.verbs import annotate
 from genrst.document import Document
 from genrst.formats.files import write
+from genrst.serve.drafts import folder_lock
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call
 
@@ -29,6 +33,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(HUMAN, folder / "a.rs3")
     write(HUMAN, folder / "more" / "text.json")
     (folder / "more" / "text.txt").write_text("It rained, so we stayed in.")
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "genrst.toml").write_text("[[relations]]\nnme = 'cause'\n")
     (folder / "rain.edus").write_text("It rained,\nso we stayed in.\n")
     line = (folder / "more" / "text.json").read_text().replace("\n", "")
     (folder / "two.jsonl").write_text(f"{line}\n{line}\n")
@@ -46,6 +52,15 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("work/a.rs3 --max-edus 0", "--max-edus must be more than 0, was: 0"),
         ("work/a.rs3 --host 0.0.0.0", "unrecognized arguments: --host 0.0.0.0"),
         ("work/a.rs3 --model missing", "a model must be installed"),
+        ("work --output gold", "--output must go with --against, was: alone"),
+        ("work work/more --against bob", "--against must go with one folder, was: 2 files or folders"),
+        ("work --against missing", "missing: must be a folder to be compared with another"),
+        ("work --against ./work", "--against must be another folder, was: work"),
+        ("work --against empty", "work and empty must have a file of one name, was: none"),
+        ("work --against empty --output work/gold", "--output must be outside the folders of the annotators"),
+        ("work --against empty --output empty", "--output must be outside the folders of the annotators"),
+        ("work/a.rs3 --project missing.toml", "missing.toml: No such file"),
+        ("bad", "bad/genrst.toml: relations[0].nme: the key must be one of name, "),
     ],
 )
 @pytest.mark.usefixtures("work")
@@ -63,6 +78,21 @@ def test_a_folder_is_opened_without_what_cannot_be_read(capsys: pytest.CaptureFi
     assert capsys.readouterr().err.splitlines() == [
         "genrst: work/two.jsonl: a file to annotate must hold one document, was: 2",
         "genrst: work/more/text.txt: opened as text.json, which was saved beside it earlier",
+    ]
+
+
+def test_two_folders_are_paired_by_name(work: Path, capsys: pytest.CaptureFixture[str]):
+    write(HUMAN, work.parent / "bob" / "a.json")
+    write(HUMAN, work.parent / "bob" / "other.rs3")
+    (work / "genrst.toml").write_text("[[relations]]\nname = 'cause'\n")
+    arguments = make_parser().parse_args(["annotate", "work", "--against", "bob", "--output", "gold"])
+    folder = annotate.open_folder(arguments)
+    assert folder.pairs is not None
+    assert (folder.pairs.keys, folder.pairs.names) == (["a"], ("work", "bob"))
+    assert [one.name for one in folder.project.relations] == ["cause"]
+    assert capsys.readouterr().err.splitlines() == [
+        "genrst: 2 only in work, left out: more/text, two",
+        "genrst: 1 only in bob, left out: other",
     ]
 
 
@@ -112,3 +142,20 @@ def test_the_page_is_opened_in_the_browser(
     if has_browser:
         assert is_open.wait(10)
     assert pages == ([found["address"]] if has_browser else [])
+
+
+def test_a_folder_that_another_process_has(work: Path, capsys: pytest.CaptureFixture[str]):
+    with folder_lock(work / "more"):
+        outcome = call(capsys, "annotate", work)
+    rule = f"another genrst annotate has this folder open (process {os.getpid()}); close that one first"
+    assert (outcome.status, outcome.errors[-1]) == (1, f"genrst: {work / 'more'}: {rule}")
+
+
+def test_the_port_is_always_the_same_if_it_is_free(monkeypatch: pytest.MonkeyPatch):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        monkeypatch.setattr(annotate, "PORT", port)
+        assert annotate.free_port() in (0, *range(port + 1, port + 20))
+    assert annotate.free_port() == port

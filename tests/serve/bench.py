@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 Range = tuple[int, int]
 
 SETTLED = """() => !document.body.hasAttribute("aria-busy") && document.querySelector("#trees svg.genrst")"""
-STORED = "() => JSON.parse(localStorage.getItem('genrst-bench'))"
+STORED = "() => JSON.parse(localStorage.getItem('genrst-draft:' + sessionStorage.getItem('genrst-open')))"
+
+
+OFFERED = """() => !document.querySelector("#choices").hidden && document.body.classList.contains("previewing") ||
+    document.querySelector("#said").textContent.includes("would change nothing")"""
 
 
 @contextmanager
@@ -108,9 +112,37 @@ class Bench:
         with self.drawn():
             self.page.click(selector)
 
+    def wait_said(self, text: str) -> None:
+        """Wait until something was said."""
+        self.page.wait_for_function("(text) => document.querySelector('#said').textContent.includes(text)", arg=text)
+
+    def ask_again(self) -> None:
+        """Ask the parser, and take what it offers, if anything."""
+        self.page.keyboard.press("a")
+        self.page.wait_for_function(OFFERED)
+        self.page.wait_for_function(SETTLED)
+        if self.page.is_visible("#choices"):
+            self.press("Enter")
+
+    def relabel(self, relation: str) -> None:
+        """Choose a relation in the palette."""
+        self.page.keyboard.press("l")
+        self.page.keyboard.insert_text(relation)
+        self.press("Enter")
+
+    def answer(self, name: str) -> None:
+        """Answer a question."""
+        self.page.click(f'#question button[value="{name}"]')
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether the page shows that there are unsaved changes."""
+        return self.page.title().startswith("• ")
+
     def download(self, format_name: str, folder: Path) -> Path:
         """Export, and where that was saved."""
         with self.page.expect_download() as download:
+            self.page.evaluate("() => document.querySelector('#export').closest('details').open = true")
             self.page.select_option("#export", format_name)
         path = folder / download.value.suggested_filename
         download.value.save_as(path)

@@ -2,41 +2,47 @@
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
+from genrst.formats.files import format_documents, read_content
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.trees.node import Leaf, Tree, Unit, preorder, units
-from tests.rendering.browser import open_browser
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
 NAMES = [
     *("relabelled", "attached", "targets", "joined", "dissolved", "splitEdu", "joinEdus", "moveStart"),
-    *("frozen", "demanded", "restored"),
+    *("frozen", "demanded", "restored", "noted", "notesOf", "frozenWhole", "isWholeFrozen", "outgoing", "losses"),
 ]
 WORDS = ["It", "rained", "all", "day", "so", "über", "🙂", "we", "stayed", "in"]
 RELATIONS = ["joint", "causal", "elaboration", "my own"]
 MODEL = {"labels": [{"relation": "joint", "nuclearity": "NN"}, {"relation": "causal", "nuclearity": "SN"}], "fine": {}}
+
+CHAIN = Unit("joint", "NN", (Leaf(0), Unit("causal", "SN", (Unit("joint", "NN", (Leaf(1), Leaf(2))), Leaf(3)))))
 
 Json = dict[str, Any]
 Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def edits() -> "Iterator[Call]":
+def edits(browser: "Browser") -> "Iterator[Call]":
     """Calls a function of `edits.js`; what it throws is None."""
-    source = files("genrst.serve").joinpath("workbench", "edits.js").read_text(encoding="utf-8")
-    with open_browser() as page:
-        page.evaluate(f"() => {{ {source}\n window.edits = {{ {', '.join(NAMES)} }}; }}")
-        yield lambda name, *values: _call(page, name, values)
+    folder = files("genrst.serve").joinpath("workbench")
+    source = "".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in ("edits", "segments", "notes"))
+    page = browser.new_page()
+    page.evaluate(f"() => {{ {source}\n window.edits = {{ {', '.join(NAMES)} }}; }}")
+    yield lambda name, *values: _call(page, name, values)
+    page.close()
 
 
 def _call(page: "Page", name: str, values: tuple[Any, ...]) -> Any:
@@ -90,6 +96,12 @@ def check(before: Document, after: Document) -> None:
             assert (one.relation, one.nuclearity) == labels[one.span]
 
 
+def neighbours(n_edus: int, span: list[int]) -> list[list[int]]:
+    """All that is next to some EDUs, whether it is a unit or not."""
+    before = [[start, span[0]] for start in range(span[0])]
+    return [*before, *([span[1], stop] for stop in range(span[1] + 1, n_edus + 1))]
+
+
 def edit(edits: Call, chance: random.Random, document: Document) -> tuple[str, list[Any], Document | None]:
     spans = nodes(document)
     span = chance.choice(spans)
@@ -98,7 +110,7 @@ def edit(edits: Call, chance: random.Random, document: Document) -> tuple[str, l
     )
     arguments: dict[str, list[Any]] = {
         "relabelled": [span, {"relation": chance.choice(RELATIONS)}],
-        "attached": [span, chance.choice([one for one in spans if span[0] in one or span[1] in one])],
+        "attached": [span, chance.choice(neighbours(len(document.edus), span) or [span])],
         "joined": [span],
         "dissolved": [span],
         "splitEdu": [chance.randrange(len(document.edus)), chance.randint(0, 4)],
@@ -149,13 +161,20 @@ def test_random_edits(edits: Call):
 
 
 def test_targets_are_what_can_be_attached_to(edits: Call):
+    """Also what is left of a unit around the source: that is how it is attached higher."""
     chance = random.Random(2)
+    n_higher = 0
     for _ in range(5):
         document = random_document(chance)
         data = document_to_dict(document)
         for span in nodes(document):
-            possible = [one for one in nodes(document) if not isinstance(edits("attached", data, span, one), str)]
-            assert sorted(edits("targets", data["tree"], span)) == sorted(possible)
+            near = neighbours(len(document.edus), span)
+            possible = [one for one in near if not isinstance(edits("attached", data, span, one), str)]
+            found = edits("targets", data["tree"], span)
+            assert sorted(one["target"] for one in found) == sorted(possible)
+            assert all(one["shown"] in nodes(document) for one in found)
+            n_higher += sum(one["target"] not in nodes(document) for one in found)
+    assert n_higher > 3
 
 
 def test_splitting_and_joining_an_edu_changes_nothing(edits: Call):
@@ -207,3 +226,47 @@ def obeying(chance: random.Random, start: int, stop: int, whole: list[tuple[int,
     ]
     cut = chance.choice(cuts)
     return Unit("joint", "NN", (obeying(chance, start, cut, whole), obeying(chance, cut, stop, whole)))
+
+
+def test_notes_follow_their_edus_and_outlive_their_units(edits: Call):
+    document = Document.from_edus("x", ["one two", "three", "four", "five"], CHAIN)
+    data = edits("noted", document_to_dict(document), [1, 3], {"text": 'why "so" -- and\nhow?', "flag": True})
+    data = edits("noted", data, [3, 4], {"text": "end"})
+    note = {"edus": [1, 3], "text": 'why "so" -- and\nhow?', "flag": True}
+    split = edits("splitEdu", data, 0, 1)
+    assert edits("notesOf", split) == [{**note, "edus": [2, 4]}, {"edus": [4, 5], "text": "end"}]
+    assert edits("notesOf", edits("joinEdus", split, 0)) == edits("notesOf", data)
+    assert edits("notesOf", edits("dissolved", data, [1, 3])) == edits("notesOf", data), (
+        "the unit is gone, the note not"
+    )
+    without = edits("noted", edits("noted", data, [3, 4], {"text": None}), [1, 3], {"text": None, "flag": None})
+    assert "notes" not in without["metadata"]
+    for suffix in (".rs3", ".rs4", ".json"):
+        content = format_documents([document_from_dict(data)], suffix).encode()
+        (again,) = read_content(content, Path(f"x{suffix}"))
+        assert edits("notesOf", document_to_dict(again)) == edits("notesOf", data), suffix
+
+
+def test_a_tree_of_a_person_is_frozen_without_a_word_in_its_file(edits: Call):
+    chance = random.Random(5)
+    for _ in range(20):
+        data = document_to_dict(random_document(chance))
+        whole = edits("frozenWhole", data)
+        assert edits("isWholeFrozen", whole)
+        assert edits("outgoing", whole)["constraints"] == []
+        assert not edits("isWholeFrozen", {**whole, "model": "en"})
+        thawed = edits("frozen", whole, [0, len(data["edus"])], {"thaw": True})  # type: ignore[arg-type]
+        assert not edits("isWholeFrozen", thawed)
+        assert edits("outgoing", thawed) == thawed
+
+
+def test_what_an_edit_drops_is_told(edits: Call):
+    signals = (Signal((2, 3), "dm", "dm", (3,)), Signal((1, 3), "dm", "dm", (2,)))
+    document = replace(
+        Document.from_edus("x", ["one two", "three", "four", "five"], CHAIN),
+        signals=signals,
+        secondary_edges=(SecondaryEdge((1, 3), (0, 1), "causal"),),
+    )
+    data = document_to_dict(document)
+    assert edits("losses", data, edits("dissolved", data, [1, 3])) == "1 signal and 1 secondary edge"
+    assert edits("losses", data, edits("relabelled", data, [1, 3], {"relation": "joint"})) == ""

@@ -4,9 +4,10 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from time import sleep
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from genrst.document import Document, Signal
@@ -75,7 +77,7 @@ def judged(client: TestClient, n: int) -> list[dict[str, Any]]:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if path.name != ".genrst")
 
 
 def test_the_least_certain_comes_first(chart: Parser, tmp_path: Path):
@@ -91,7 +93,8 @@ def test_the_least_certain_comes_first(chart: Parser, tmp_path: Path):
     assert [one["edus"] for one in before] == [3, 3, 2, 4, 3]
     assert before[0] == {
         **{"number": 1, "name": "b.json", "edus": 3, "has_tree": True},
-        **{"certainty": pytest.approx(0.98), "is_saved": False},
+        **{"certainty": pytest.approx(0.98), "is_saved": False, "drafts": 0},
+        "key": opened(tmp_path / "b.json").find("0").key,
     }
     with annotating(chart, *paths) as client:
         found = judged(client, 4)
@@ -146,7 +149,7 @@ def test_a_file_is_saved_in_its_own_format_and_its_first_content_kept(chart: Par
         assert save(later, BETTER)["backup"] is None
     assert (tmp_path / f"{name}.bak").read_bytes() == before
     assert names(tmp_path) == sorted([name, f"{name}.bak"])
-    assert {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()} == {0o600}
+    assert {one.stat().st_mode & 0o777 for one in tmp_path.iterdir() if one.is_file()} == {0o600}
 
 
 def test_texts_and_edus_are_saved_beside_and_opened_so_the_next_time(chart: Parser, tmp_path: Path):
@@ -174,13 +177,23 @@ def test_what_a_format_cannot_hold_is_told_or_refused(chart: Parser, tmp_path: P
     rich = replace(BETTER, signals=(Signal((0, 1), "dm", "dm"),), constraints=(Constraint(1, 3),))
     with annotating(chart, path) as client:
         assert save(client, rich)["warnings"] == [
-            "rain: .dis holds no signals or secondary edges, 1 are left out",
+            "rain: .dis holds no signals or secondary edges, 1 is left out",
             "rain: .dis holds no constraints, 1 is left out",
         ]
         saved = path.read_bytes()
         refused = client.put("/v1/files/0", json=body(replace(BETTER, text=(BETTER.text or "").replace("so", "s\0"))))
         assert (refused.status_code, "must have characters of Unicode text" in refused.json()["error"]) == (422, True)
     assert path.read_bytes() == saved
+
+
+def test_a_tree_that_a_format_cannot_express_is_told(chart: Parser, tmp_path: Path):
+    path = tmp_path / "rain.rs3"
+    write(HUMAN, path)
+    mixed = replace(HUMAN, tree=Unit.from_relations(["joint", "joint", "causal"], "NNS", (Leaf(0), Leaf(1), Leaf(2))))
+    with annotating(chart, path) as client:
+        (warning,) = save(client, mixed)["warnings"]
+        assert "written as units inside units" in warning
+        assert save(client, BETTER)["warnings"] == []
 
 
 def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tmp_path: Path):
@@ -205,6 +218,13 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tm
         assert (forced["backup"], (tmp_path / "rain.rs3.bak").read_bytes()) == ("rain.rs3.bak", theirs)
         assert refusal(version=version).startswith("changed"), "another window has an older version"
         assert client.put("/v1/files/0", json=body(HUMAN, version=forced["version"])).status_code == 200
+        path.write_text("somebody else's")
+        forced = client.put("/v1/files/0", json=body(BETTER, force=True)).json()
+        assert (forced["backup"], (tmp_path / "rain.rs3.bak-1").read_text()) == ("rain.rs3.bak-1", "somebody else's")
+        aside = client.put("/v1/files/0", json=body(HUMAN, aside=True)).json()
+        assert (aside["copy"], read(tmp_path / "rain.conflict-1.json").tree) == ("rain.conflict-1.json", HUMAN.tree)
+        assert client.put("/v1/files/0", json=body(HUMAN, aside=True)).json()["copy"] == "rain.conflict-2.json"
+        assert read(path).tree == BETTER.tree, "what is put aside leaves the file alone"
         path.unlink()
         assert refusal().startswith("deleted")
         assert client.get("/v1/files/0").status_code == 404
@@ -212,6 +232,40 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tm
         assert client.get("/v1/files").status_code == 200
         assert client.put("/v1/files/0", json=body(BETTER, force=True)).status_code == 200
     assert read(path).tree == BETTER.tree
+
+
+def race(path: Path, version: str, start: Any, n_accepted: Any) -> None:
+    """Save as another `genrst annotate` does it, at the same moment as others."""
+    file = opened(path).find("0")
+    start.wait()
+    with suppress(HTTPException):
+        save_bytes(file, body(BETTER, version=version))
+        with n_accepted.get_lock():
+            n_accepted.value += 1
+
+
+def test_of_simultaneous_saves_from_one_version_one_is_accepted(tmp_path: Path):
+    path = tmp_path / "rain.rs3"
+    fork = get_context("fork")
+    for _ in range(8):
+        write(HUMAN, path)
+        version = opened(path).find("0").read(100).version
+        start, n_accepted = fork.Barrier(3), fork.Value("i", 0)
+        racers = [fork.Process(target=race, args=(path, version, start, n_accepted)) for _ in range(3)]
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join()
+        assert n_accepted.value == 1
+        assert read(path).tree == BETTER.tree
+
+
+def test_finished_files_come_last(chart: Parser, tmp_path: Path):
+    for name in ("a", "b"):
+        write(HUMAN, tmp_path / f"{name}.rs3")
+    with annotating(chart, *sorted(tmp_path.iterdir())) as client:
+        save(client, BETTER)
+        assert [one["name"] for one in client.get("/v1/files").json()["files"]] == ["b.rs3", "a.rs3"]
 
 
 def test_a_text_that_changed_is_parsed_again(chart: Parser, tmp_path: Path):
@@ -263,7 +317,7 @@ def test_a_save_that_fails_leaves_the_old_file_whole(
             answer = client.put("/v1/files/0", json=body(BETTER))
         assert answer.status_code == 507
         assert answer.json()["error"].endswith(f": cannot be written: {message}")
-        assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+        assert {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == before
         assert client.put("/v1/files/0", json=body(BETTER)).status_code == 200, "and the next one succeeds"
     assert read(path).tree == BETTER.tree
 
@@ -433,7 +487,11 @@ def test_endpoints_are_there_only_with_files(client: TestClient, chart: Parser, 
         assert "/v1/files/{number}" in annotator.get("/docs").text
         assert annotator.post("/v1/parse", json={"edus": EDUS}).status_code == 200
     new = {path: set(full["paths"][path]) for path in full["paths"].keys() - plain["paths"].keys()}
-    assert new == {"/v1/files": {"get"}, "/v1/files/{number}": {"get", "put"}}
+    assert new == {
+        **{"/v1/files": {"get"}, "/v1/files/{number}": {"get", "put"}},
+        **{"/v1/folder": {"get"}, "/v1/folder/{number}": {"put"}},
+        "/v1/files/{number}/drafts/{id}": {"put", "delete"},
+    }
     assert "SaveRequest" in full["components"]["schemas"]
     (parameter,) = full["paths"]["/v1/files/{number}"]["put"]["parameters"]
     assert parameter["schema"]["type"] == "integer"

@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from genrst.errors import UsageError
-from genrst.trees.relations import OPEN, detect_inventory, load_inventory
+from genrst.trees.relations import OPEN, detect_inventory, load_glossary, load_inventory
 
 
 def test_sizes_of_the_published_inventories():
@@ -64,3 +66,14 @@ def test_detection(names, inventory):
 def test_the_open_inventory_knows_nothing():
     assert OPEN.coarse_relations == ()
     assert not OPEN.knows("elaboration")
+
+
+def test_the_glossary_is_that_of_the_docs():
+    table = (Path(__file__).parent.parent.parent / "docs" / "relations.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[2:5]] for line in table.splitlines() if line.startswith("| ")]
+    glossary = load_glossary()
+    documented = {name: (definition, example) for name, definition, example in rows if name not in ("fine", "---")}
+    gum = load_inventory("gum")
+    assert documented.keys() == gum.relations.keys()
+    assert {name: glossary[name] for name in documented} == documented
+    assert glossary.keys() == {*gum.relations, *gum.coarse_relations}

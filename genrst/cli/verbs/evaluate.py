@@ -4,6 +4,7 @@
   genrst evaluate gold/ predicted/ --against other-parser/
   genrst evaluate GUM/ predicted/ --split test --relations --confusion
   genrst evaluate ann/ bob/ --common --agreement
+  genrst evaluate GUM/ predicted/ --split test --signals --secondary
 
 GOLD and PRED are files or folders of any format that genrst reads; documents are paired by their names. Parseval is
 the metric of Morey et al. (2017) and of most work since; S, N, R, F score spans, with nuclearity, with relation, with
@@ -12,6 +13,7 @@ compared is refused.
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--relations", action="store_true", help="add a table of relations")
     parser.add_argument("--confusion", action="store_true", help="add a table of which relation is taken for which")
     parser.add_argument("--agreement", action="store_true", help="add kappa of nuclearity and relation in shared units")
+    parser.add_argument("--signals", action="store_true", help="score signals, too: the words that mark relations")
+    parser.add_argument(
+        "--secondary", action="store_true", help="score secondary edges, too: relations beside the tree"
+    )
     parser.add_argument("--common", action="store_true", help="score only the documents that all sides have")
     parser.add_argument("--plot", metavar="FILE", help="a picture of the scores (.png, .svg or .pdf)")
     parser.add_argument("--plot-confusion", metavar="FILE", help="a picture of the confusion matrix")
@@ -65,10 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(document.tree for documents in systems.values() for document in documents):
         return _segmentation_only(gold, systems[arguments.predicted], arguments)
     evaluations = {path: _evaluate(gold, documents, arguments) for path, documents in systems.items()}
+    layers = _layers(gold, systems[arguments.predicted], arguments)
     if arguments.json:
-        show_json(_as_data(evaluations, arguments))
+        data = {name: scores for name, (scores, _) in layers.items()}
+        show_json(_as_data(evaluations, arguments) | data)
     else:
-        show(_as_text(evaluations, arguments))
+        show(_as_text(evaluations, [table for _, table in layers.values()], arguments))
     _plot(evaluations, arguments, guard)
     return 0
 
@@ -117,12 +125,34 @@ def _evaluate(gold: list[Document], predicted: list[Document], arguments: argpar
     return evaluate(gold, predicted, labels=arguments.labels, inventory=inventory)
 
 
+def _layers(
+    gold: list[Document], predicted: list[Document], arguments: argparse.Namespace
+) -> "dict[str, tuple[dict[str, Any], Table]]":
+    """The scores of what stands beside trees, if they are wanted: as data and as a table."""
+    from genrst.evaluation.signals import edge_table, score_secondary_edges, score_signals
+
+    options: Any = {
+        "labels": arguments.labels,
+        "inventory": load_inventory(arguments.inventory) if arguments.inventory else None,
+    }
+    found: dict[str, tuple[dict[str, Any], Table]] = {}
+    if arguments.signals:
+        scores = score_signals(gold, predicted, **options)
+        found["signals"] = scores.as_dict(), scores.table()
+    if arguments.secondary:
+        counts = score_secondary_edges(gold, predicted, **options)
+        found["secondary_edges"] = {name: one.as_dict() for name, one in counts.items()}, edge_table(counts)
+    return found
+
+
 def _segmentation_only(gold: list[Document], predicted: list[Document], arguments: argparse.Namespace) -> int:
     """No prediction has a tree, so only the EDUs can be scored."""
     from genrst.evaluation.counts import percent
     from genrst.evaluation.report import score_segmentation
 
-    for option in ("against", "relations", "confusion", "agreement", "plot", "plot_confusion"):
+    for option in (
+        *("against", "relations", "confusion", "agreement", "signals", "secondary", "plot", "plot_confusion"),
+    ):
         if getattr(arguments, option):
             raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
     counts = score_segmentation(gold, predicted)
@@ -192,7 +222,7 @@ def _significance_as_dict(test: "Significance") -> dict[str, Any]:
     }
 
 
-def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace) -> str:
+def _as_text(evaluations: "dict[str, Evaluation]", layers: "Sequence[Table]", arguments: argparse.Namespace) -> str:
     from genrst.evaluation.counts import percent
     from genrst.evaluation.tables import agreement_table, confusion_table, level_table, relation_table, summary_table
 
@@ -209,6 +239,7 @@ def _as_text(evaluations: "dict[str, Evaluation]", arguments: argparse.Namespace
         tables.append(agreement_table(evaluation.agreement()))
     if arguments.against:
         tables += _comparison_tables(evaluations, arguments)
+    tables += layers
     segmentation = percent(evaluation.segmentation().f1)
     title = f"documents: {len(evaluation.documents)}; labels: {evaluation.labels}; segmentation F1: {segmentation}"
     shown = [table.as_markdown() if arguments.markdown else table.as_text() for table in tables if table is not None]

@@ -1,10 +1,11 @@
-"""Make everyday things of trees: a summary, chunks for retrieval, tables of units or dependencies, a profile.
+"""Make everyday things of trees: summaries, chunks for retrieval, tables of units, dependencies or markers, profiles.
 
   genrst export article.rs3 --what summary --size 20%
   genrst export corpus/ --what chunks --tokens 200 --format json
   genrst export corpus/ --what units --output units.csv
   genrst export corpus/ --what profile --output features.parquet
   genrst export article.txt --what chunks
+  genrst export GUM/rs4/ --what markers --output markers.csv
 
 IN is a file or folder of any format that genrst reads; a text (.txt, .md) is parsed first, as genrst parse does it.
 Offsets count characters, from 0, and slice the text of the document exactly; EDUs count from 0 in CSV, JSON and Parquet
@@ -27,6 +28,7 @@ from genrst.cli.outputs import SUMMARY_SIZES, add_output_arguments, check_suffix
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
+from genrst.outputs.markers import marker_rows
 from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import SummarySize, join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, unit_rows, write_rows
@@ -54,7 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `genrst export`."""
     add_document_arguments(parser, has_corpora=True)
     parser.add_argument(
-        "--what", required=True, choices=("summary", "chunks", "units", "dependencies", "profile"), help="what to make"
+        "--what",
+        required=True,
+        choices=("summary", "chunks", "units", "dependencies", "profile", "markers"),
+        help="what to make",
     )
     parser.add_argument("--size", help=f"of a summary: {SUMMARY_SIZES} (default: 20%%)")
     parser.add_argument(
@@ -91,7 +96,12 @@ def run(arguments: argparse.Namespace) -> int:
         return failures.status
     documents = chain([first], documents)
     # The columns of profiles depend on all documents.
-    tables = _profiles(list(documents), arguments) if make_rows is None else ((d, make_rows(d)) for d in documents)
+    if arguments.what == "markers":
+        tables: Tables = iter([_markers(list(documents))])
+    elif make_rows is None:
+        tables = _profiles(list(documents), arguments)
+    else:
+        tables = ((document, make_rows(document)) for document in documents)
     _write(tables, format, arguments, guard)
     return failures.status
 
@@ -156,6 +166,14 @@ def _with_tree(sources: Sequence[Source[Document]], failures: Failures) -> Itera
 def _profiles(documents: Sequence[Document], arguments: argparse.Namespace) -> Tables:
     inventory = load_inventory(arguments.inventory) if arguments.inventory else None
     return zip(documents, ([row] for row in profile_rows(documents, inventory)), strict=True)
+
+
+def _markers(documents: Sequence[Document]) -> tuple[Document, Sequence[Row]]:
+    """The index of the markers of all documents."""
+    rows = marker_rows(documents)
+    if not rows:
+        raise GenrstError(f"{documents[0].id}: a document must have signals for an index of markers, was: without")
+    return documents[0], rows
 
 
 # For people to read: EDUs count from 1, and no text can command the terminal.

@@ -30,6 +30,7 @@ from genrst.parser import DEFAULT_MODEL
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
     from genrst.serve.files import Files
+    from genrst.serve.folder import Folder
     from genrst.serve.middleware import Access
 
 KEY_VARIABLE = "GENRST_API_KEY"
@@ -89,6 +90,7 @@ def serve(
     files: "Files | None" = None,
     level: int = logging.INFO,
     on_start: Callable[[str], object] = lambda address: None,
+    folder: "Folder | None" = None,
 ) -> None:
     """Serve until the process is told to stop; `level` is the log level, and `on_start` is called with the address."""
     import uvicorn
@@ -104,7 +106,7 @@ def serve(
         limits = Limits(
             arguments.max_bytes, arguments.max_edus, arguments.max_queue, arguments.max_wait, arguments.batch
         )
-        app = make_app(parsers, limits, access, files)
+        app = make_app(parsers, limits, access, files, folder)
         # The models stay loaded: scanning them for garbage would delay a response now and then.
         gc.collect()
         gc.freeze()
@@ -148,6 +150,7 @@ def _bind(host: str, port: int) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
+            listener.listen()  # or another program could bind it, too, while the models are loaded
         except OSError:
             listener.close()
             raise

@@ -1,17 +1,16 @@
-// The bench: the document that is being worked on, its past, and how it is drawn. It is kept in this browser, so that
-// a reload loses nothing; the service keeps nothing.
+// The bench: the document that is being worked on, its past, and how it is drawn.
 
-const STORE = "genrst-bench";
 const MOST_STEPS = 200; // that can be undone
-const MOST_KEPT = 20; // of them that survive a reload
 const MOST_DRAWN = 20; // whose pictures are kept
 
 const bench = {
   doc: null,
+  saved: null, // the document as its file has it, or as it came
   past: [],
   future: [],
   selected: null, // the EDUs of the node that is being edited
   changed: [], // the units that are new since the parser was asked again
+  preview: null, // a document that is shown before it is taken, and the units that are new in it
   first: null, // the document as it came, to compare with
   models: [],
   model: null,
@@ -19,7 +18,8 @@ const bench = {
   colours: "relation",
   other: null, // the document that this one is compared with
   ranking: [],
-  file: null, // the number of the local file that is open, if there are any,
+  draft: null, // the number of the draft in which unsaved work is kept
+  file: null, // the key of the local file that is open, if there are any,
   name: null, // its name,
   version: null, // and what it was when it was read
 };
@@ -34,6 +34,7 @@ function say(message, isError = false) {
 
 // Do something that may fail; a failure is said, and everything stays as it was.
 async function attempt(work) {
+  say("");
   try {
     return await work();
   } catch (error) {
@@ -44,7 +45,7 @@ async function attempt(work) {
 
 // The service.
 
-async function ask(path, body, method = body ? "POST" : "GET") {
+async function ask(path, body, method = body ? "POST" : "GET", isRetry = false) {
   const headers = { "Content-Type": "application/json" };
   const key = sessionStorage.getItem("genrst-key");
   if (key) headers.Authorization = `Bearer ${key}`;
@@ -54,6 +55,7 @@ async function ask(path, body, method = body ? "POST" : "GET") {
   } catch {
     throw new Error("the service does not answer; your work is kept in this browser");
   }
+  if (response.status === 401 && !isRetry && takeOtherKey()) return ask(path, body, method, true);
   if (response.status === 401) find("key").hidden = false;
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({ error: `the service failed: ${response.status}` }));
@@ -79,75 +81,76 @@ async function parse(request) {
 
 // History.
 
-function open(doc, { file = null, name = null, version = null, past = [], first = doc } = {}) {
-  Object.assign(bench, { doc, past, future: [], first, file, name, version, selected: null, changed: [], other: null });
+// Put a document on the bench. `saved` is what its file has; the number of a draft is given if its work goes on.
+async function open(doc, { file = null, name = null, version = null, past = [], first = doc, saved = doc, draft } = {}) {
+  leaveDraft();
+  Object.assign(bench, { doc, saved, past, future: [], first, file, name, version });
+  Object.assign(bench, { selected: null, changed: [], other: null, preview: null, draft: draft ?? (await newDraft()) });
+  isOnDisk = draft !== undefined;
   find("start").hidden = true;
-  remember();
-  return draw({ isNew: true });
+  closeNotice();
+  closeChoices();
+  keepDraft();
+  await draw({ isNew: true });
+  goTo(pictures[0]?.nodes[0]);
+  highlight(null); // all of it would be
+}
+
+// A document as it comes: a tree that no parser made is frozen, unless it says itself what is.
+function asItComes(doc) {
+  return doc.tree && !doc.model && !doc.constraints?.length ? frozenWhole(doc) : doc;
 }
 
 // Take a step: the document becomes another one, and can become the old one again.
-function step(doc, { select = bench.selected, changed = [], isLabel = false } = {}) {
-  bench.past = [...bench.past, bench.doc].slice(-MOST_STEPS);
+function step(next, { select = bench.selected, changed = [], isLabel = false, isFreezing = false } = {}) {
+  const before = bench.doc;
+  const doc = sameWords(before, !isFreezing && isWholeFrozen(before) ? frozenWhole(next) : next);
+  bench.past = [...bench.past, before].slice(-MOST_STEPS);
+  selections.set(before, bench.selected);
   Object.assign(bench, { doc, future: [], selected: select, changed });
+  closeChoices();
   if (isLabel) echo(select);
   else vanish();
-  return drawAndRemember();
+  const lost = before.tree !== doc.tree && losses(before, doc); // else it was asked for
+  if (lost) say(`dropped with what they belonged to: ${lost}; undo brings them back`, true);
+  return drawAndKeep();
 }
 
 // The document is kept while the service draws it.
-function drawAndRemember() {
+function drawAndKeep() {
   const drawn = draw();
-  remember();
+  keepDraft();
   return drawn;
 }
 
+const selections = new WeakMap(); // what was selected in a document that is past
+
 function undo() {
   if (!bench.past.length) return say("there is nothing to undo");
+  const doc = bench.past.at(-1);
   bench.future = [...bench.future, bench.doc];
-  Object.assign(bench, { doc: bench.past.at(-1), past: bench.past.slice(0, -1), changed: [] });
+  selections.set(bench.doc, bench.selected);
+  Object.assign(bench, { doc, past: bench.past.slice(0, -1), changed: [], selected: selectedIn(doc) });
+  closeChoices();
   say("undone");
-  return drawAndRemember();
+  return drawAndKeep();
+}
+
+// What was selected then or, if that is not known, what is now; all of it if that is not there.
+function selectedIn(doc) {
+  const range = selections.get(doc) ?? bench.selected;
+  return places(doc.tree).some((one) => range && isAt(one, range)) ? range : [0, doc.edus.length];
 }
 
 function redo() {
   if (!bench.future.length) return say("there is nothing to redo");
+  const doc = bench.future.at(-1);
   bench.past = [...bench.past, bench.doc];
-  Object.assign(bench, { doc: bench.future.at(-1), future: bench.future.slice(0, -1), changed: [] });
+  selections.set(bench.doc, bench.selected);
+  Object.assign(bench, { doc, future: bench.future.slice(0, -1), changed: [], selected: selectedIn(doc) });
+  closeChoices();
   say("done again");
-  return drawAndRemember();
-}
-
-// Long documents may not fit with their past: then less of it is kept.
-function remember() {
-  const { doc, first, model, style, colours, file, name, version } = bench;
-  for (let steps = MOST_KEPT; ; steps = Math.floor(steps / 2)) {
-    const kept = {
-      doc,
-      first,
-      model,
-      style,
-      colours,
-      file,
-      name,
-      version,
-      past: steps ? bench.past.slice(-steps) : [],
-    };
-    try {
-      localStorage.setItem(STORE, JSON.stringify(kept));
-      return;
-    } catch {
-      if (!steps) return say("this browser has no room to keep the document: save it before you leave", true);
-    }
-  }
-}
-
-function recall() {
-  try {
-    return JSON.parse(localStorage.getItem(STORE));
-  } catch {
-    return null;
-  }
+  return drawAndKeep();
 }
 
 // Drawing: the service lays the tree out, so that it looks as everywhere else; the page puts it in its place.
@@ -158,10 +161,11 @@ const drawings = new Map(); // the last ones, by their documents: a step that is
 
 async function draw({ isNew = false } = {}) {
   const turn = ++drawing;
-  const { doc, other, style, colours } = bench;
+  const { style, colours } = bench;
+  const [doc, other, naming] = sides();
   const request = { document: seen(doc), format: "parts" };
   const hasProbabilities = places(doc.tree).some((one) => one.node.probability !== undefined);
-  if (other) Object.assign(request, { against: seen(other) });
+  if (other) Object.assign(request, { against: seen(other), ...naming });
   else Object.assign(request, { style, colours: hasProbabilities ? colours : "relation" });
   const parts = drawings.get(doc)?.get(drawingOf(request)) ?? (await askJson("/v1/render", request));
   keepDrawing(doc, request, parts);
@@ -178,8 +182,9 @@ async function draw({ isNew = false } = {}) {
   prose.hidden = parts.text === null || find("prose").getAttribute("aria-pressed") === "false";
 
   document.querySelector(".facts").innerHTML = parts.facts;
-  document.querySelector("h1").textContent = document.title = doc.id;
-  document.body.className = `${parts.kind} bench`;
+  document.querySelector("h1").textContent = bench.name ?? doc.id;
+  document.body.className = `${parts.kind} bench${bench.preview ? " previewing" : ""}`;
+  showKept();
   bench.ranking = parts.ranking;
   show(parts.data);
   find("style").hidden = Boolean(other);
@@ -190,7 +195,8 @@ async function draw({ isNew = false } = {}) {
   mark();
   summarise();
   showPanel();
-  if (hadFocus && bench.selected) goTo(nodeAt(bench.selected));
+  afterDrawing();
+  if (hadFocus && bench.selected) goTo(nodeAt(bench.selected) ?? pictures[0].nodes[0]);
   pane.dataset.drawing = turn; // for those who wait for it
 }
 
@@ -262,7 +268,7 @@ function patch(trees) {
 // What a picture needs of a document.
 function seen(doc) {
   const { id, text, edus, tree, paragraphs, sentences } = doc;
-  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }) };
+  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }), ...layersOf(doc) };
 }
 
 function settleAgain(folded, place) {
@@ -279,17 +285,25 @@ function nodeAt(range) {
   return node && pictures[0].visible(node);
 }
 
-// Frozen units, and those that have changed.
+// Frozen units, those that have changed, and those with a comment or a flag.
 function mark() {
   if (bench.other) return;
-  const changed = new Set(bench.changed.map((range) => range.join("-")));
+  const { doc, changed } = bench.preview ?? bench;
+  const names = new Set(changed.map((range) => range.join("-")));
+  const notes = shownNotes(doc);
+  const isWhole = isWholeFrozen(doc); // which is the rule for trees of people, so that it needs no marks
   for (const node of pictures[0].nodes) {
-    const isFixed = isFrozen(bench.doc, [node.start, node.stop]);
-    const isNew = changed.has(`${node.start}-${node.stop}`);
+    const name = `${node.start}-${node.stop}`;
+    const [isFixed, isNew] = [!isWhole && isFrozen(doc, [node.start, node.stop]), names.has(name)];
+    const own = notes.get(name) ?? [];
     for (const element of [node.group, node.rect]) {
       element?.classList.toggle("fixed", isFixed);
       element?.classList.toggle("changed", isNew);
+      element?.classList.toggle("noted", own.length > 0);
+      element?.classList.toggle("flagged", own.some((one) => one.flag));
     }
+    node.plain ??= node.title;
+    node.title = [node.plain, ...own.map(noteText)].join("\n");
     const facts = [node.title, isFixed && "frozen", isNew && "changed"].filter(Boolean);
     setSvg(node.rect, { "aria-label": facts.join(", ") });
   }

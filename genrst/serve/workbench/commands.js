@@ -6,16 +6,19 @@ const FORMATS = ["rs3", "rs4", "dis", "json", "jsonl", "edus"];
 
 async function openText(text, id = "text") {
   if (!text.trim()) throw new Error("there is no text yet");
-  say("");
+  if (!(await mayLeave())) return;
   const { documents, warnings } = await parse({ text, id });
   await open(documents[0]);
+  find("files").value = "";
   say(warnings.join("; ") || `parsed: ${documents[0].edus.length} EDUs`);
 }
 
 async function openFile(file) {
   const [doc, warnings] = await readFile(file);
   if (!doc) return openText(await file.text(), file.name.replace(/\.[^.]*$/, ""));
-  await (doc.tree ? open(doc) : open((await parse({ document: doc })).documents[0]));
+  if (!(await mayLeave())) return undefined;
+  await open(asItComes(doc.tree ? doc : (await parse({ document: doc })).documents[0]));
+  find("files").value = "";
   say(warnings.join("; ") || `opened ${file.name}`);
   return undefined;
 }
@@ -34,34 +37,23 @@ async function readFile(file) {
 function showStart() {
   find("start").hidden = false;
   find("cancel").hidden = !bench.doc;
+  const left = kepts().filter((one) => one.isDirty && one.file === null && one.id !== bench.draft);
+  const row = ({ id, doc, time }) => button(`${doc.id}, ${new Date(time).toLocaleString()}`, "Go on with it", () => goOn(id));
+  find("drafts").replaceChildren(...(left.length ? ["Drafts in this browser: ", ...left.slice(0, 8).map(row)] : []));
   find("paste").focus();
 }
 
-// Asking again.
-
-async function askAgain() {
-  const { doc } = bench;
-  if (!doc) throw new Error("open a text first");
-  if (bench.other) throw new Error("leave the comparison first");
-  say("");
-  const given = { ...doc, constraints: demanded(doc, modelInUse()) };
-  const { documents } = await parse({ document: given });
-  if (bench.doc !== doc) return say("the tree was edited meanwhile: ask again", true);
-  const [answer] = documents;
-  const tree = restored(doc, answer.tree);
-  const changed = changes(doc.tree, tree);
-  await step(
-    { ...doc, ...answer, id: doc.id, metadata: doc.metadata, tree, constraints: doc.constraints },
-    { changed, select: stillThere(tree) },
-  );
-  return say(["nothing has changed", "one unit has changed"][changed.length] ?? `${changed.length} units have changed`);
-}
-
-function stillThere(tree) {
-  return places(tree).some((one) => bench.selected && isAt(one, bench.selected)) ? bench.selected : null;
+async function goOn(id) {
+  const { draft } = await takeDraft([keptAs(id)]);
+  if (!draft) throw new Error("another tab works on this draft");
+  if (!(await mayLeave())) return;
+  await reopen(draft);
+  greet(draft.time);
 }
 
 // Uncertainty.
+
+let lastUncertain = null; // where the last step led
 
 function nextUncertain() {
   const open = places(bench.doc.tree).filter(
@@ -69,8 +61,10 @@ function nextUncertain() {
   );
   if (!open.length) throw new Error("no unit is left that the parser was unsure of");
   open.sort((left, right) => left.node.probability - right.node.probability || left.start - right.start);
-  const next = (open.findIndex((one) => bench.selected && isAt(one, bench.selected)) + 1) % open.length;
+  const isLast = (one) => isAt(one, lastUncertain ?? []) && String(lastUncertain) === String(bench.selected);
+  const next = (open.findIndex(isLast) + 1) % open.length;
   const { start, stop, node } = open[next];
+  lastUncertain = [start, stop];
   select(nodeAt([start, stop]));
   goTo(nodeAt([start, stop]));
   const { relation, nuclearity, probability } = node;
@@ -80,7 +74,7 @@ function nextUncertain() {
 function switchColours() {
   bench.colours = bench.colours === "relation" ? "certainty" : "relation";
   find("colours").setAttribute("aria-pressed", String(bench.colours === "certainty"));
-  remember();
+  keepDraft();
   return draw();
 }
 
@@ -94,11 +88,19 @@ function showCompare() {
   return undefined;
 }
 
-function compareWith(other) {
+async function compareWith(other) {
   find("against").hidden = true;
+  closeChoices();
   bench.other = other;
   find("compare").textContent = "End comparison";
-  return attempt(() => draw({ isNew: true })).then(() => bench.other && say("left: this tree; right: the other one"));
+  try {
+    await draw({ isNew: true });
+    highlight(null); // all of it may be
+    say("left: this tree; right: the other one");
+  } catch (error) {
+    await endCompare();
+    throw error;
+  }
 }
 
 function endCompare() {
@@ -108,76 +110,12 @@ function endCompare() {
   return draw({ isNew: true });
 }
 
-// Exporting.
-
-async function exportAs(format) {
-  if (!bench.doc) throw new Error("open a text first");
-  const name = `${bench.doc.id.replace(/[^\p{L}\p{N}._-]+/gu, "-") || "tree"}.${format}`;
-  download(await exported(format), name);
-  say(`${name} is in your downloads`);
-}
-
-async function exported(format) {
-  if (format === "json") return new Blob([`${JSON.stringify(bench.doc, null, 1)}\n`], { type: "application/json" });
-  if (format === "svg" || format === "png") {
-    return (await ask("/v1/render", { document: bench.doc, format, style: bench.style })).blob();
-  }
-  const { content, warnings } = await askJson("/v1/convert", { documents: [bench.doc], to: format });
-  if (warnings.length) say(warnings.join("; "));
-  return new Blob([content], { type: "text/plain" });
-}
-
-function download(blob, name) {
-  const link = make("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-// Local files, if `genrst annotate` has opened this page.
-
-async function listFiles() {
-  const menu = find("files");
-  if (!("local" in menu.dataset)) return [];
-  const found = await askJson("/v1/files");
-  menu.replaceChildren(new Option("Files…", ""));
-  for (const { number, name, certainty, is_saved: isSaved } of found.files) {
-    const facts = [certainty === null ? null : `p ${certainty.toFixed(2)}`, isSaved ? "saved" : null].filter(Boolean);
-    menu.add(new Option(facts.length ? `${name} (${facts.join(", ")})` : name, number));
-  }
-  menu.value = bench.file ?? "";
-  menu.hidden = find("store").hidden = false;
-  return found.files;
-}
-
-async function openLocal(number) {
-  const { document: doc, name, warnings, version } = await askJson(`/v1/files/${number}`);
-  await open(doc, { file: number, name, version });
-  find("files").value = number;
-  say(warnings.join("; ") || `opened ${name}`);
-}
-
-async function storeLocal(force = false) {
-  if (bench.file === null) throw new Error("this document is from no file: export it");
-  try {
-    const body = { document: bench.doc, version: bench.version, force };
-    const { name, backup, warnings, version } = await askJson(`/v1/files/${bench.file}`, body, "PUT");
-    Object.assign(bench, { name, version });
-    remember();
-    say([`saved to ${name}`, backup ? `what was there is in ${backup}` : null, ...warnings].filter(Boolean).join("; "));
-  } catch (error) {
-    if (error.status !== 409 || !confirm(`${error.message}. Save anyway?`)) throw error;
-    await storeLocal(true);
-    return;
-  }
-  await listFiles();
-}
-
 // Selecting: what has the focus in the tree or in the text.
 
 clicksFold = false;
 
 function select(node) {
-  if (!node || bench.other || choosing) return;
+  if (!node || bench.other || bench.preview || choosing) return;
   bench.selected = [node.start, node.stop];
   showPanel();
 }
@@ -187,75 +125,53 @@ pane.addEventListener("dblclick", (event) => {
   const node = nodeOf(event.target);
   if (node && !choosing) toggle(node);
 });
-// Before the page's own answer to a click: the node that is clicked is not the selected one, but what it belongs to.
-document.addEventListener(
-  "click",
-  (event) => {
-    const node = choosing && (nodeOf(event.target) ?? leafOf(event.target));
-    if (!node) return;
-    event.stopPropagation();
-    choose(node);
-  },
-  true,
-);
-document.addEventListener(
-  "keydown",
-  (event) => {
-    if (!choosing) return;
-    if (event.key === "Escape") {
-      stopChoosing();
-      say("left as it was");
-    } else if (event.key === "Enter" && nodeOf(event.target)) choose(nodeOf(event.target));
-    else return;
-    event.stopPropagation();
-    event.preventDefault();
-  },
-  true,
-);
 
 // Keys and buttons.
 
 Object.assign(COMMANDS, {
   o: showStart,
+  s: () => store(),
   a: askAgain,
   u: nextUncertain,
   p: switchColours,
   d: showCompare,
-  w: () => storeLocal(),
   z: freeze,
   Z: freezeAll,
   x: dissolve,
   k: alternatives,
-  r: chooseTarget,
+  r: startChoosing,
   j: join,
   n: turn,
   e: mergeEdus,
-  l: () => find("relation-0")?.focus(),
-  "[": () => step(moveStart(bench.doc, selectedRange()[0], -1)),
-  "]": () => step(moveStart(bench.doc, selectedRange()[0], 1)),
+  l: () => choosePalette(),
+  m: comment,
+  g: flag,
+  G: nextNote,
+  "[": () => moveEdu(-1),
+  "]": () => moveEdu(1),
+  "?": () => {
+    keys.open = !keys.open;
+    (keys.open ? keys.querySelector("summary") : document.activeElement).focus();
+  },
   c: () => {
     bench.style = bench.style === "compact" ? "classic" : "compact";
-    remember();
+    keepDraft();
     zoom = 1;
     return draw({ isNew: true });
   },
 });
 for (const [key, command] of Object.entries(COMMANDS)) COMMANDS[key] = () => attempt(command);
-const CLICKS = { new: "o", ask: "a", uncertain: "u", colours: "p", compare: "d", store: "w" };
+const CLICKS = { new: "o", ask: "a", uncertain: "u", colours: "p", compare: "d", store: "s", style: "c" };
 for (const [id, key] of Object.entries(CLICKS)) find(id).addEventListener("click", () => COMMANDS[key]());
-find("style").addEventListener("click", () => COMMANDS.c());
 find("undo").addEventListener("click", () => attempt(undo));
 find("redo").addEventListener("click", () => attempt(redo));
-find("against-first").addEventListener("click", () => compareWith(bench.first));
-find("against-close").addEventListener("click", endCompare);
+find("against-first").addEventListener("click", () => attempt(() => compareWith(bench.first)));
+find("against-close").addEventListener("click", () => attempt(endCompare));
 find("share").addEventListener("input", summarise);
 find("parse").addEventListener("click", () => attempt(() => openText(find("paste").value)));
 find("cancel").addEventListener("click", () => (find("start").hidden = true));
 find("model").addEventListener("change", (event) => (bench.model = event.target.value));
-find("files").addEventListener(
-  "change",
-  (event) => event.target.value && attempt(() => openLocal(Number(event.target.value))),
-);
+find("files").addEventListener("change", (event) => event.target.value && attempt(() => chooseLocal(event.target.value)));
 find("export").addEventListener("change", (event) => {
   const format = event.target.value;
   event.target.value = "";
@@ -276,12 +192,31 @@ onFile("against-file", async (file) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.target.closest("input, textarea")) return;
+  if (!(event.ctrlKey || event.metaKey)) return;
   const key = event.key.toLowerCase();
-  if (key === "z" && !event.shiftKey) attempt(undo);
-  else if (key === "y" || key === "z") attempt(redo);
+  const isTyping = event.target.closest("input, textarea");
+  if (key === "s") COMMANDS.s();
+  else if (key === "z" && !event.shiftKey && !isTyping) attempt(undo);
+  else if ((key === "y" || key === "z") && !isTyping) attempt(redo);
   else return;
   event.preventDefault();
+});
+
+// One menu at a time is open, until something else is done.
+
+const menus = [...document.querySelectorAll("header details")];
+const keys = menus.at(-1);
+for (const menu of menus) {
+  menu.addEventListener("toggle", () => menu.open && menus.forEach((one) => (one.open = one === menu)));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    refocus(null);
+  });
+}
+document.addEventListener("pointerdown", (event) => {
+  const inside = event.target.closest("details");
+  for (const menu of menus) menu.open &&= menu === inside;
 });
 
 document.addEventListener("dragover", (event) => {
@@ -305,26 +240,53 @@ find("key").addEventListener("submit", (event) => {
   attempt(setUp);
 });
 
-for (const [keys, meaning] of [
+const KEYS = [
   ["click, arrow keys", "select a unit or an EDU"],
   ["n, l", "nuclearity; relation"],
   ["r, j, x", "attach to; join with next; split the unit"],
   ["[ ], e", "move an EDU's start; join EDUs"],
   ["z, Z", "freeze the unit; with all inside"],
-  ["a", "ask again"],
-  ["u, k, p", "least certain; alternatives; certainty colours"],
-  ["d, o, w", "compare; open; save to file"],
+  ["a, k", "ask again; alternatives"],
+  ["m, g, G", "comment; flag; the next of them"],
+  ["u, p", "least certain; certainty colours"],
+  ["d, o", "compare; open"],
+  ["s, Ctrl S", "save"],
   ["Ctrl Z, Ctrl Y", "undo, redo"],
-]) {
-  document.querySelector("details dl").append(make("dt", {}, keys), make("dd", {}, meaning));
+  ["?", "these keys"],
+];
+
+// The toolbar is one row: what is about the view goes into a menu, and what is told into the line at the bottom.
+function arrange() {
+  const [view, list] = [find("view"), keys.querySelector("dl")];
+  find("save").textContent = "Picture as shown";
+  find("save").title = "Download the picture as SVG, folded as it is";
+  const zooming = find("smaller").parentElement;
+  view.prepend(find("levels").parentElement, zooming, find("style"), find("prose"));
+  find("export").parentElement.after(find("save"));
+  find("said").after(find("kept"), document.querySelector(".facts"));
+  for (const term of list.querySelectorAll("dt")) {
+    if (!term.textContent.includes("t, c, s")) continue;
+    term.textContent = "t, c";
+    term.nextElementSibling.textContent = "show or hide the text; classic or compact";
+  }
+  list.prepend(...KEYS.flatMap(([key, meaning]) => [make("dt", {}, key), make("dd", {}, meaning)]));
 }
 
-// The address may bring the key along, as that of `genrst annotate` does; it is not left there.
+// The address may bring the key along, as that of `genrst annotate` does; it is not left there. Other tabs on local files
+// take it from here: a service that was started again has another key.
 function takeKey() {
   const [name, key] = location.hash.slice(1).split("=");
   if (name !== "key") return;
   sessionStorage.setItem("genrst-key", key);
+  if ("local" in find("files").dataset) localStorage.setItem("genrst-key", key);
   history.replaceState(null, "", "/");
+}
+
+function takeOtherKey() {
+  const key = localStorage.getItem("genrst-key");
+  if (!key || key === sessionStorage.getItem("genrst-key")) return false;
+  sessionStorage.setItem("genrst-key", key);
+  return true;
 }
 
 // Setting up: the models, what was worked on before, and local files.
@@ -336,17 +298,29 @@ async function setUp() {
   bench.model = models[0].name;
   find("model").replaceChildren(...models.map((one) => new Option(one.name, one.name)));
   find("model").parentElement.hidden = models.length < 2;
+  restoreSettings();
   const files = await listFiles();
-  const before = recall();
-  const isSame = (one) => one.number === before.file && one.name === before.name;
-  if (before?.doc && (before.file === null ? !files.length : files.some(isSame))) {
-    Object.assign(bench, { style: before.style, colours: before.colours });
-    if (models.some((one) => one.name === before.model)) bench.model = find("model").value = before.model;
-    find("colours").setAttribute("aria-pressed", String(bench.colours === "certainty"));
-    await open(before.doc, before);
-    say("your work as you left it");
-  } else if (files.length) await openLocal(files[0].number);
-  else find("paste").focus();
+  if (hasFolder() && (await startFolder())) return;
+  const here = keptAs(sessionStorage.getItem(OPEN));
+  if (files.length) {
+    const has = (one) => one?.file && files.some((file) => file.key === one.file);
+    const last = [here, ...kepts().filter((one) => one.isDirty)].find(has);
+    await openLocal(last?.file ?? (files.find((one) => one.drafts) ?? files[0]).key);
+    return;
+  }
+  const left = kepts().filter((one) => one.file === null && one.isDirty && one.id !== here?.id);
+  const { draft } = await takeDraft([...(here?.doc && here.file === null ? [here] : []), ...left]);
+  if (!draft) return showStart();
+  await reopen(draft);
+  greet(draft.time);
 }
 
+function restoreSettings() {
+  const { model, style, colours } = JSON.parse(localStorage.getItem(SETTINGS) ?? "{}");
+  if (style) Object.assign(bench, { style, colours });
+  if (bench.models.some((one) => one.name === model)) bench.model = find("model").value = model;
+  find("colours").setAttribute("aria-pressed", String(bench.colours === "certainty"));
+}
+
+arrange();
 attempt(setUp);

@@ -103,15 +103,14 @@ function relabelled(doc, range, { relation, nuclearity, child }) {
 
 // Structure.
 
-// Attach a unit to a neighbour, which may be of any size; it keeps its role and its relation.
+// Attach a unit to a neighbour, which may be of any size; it keeps its role and its relation. The neighbour is one in the
+// tree without the unit: so it can also be what is left of a unit around it.
 function attached(doc, range, target) {
   const place = placeAt(doc.tree, range);
   if (!place.parent) throw new Error("the whole document cannot be attached to anything");
   if (target[1] !== range[0] && target[0] !== range[1]) throw new Error("a unit must be attached to a neighbour");
+  if (isAttached(place, target)) throw new Error("these are attached to each other already");
   const { node } = place.parent;
-  if (node.children.length === 2 && isAt(placeAt(doc.tree, target), rangeOf(sibling(place)))) {
-    throw new Error("these are attached to each other already");
-  }
   const [role, label] = [node.nuclearity[place.index], labelsOf(node)[place.index]];
   const relation = label === "span" ? node.relation : label;
   const other = role === "N" && node.nuclearity.includes("S") ? "S" : "N";
@@ -120,24 +119,32 @@ function attached(doc, range, target) {
   const isAfter = target[1] === range[0];
   const pair = isAfter ? [goal.node, place.node] : [place.node, goal.node];
   const unit = makeUnit(pair, isAfter ? [other, role] : [role, other], [relation, relation]);
-  const span = [Math.min(range[0], target[0]), Math.max(range[1], target[1])];
-  return kept({ ...doc, tree: replaced(goal, unit) }, [span]);
+  return kept({ ...doc, tree: replaced(goal, unit) }, [around(range, target)]);
 }
 
-function sibling(place) {
-  return places(place.parent.node).find((one) => one.node === place.parent.node.children[1 - place.index]);
+function isAttached(place, target) {
+  const { node } = place.parent;
+  return node.children.length === 2 && String(around(rangeOf(place), target)) === String(rangeOf(place.parent));
+}
+
+function around(range, other) {
+  return [Math.min(range[0], other[0]), Math.max(range[1], other[1])];
+}
+
+// The units to which a unit can be attached, the nearest first; of each also the unit of today's tree that shows it.
+function targets(tree, range) {
+  const place = placeAt(tree, range);
+  if (!place.parent) return [];
+  const names = new Set(places(tree).map((one) => String(rangeOf(one))));
+  return places(removed(place))
+    .map(rangeOf)
+    .filter((one) => (one[1] === range[0] || one[0] === range[1]) && !isAttached(place, one))
+    .sort((left, right) => left[1] - left[0] - (right[1] - right[0]))
+    .map((target) => ({ target, shown: names.has(String(target)) ? target : around(range, target) }));
 }
 
 function rangeOf(place) {
   return [place.start, place.stop];
-}
-
-// The units to which a unit can be attached.
-function targets(tree, range) {
-  const near = places(tree).filter((one) => one.stop === range[0] || one.start === range[1]);
-  const place = placeAt(tree, range);
-  const isSibling = (one) => place.parent?.node.children.length === 2 && one.parent?.node === place.parent.node;
-  return place.parent ? near.filter((one) => !isSibling(one)).map(rangeOf) : [];
 }
 
 // Join a unit with the one after it: siblings of several become a unit of their own, others are attached.
@@ -186,97 +193,32 @@ function dissolved(doc, range) {
   });
 }
 
-// EDUs.
-
-// Offsets count characters, as Python does; JavaScript counts the halves of some.
-function characters(doc) {
-  if (characters.text !== doc.text) [characters.text, characters.found] = [doc.text, [...doc.text]];
-  return characters.found;
-}
-
-// The words of an EDU: where they start and end in the text of the document.
-function words(doc, edu) {
-  if (doc.text === null) return [];
-  const found = [];
-  const { start, end } = doc.edus[edu];
-  characters(doc)
-    .slice(start, end)
-    .forEach((character, index) => {
-      if (/\s/.test(character)) return;
-      const at = start + index;
-      if (found.at(-1)?.end === at) found.at(-1).end = at + 1;
-      else found.push({ start: at, end: at + 1 });
-    });
-  return found;
-}
-
-// Split an EDU before one of its words.
-function splitEdu(doc, edu, word) {
-  const parts = words(doc, edu);
-  if (!(word > 0 && word < parts.length)) throw new Error("an EDU must be split before one of its words but the first");
-  const { end } = doc.edus[edu];
-  const halves = [
-    { ...doc.edus[edu], end: parts[word - 1].end },
-    { ...doc.edus[edu], start: parts[word].start, end },
-  ];
-  const unit = { relation: "elaboration", nuclearity: "NS", children: [{ edu }, { edu: edu + 1 }] };
-  const later = (number) => (number > edu ? number + 1 : number);
-  const tree = mapped(doc.tree, (leaf) => (leaf === edu ? unit : { edu: later(leaf) }));
-  const edus = [...doc.edus.slice(0, edu), ...halves, ...doc.edus.slice(edu + 1)];
-  return renumbered({ ...doc, edus, tree }, ([start, stop]) => [later(start), later(stop)]);
-}
-
-// Join an EDU with the one after it.
-function joinEdus(doc, edu) {
-  if (edu + 1 >= doc.edus.length) throw new Error("there is no EDU after it");
-  if (doc.edus.length === 2) throw new Error("a document must keep two EDUs to have a tree");
-  const whole = { ...doc.edus[edu], end: doc.edus[edu + 1].end };
-  const earlier = (number) => (number > edu ? number - 1 : number);
-  const rest = removed(placeAt(doc.tree, [edu + 1, edu + 2]));
-  const tree = mapped(rest, (leaf) => ({ edu: earlier(leaf) }));
-  const edus = [...doc.edus.slice(0, edu), whole, ...doc.edus.slice(edu + 2)];
-  return renumbered({ ...doc, edus, tree }, ([start, stop]) => [
-    earlier(start),
-    Math.max(earlier(start) + 1, earlier(stop)),
-  ]);
-}
-
-// Move the start of an EDU, and the end of the one before it, by a word: 1 or -1.
-function moveStart(doc, edu, step) {
-  if (edu === 0) throw new Error("the first EDU starts where the text does");
-  const [before, own] = [words(doc, edu - 1), words(doc, edu)];
-  const [giver, name] = step > 0 ? [own, edu + 1] : [before, edu];
-  if (giver.length < 2) throw new Error(`EDU ${name} must keep a word`);
-  const [end, start] = step > 0 ? [own[0].end, own[1].start] : [before.at(-2).end, before.at(-1).start];
-  const edus = doc.edus.with(edu - 1, { ...doc.edus[edu - 1], end }).with(edu, { ...doc.edus[edu], start });
-  return { ...doc, edus };
-}
-
-function mapped(node, onLeaf) {
-  return node.children ? { ...node, children: node.children.map((one) => mapped(one, onLeaf)) } : onLeaf(node.edu);
-}
-
-function renumbered(doc, move) {
-  return pruned({
-    ...doc,
-    constraints: (doc.constraints ?? []).map((one) => ({ ...one, edus: move(one.edus) })),
-    signals: doc.signals?.map((one) => ({
-      ...one,
-      unit: move(one.unit),
-      ...(one.target && { target: move(one.target) }),
-    })),
-    secondary_edges: doc.secondary_edges?.map((one) => ({
-      ...one,
-      source: move(one.source),
-      target: move(one.target),
-    })),
-  });
-}
-
 // What is fixed. It is in the constraints of the document, so that files keep it and any parser obeys it.
 
+const frozenNames = new WeakMap(); // of lists of constraints
+
 function isFrozen(doc, range) {
-  return (doc.constraints ?? []).some((one) => one.is_unit !== false && String(one.edus) === String(range));
+  const list = doc.constraints ?? [];
+  if (!frozenNames.has(list)) {
+    const held = list.filter((one) => one.is_unit !== false);
+    frozenNames.set(list, new Set(held.map((one) => String(one.edus))));
+  }
+  return frozenNames.get(list).has(String(range));
+}
+
+// A tree that no parser made is frozen as a whole, unless somebody thaws a part of it.
+function isWholeFrozen(doc) {
+  return Boolean(doc.tree) && !doc.model && places(doc.tree).every((one) => !isUnit(one) || isFrozen(doc, rangeOf(one)));
+}
+
+function frozenWhole(doc) {
+  return doc.tree?.children ? frozen(doc, rangeOf(places(doc.tree)[0]), { deep: true }) : doc;
+}
+
+// A document as it is written: that a person's tree is frozen need not be said.
+function outgoing(doc) {
+  if (!isWholeFrozen(doc)) return doc;
+  return { ...doc, constraints: doc.constraints?.filter((one) => one.is_unit === false) };
 }
 
 function fixedUnit(place) {
@@ -342,9 +284,9 @@ function demanded(doc, model) {
 }
 
 // As much of a label as the model knows.
-function possibleLabel({ relation, nuclearity }, { labels, fine }) {
+function possibleLabel({ relation, nuclearity }, { labels, fine, known = labels }) {
   const name = fine[relation] ?? relation;
-  const fits = labels.filter((label) => nuclearity === undefined || label.nuclearity === nuclearity);
+  const fits = known.filter((label) => nuclearity === undefined || label.nuclearity === nuclearity);
   if (fits.some((label) => label.relation === name)) return { relation, nuclearity };
   return fits.length ? { nuclearity } : {};
 }
@@ -387,4 +329,24 @@ function changes(before, after) {
   return places(after)
     .filter((one) => isUnit(one) && !known.has(name(one)))
     .map(rangeOf);
+}
+
+// A change in words: what each unit that is new was before.
+function describeChanges(before, after) {
+  const old = new Map(places(before).map((one) => [String(rangeOf(one)), one]));
+  const name = ({ node }) => `${node.relation} ${node.nuclearity}`;
+  return changes(before, after).map((range) => {
+    const [now, then] = [placeAt(after, range), old.get(String(range))];
+    return `${rangeName(range)}: ${name(now)} (${then ? `now ${name(then)}` : "no unit now"})`;
+  });
+}
+
+// What an edit has taken away beside the tree, in words; nothing if nothing.
+function losses(before, after) {
+  const kinds = { signals: "signal", secondary_edges: "secondary edge" };
+  return Object.entries(kinds)
+    .map(([key, name]) => [(before[key]?.length ?? 0) - (after[key]?.length ?? 0), name])
+    .filter(([n]) => n > 0)
+    .map(([n, name]) => `${n} ${name}${n > 1 ? "s" : ""}`)
+    .join(" and ");
 }

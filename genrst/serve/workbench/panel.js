@@ -19,11 +19,12 @@ function showPanel() {
   const panel = find("panel");
   const held = panel.contains(document.activeElement) ? document.activeElement.id : null;
   const place = bench.selected && !bench.other && places(bench.doc.tree).find((one) => isAt(one, bench.selected));
-  panel.hidden = !place;
+  panel.hidden = !place || Boolean(bench.preview);
   find("undo").disabled = !bench.past.length;
   find("redo").disabled = !bench.future.length;
   if (!place) return panel.replaceChildren();
-  panel.replaceChildren(heading(place), ...(isUnit(place) ? unitTools(place) : eduTools(place)), ...commonTools(place));
+  const tools = isUnit(place) ? unitTools(place) : eduTools(place);
+  panel.replaceChildren(heading(place), ...tools, ...commonTools(place), ...whyTools(place));
   if (held) find(held)?.focus();
   return undefined;
 }
@@ -32,7 +33,9 @@ function heading(place) {
   const { probability } = place.node;
   const what = isUnit(place) ? `EDUs ${rangeName(rangeOf(place))}` : `EDU ${rangeName(rangeOf(place))}`;
   const sure = probability === undefined ? "" : ` · p ${probability.toFixed(2)}`;
-  return make("h2", {}, what + sure);
+  const notes = shownNotes(bench.doc).get(rangeOf(place).join("-")) ?? [];
+  const remarks = notes.map((one) => make("span", { class: "note", dir: "auto" }, noteText(one)));
+  return make("h2", {}, what + sure, ...remarks);
 }
 
 // Units: roles and relations.
@@ -43,8 +46,8 @@ function unitTools(place) {
   const roles = [...node.nuclearity].map((letter, index) => roleButton(place, letter, index));
   const satellites = labels.flatMap((label, index) => (label === "span" ? [] : [index]));
   const menus = node.relations
-    ? satellites.map((child) => relationMenu(place, labels[child], child))
-    : [relationMenu(place, node.relation)];
+    ? satellites.map((child) => relationButton(place, labels[child], child))
+    : [relationButton(place, node.relation)];
   const isFixed = isFrozen(bench.doc, bench.selected);
   return [
     make("span", { class: "group", role: "group", "aria-label": "Nuclearity" }, ...roles),
@@ -62,8 +65,11 @@ function unitTools(place) {
   ];
 }
 
-function relabel(label) {
-  return step(relabelled(bench.doc, bench.selected, label), { isLabel: true });
+function relabel(label, range = bench.selected) {
+  const doc = relabelled(bench.doc, range, label);
+  const { node } = placeAt(doc.tree, range);
+  say(`${rangeName(range)}: ${node.relation} ${node.nuclearity}`);
+  return step(doc, { isLabel: true });
 }
 
 function roleButton(place, letter, index) {
@@ -77,19 +83,14 @@ function roleButton(place, letter, index) {
   return button(letter, `${name} (n)`, flip, { "aria-label": name, id: `role-${index}` });
 }
 
-function relationMenu(place, relation, child) {
-  const change = (event) => attempt(() => relabel({ relation: event.target.value, child }));
-  const menu = make("select", { id: `relation-${child ?? 0}`, change, title: "Relation (l)" });
-  const { labels, fine } = modelInUse();
-  const used = places(bench.doc.tree)
-    .filter(isUnit)
-    .flatMap((one) => labelsOf(one.node));
-  const names = new Set([...labels.map((label) => label.relation), ...Object.keys(fine), ...used]);
-  names.delete("span");
-  for (const name of [...names].sort()) menu.add(new Option(name, name, name === relation, name === relation));
+function relationButton(place, relation, child) {
   const what = child === undefined ? "Relation" : `Relation of EDUs ${rangeName(rangeOf(partsOf(place)[child]))}`;
-  menu.setAttribute("aria-label", what);
-  return menu;
+  return button(relation, `${what}: choose another (l)`, () => choosePalette(child), {
+    id: `relation-${child ?? 0}`,
+    class: "relation",
+    "aria-label": `${what}: ${relation}`,
+    "aria-haspopup": "dialog",
+  });
 }
 
 // EDUs: a button before each word but the first splits there.
@@ -117,10 +118,16 @@ function eduTools(place) {
 }
 
 function commonTools(place) {
-  if (!place.parent) return [];
+  const { flag: isFlagged } = noteAt(bench.doc, rangeOf(place));
+  const notes = [
+    button("Comment…", "Write a comment on it (m)", comment, { id: "comment" }),
+    button("Flag", "Flag it, to look at it again (g)", flag, { id: "flag", "aria-pressed": String(Boolean(isFlagged)) }),
+  ];
+  if (!place.parent) return notes;
   return [
-    button("Attach to…", "Choose what it belongs to (r)", chooseTarget, { id: "attach" }),
+    button("Attach to…", "Choose what it belongs to (r), or drag it there", startChoosing, { id: "attach" }),
     button("Join with next", "A unit of this and what follows (j)", join, { id: "join" }),
+    ...notes,
   ];
 }
 
@@ -135,7 +142,7 @@ function freeze() {
   const range = selectedRange();
   const thaw = isFrozen(bench.doc, range);
   say(thaw ? "thawed" : "frozen");
-  return step(frozen(bench.doc, range, { thaw }), { changed: bench.changed });
+  return step(frozen(bench.doc, range, { thaw }), { changed: bench.changed, isFreezing: true });
 }
 
 function freezeAll() {
@@ -143,7 +150,7 @@ function freezeAll() {
   const inside = places(placeAt(bench.doc.tree, range).node).filter(isUnit);
   const thaw = inside.every((one) => isFrozen(bench.doc, rangeOf(one)));
   say(thaw ? "thawed, with all inside" : "frozen, with all inside");
-  return step(frozen(bench.doc, range, { deep: true, thaw }), { changed: bench.changed });
+  return step(frozen(bench.doc, range, { deep: true, thaw }), { changed: bench.changed, isFreezing: true });
 }
 
 function dissolve() {
@@ -162,98 +169,27 @@ function newest(doc) {
   return doc.constraints.at(-1)?.edus ?? bench.selected;
 }
 
+function selectedEdu() {
+  const [edu, stop] = selectedRange();
+  if (stop - edu > 1) throw new Error("this is a unit of several EDUs: select an EDU first");
+  return edu;
+}
+
 function mergeEdus() {
-  const [edu] = selectedRange();
+  const edu = selectedEdu();
+  say("joined the EDU with the next");
   return step(joinEdus(bench.doc, edu), { select: [edu, edu + 1] });
 }
 
+function moveEdu(by) {
+  return step(moveStart(bench.doc, selectedEdu(), by));
+}
+
 function turn() {
-  const { node } = placeAt(bench.doc.tree, selectedRange());
+  const place = placeAt(bench.doc.tree, selectedRange());
+  if (!isUnit(place)) throw new Error("an EDU has no nuclearity: select a unit first");
   const rounds = ["NS", "SN", "NN"];
-  const at = rounds.indexOf(node.nuclearity);
+  const at = rounds.indexOf(place.node.nuclearity);
   if (at < 0) throw new Error("this unit has several parts: choose their roles in the panel");
   return relabel({ nuclearity: rounds[(at + 1) % 3] });
-}
-
-// Attaching: the possible targets are shown; a click or Enter on one of them chooses it, Escape none.
-
-let choosing = null;
-
-function chooseTarget() {
-  const range = selectedRange();
-  const found = targets(bench.doc.tree, range);
-  if (!found.length) throw new Error("there is nothing else to attach it to");
-  choosing = { range, names: new Set(found.map((one) => one.join("-"))) };
-  for (const node of pictures[0].nodes) {
-    node.rect.classList.toggle("target", choosing.names.has(`${node.start}-${node.stop}`));
-  }
-  document.body.classList.add("choosing");
-  say(`choose what EDUs ${rangeName(range)} belong to: click it, or walk there and press Enter; Escape: leave it`);
-  goTo(nodeAt(found[0]));
-}
-
-function choose(node) {
-  const { range, names } = choosing;
-  if (!names.has(`${node.start}-${node.stop}`))
-    return say("that is not next to it; choose one of the marked units", true);
-  stopChoosing();
-  return attempt(() => {
-    const doc = attached(bench.doc, range, [node.start, node.stop]);
-    say("attached");
-    return step(doc, { select: newest(doc) });
-  });
-}
-
-function stopChoosing() {
-  choosing = null;
-  document.body.classList.remove("choosing");
-  for (const node of pictures[0]?.nodes ?? []) node.rect.classList.remove("target");
-}
-
-// Alternatives: the best trees of this unit while all outside it stays.
-
-async function alternatives() {
-  const range = selectedRange();
-  const { doc } = bench;
-  const inside = new Set(places(placeAt(doc.tree, range).node).map((one) => String(rangeOf(one))));
-  const outside = places(doc.tree).filter((one) => isUnit(one) && !inside.has(String(rangeOf(one))));
-  const held = { ...doc, constraints: [...outside.map(fixedUnit), { edus: range }] };
-  const { documents } = await parse({ document: { ...held, constraints: demanded(held, modelInUse()) }, trees: 10 });
-  const now = JSON.stringify(bare(placeAt(doc.tree, range).node));
-  const found = new Map();
-  for (const one of documents) {
-    const node = places(one.tree).find((place) => isAt(place, range))?.node;
-    if (node && JSON.stringify(bare(node)) !== now) found.set(JSON.stringify(bare(node)), node);
-  }
-  listAlternatives(range, [...found.values()]);
-}
-
-function bare(node) {
-  return node.children ? [labelsOf(node), node.nuclearity, node.children.map(bare)] : node.edu;
-}
-
-// A tree in a line: its label, and the first of the units inside it.
-function describe(tree) {
-  const name = ({ node }) => `${node.relation} ${node.nuclearity}`;
-  const [top, ...inside] = places(tree).filter(isUnit);
-  const parts = inside.slice(0, 4).map((one) => `${rangeName(rangeOf(one))} ${name(one)}`);
-  if (inside.length > 4) parts.push("…");
-  return parts.length ? `${name(top)} (${parts.join("; ")})` : name(top);
-}
-
-function listAlternatives(range, nodes) {
-  const list = find("choices");
-  const take = (node) => () => {
-    list.hidden = true;
-    const tree = replaced(placeAt(bench.doc.tree, range), node);
-    return step(kept({ ...bench.doc, tree }, [range]), { changed: changes(bench.doc.tree, tree) });
-  };
-  const rows = nodes.map((node) => make("li", {}, button(describe(node), "Take this one", take(node))));
-  list.replaceChildren(
-    make("h2", {}, rows.length ? `EDUs ${rangeName(range)} might be` : "The parser knows nothing else here"),
-    make("ol", {}, ...rows),
-  );
-  list.append(button("Close", "Close", () => (list.hidden = true)));
-  list.hidden = false;
-  list.querySelector("button").focus();
 }

@@ -1,0 +1,341 @@
+"""Which words signal the relations of a tree, and how: a small network over the encoder's states. NumPy only.
+
+Each pair of a relation and a word near it has a vector: the sum of what the word is (its state, its place in its EDU),
+what the relation is (its name, its sizes, its nuclear EDUs) and where in the relation the word stands. Two layers make
+scores of it, one for each type of signal. Discourse markers are different: a word marks one relation of the tree,
+or a secondary edge (an orphan), or nothing, so its scores are made probabilities together. Types without words, such as
+layout, are scored from the relation alone.
+
+Weights are in `signals.safetensors`, the rest in `signals.json`, beside the model whose encoder they were trained on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genrst.chart.examples import FloatArray
+from genrst.chart.labels import IntArray
+from genrst.chart.secondary import EdgeFinder
+from genrst.chart.signal_features import (
+    Asked,
+    Atoms,
+    ask,
+    contexts,
+    find_atoms,
+    pairs,
+    pool_pieces,
+    repeats,
+    words_of_atoms,
+)
+from genrst.document import Document, Signal, Span, signal_words
+from genrst.packing import unpack
+from genrst.storage import read_config, read_tensors
+
+CONFIG, WEIGHTS = "signals.json", "signals.safetensors"
+SINGLE = ("indicative_word",)
+"""Subtypes of which every word is a signal of its own."""
+GAP = " … "
+"""What stands between the parts of a marker in several places, such as `if … then`."""
+_ROWS = 1 << 13
+"""How many pairs are scored at once."""
+
+
+@dataclass(frozen=True)
+class SignalConfig:
+    """The settings of the network, and what it numbers."""
+
+    state_size: int
+    edu_size: int
+    size: int
+    classes: tuple[tuple[str, str], ...]
+    """The types and subtypes of signals with words, without discourse markers."""
+    wordless: tuple[tuple[str, str], ...]
+    """Those without words."""
+    labels: tuple[tuple[str, str], ...]
+    """The names and roles of relations."""
+    markers: tuple[str, ...]
+    """All discourse markers that were seen in training, in lower case; only their words are taken for markers."""
+    thresholds: tuple[float, ...] = ()
+    """How probable a class must be, in the order of `classes` and `wordless`."""
+    marker_threshold: float = 0.5
+    rules: tuple[tuple[str, ...], ...] = ()
+    """Of types that are better found by rules than by the network: a context (four parts), the type, the subtype."""
+    edge_relations: tuple[str, ...] = ()
+    """The relations that secondary edges may have."""
+    edge_markers: tuple[str, ...] = ()
+    """The first words of the markers of secondary edges."""
+
+    @cached_property
+    def marker_words(self) -> frozenset[str]:
+        """The words of all markers."""
+        return frozenset(word for marker in self.markers for word in marker.replace(GAP, " ").split())
+
+    @cached_property
+    def known_markers(self) -> frozenset[str]:
+        """All markers."""
+        return frozenset(self.markers)
+
+    @cached_property
+    def by_context(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
+        """The types and subtypes of each context that has a rule."""
+        found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        for *context, kind, subtype in self.rules:
+            found.setdefault(tuple(context), []).append((kind, subtype))
+        return found
+
+    @cached_property
+    def by_rule(self) -> frozenset[tuple[str, str]]:
+        """The types and subtypes that rules find."""
+        return frozenset((rule[-2], rule[-1]) for rule in self.rules)
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {label: number for number, label in enumerate(self.labels, 1)}
+
+    def number_labels(self, asked: Asked) -> IntArray:
+        """The number of each relation's label; 0 for those that are unknown."""
+        return np.array([self._numbers.get((one.name, one.role), 0) for one in asked.relations], dtype=np.int64)
+
+    def are_possible(self, text: str, atoms: Atoms) -> NDArray[np.bool_]:
+        """Whether each atom may be of a marker."""
+        words = self.marker_words
+        return np.array([text[span.start : span.end].lower() in words for span in atoms.spans], dtype=bool)
+
+
+class ReadAtoms(NamedTuple):
+    """The words of a document as the network sees them, which do not depend on its tree."""
+
+    atoms: Atoms
+    vectors: FloatArray
+    """Shape: (atoms, size)"""
+    kinds: IntArray
+    """What EDUs begin. Shape: (EDUs + 1)"""
+    edus: FloatArray
+    """The vectors of EDUs. Shape: (EDUs, 2 · edu_size)"""
+
+
+class Scored(NamedTuple):
+    """The probabilities of all that may be a signal."""
+
+    asked: Asked
+    relations: IntArray
+    """The relation of each pair. Shape: (pairs)"""
+    places: IntArray
+    """The atom of each pair. Shape: (pairs)"""
+    classes: FloatArray
+    """Shape: (pairs, classes)"""
+    markers: FloatArray
+    """That the pair is a relation and its marker. Shape: (pairs)"""
+    orphans: FloatArray
+    """That an atom marks a secondary edge. Shape: (atoms)"""
+    wordless: FloatArray
+    """Shape: (relations, wordless)"""
+
+
+class Signaller:
+    """Finds the signals of trees."""
+
+    def __init__(self, config: SignalConfig, weights: Mapping[str, FloatArray]) -> None:
+        self.config, self.weights = config, weights
+        self._edges = EdgeFinder(config.edge_relations, config.edge_markers, weights)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Signaller":
+        """Read it from the folder of a model."""
+        return cls(read_config(SignalConfig, folder / CONFIG), unpack(read_tensors(folder / WEIGHTS)))
+
+    def read(
+        self, document: Document, starts: IntArray, states: FloatArray, kinds: IntArray, edus: FloatArray
+    ) -> ReadAtoms:
+        """The words of a document, from the pieces of its text: where they start, and their states."""
+        atoms = find_atoms(document)
+        pooled = pool_pieces(atoms, starts, states)
+        return ReadAtoms(atoms, self.atom_vectors(atoms, pooled), kinds, edus)
+
+    def atom_vectors(self, atoms: Atoms, states: FloatArray) -> FloatArray:
+        """What atoms add to pairs, by their states. Shape: (atoms, state_size) → (atoms, size)"""
+        return self._linear(self._normalised(states, "atom_norm"), "atom") + self._table("atom", atoms.features)
+
+    def add(self, document: Document, read: ReadAtoms) -> Document:
+        """The document with the signals of its tree."""
+        if document.text is None or not len(read.atoms.spans) or len(document.edus) < 2:
+            return document
+        scored = self.score(document, read)
+        marked = replace(document, signals=tuple(self.decode(document, read.atoms, scored)), secondary_edges=())
+        return self.add_edges(marked, read, self.orphans(document, read.atoms, scored))
+
+    def add_edges(
+        self, document: Document, read: ReadAtoms, orphans: Sequence[tuple[tuple[int, ...], int]]
+    ) -> Document:
+        """The document with the secondary edges of its orphans: the words and the first atom of each."""
+        text, spans = document.text or "", read.atoms.spans
+        found = [
+            (words, text[spans[atom].start : spans[atom].end].lower(), int(read.atoms.edus[atom]), read.vectors[atom])
+            for words, atom in orphans
+        ]
+        return self._edges.add(document, found, read.kinds, read.edus)
+
+    def score(self, document: Document, read: ReadAtoms) -> Scored:
+        """The probabilities of signals."""
+        atoms, text = read.atoms, document.text or ""
+        asked = ask(document, read.kinds)
+        rows, places = pairs(asked, atoms)
+        relations = asked.rows[rows, 0]
+        of_rows, wordless = self._relations(asked, read.edus)
+        repeated = self.weights["tables.repeated.weight"][repeats(asked, atoms, text, rows, places)]
+        scores = np.concatenate(
+            [
+                self._pairs(read.vectors[places[part]] + of_rows[rows[part]] + repeated[part])
+                for part in (slice(start, start + _ROWS) for start in range(0, max(len(rows), 1), _ROWS))
+            ]
+        )
+        marker = self._linear(np.maximum(read.vectors, 0), "marker")
+        is_possible = self.config.are_possible(text, atoms)
+        markers, orphans = _marker_p(scores[:, 0], marker, places, is_possible)
+        return Scored(asked, relations, places, _sigmoid(scores[:, 1:]), markers, orphans, _sigmoid(wordless))
+
+    def _relations(self, asked: Asked, edus: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What rows add to pairs, and the scores of relations without words."""
+        heads = self._normalised(edus[asked.heads].reshape(len(asked.relations), -1), "edu_norm")
+        labels = self.weights["tables.label.weight"][self.config.number_labels(asked)]
+        relations = self._linear(heads, "edus") + self._table("size", asked.sizes) + labels
+        whole = self._linear(np.maximum(self._linear(np.maximum(relations, 0), "whole"), 0), "wordless")
+        return relations[asked.rows[:, 0]] + self._table("row", asked.row_features), whole
+
+    def _pairs(self, vectors: FloatArray) -> FloatArray:
+        hidden = self._linear(np.maximum(vectors, 0), "hidden")
+        return self._linear(np.maximum(hidden, 0), "output")
+
+    def _linear(self, values: FloatArray, name: str) -> FloatArray:
+        found: FloatArray = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return found
+
+    def _normalised(self, values: FloatArray, name: str) -> FloatArray:
+        centred = values - values.mean(axis=1, keepdims=True)
+        scale = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + np.float32(1e-5))
+        found: FloatArray = centred / scale * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        return found
+
+    def _table(self, name: str, features: IntArray) -> FloatArray:
+        columns = range(features.shape[1])
+        parts = [self.weights[f"tables.{name}_{column}.weight"][features[:, column]] for column in columns]
+        return np.sum(parts, axis=0, dtype=np.float32)
+
+    def decode(self, document: Document, atoms: Atoms, scored: Scored) -> list[Signal]:
+        """The signals that are probable enough, by relation."""
+        words = words_of_atoms(atoms, signal_words(document))
+        names = [*self.config.classes, *self.config.wordless]
+        groups: dict[tuple[int, str, str], set[int]] = {}
+        limits = np.array(self.config.thresholds[: len(self.config.classes)], dtype=np.float32)
+        for pair, number in np.argwhere(scored.classes > limits).tolist():
+            key = (int(scored.relations[pair]), *names[number])
+            groups.setdefault(key, set()).add(int(words[scored.places[pair]]))
+        for pair in self.marker_pairs(scored):
+            groups.setdefault((int(scored.relations[pair]), "dm", "dm"), set()).add(int(words[scored.places[pair]]))
+        for relation, number in np.argwhere(
+            scored.wordless > np.array(self.config.thresholds[len(self.config.classes) :], dtype=np.float32)
+        ).tolist():
+            groups.setdefault((relation, *self.config.wordless[number]), set())
+        groups = {key: members for key, members in groups.items() if key[1:] not in self.config.by_rule}
+        for relation, atom, context in contexts(scored.asked.relations, atoms, document.text or ""):
+            for name in self.config.by_context.get(context, ()):
+                groups.setdefault((relation, *name), set()).add(int(words[atom]) if atom >= 0 else -1)
+        spans = signal_words(document)
+        texts = [_bare(document, span) for span in spans]
+        found = []
+        for (relation, kind, subtype), members in groups.items():
+            unit = scored.asked.relations[relation].unit
+            for part in self._split(kind, subtype, sorted(members - {-1}), texts):
+                found.append(Signal(unit, kind, subtype, tuple(word + 1 for word in part)))
+        return sorted(found, key=lambda one: (one.unit, one.type, one.subtype, one.tokens))
+
+    def orphans(self, document: Document, atoms: Atoms, scored: Scored) -> list[tuple[tuple[int, ...], int]]:
+        """The markers of secondary edges: the words and the first atom of each."""
+        words, spans = words_of_atoms(atoms, signal_words(document)), signal_words(document)
+        totals = np.zeros(len(scored.orphans))
+        np.add.at(totals, scored.places, scored.markers)
+        is_orphan = (totals + scored.orphans > self.config.marker_threshold) & (scored.orphans > totals)
+        first = {int(words[atom]): int(atom) for atom in np.flatnonzero(is_orphan)[::-1].tolist() if words[atom] >= 0}
+        texts = [_bare(document, span) for span in spans]
+        parts = split_markers(sorted(first), texts, self.config.known_markers, joins=False)
+        return [(tuple(word + 1 for word in part), first[part[0]]) for part in parts]
+
+    def marker_pairs(self, scored: Scored) -> list[int]:
+        """The pairs of relations and their markers: of each word that probably marks a relation, the best one."""
+        best: dict[int, int] = {}
+        for pair in np.flatnonzero(scored.markers > 0.01).tolist():
+            atom = int(scored.places[pair])
+            if atom not in best or scored.markers[pair] > scored.markers[best[atom]]:
+                best[atom] = pair
+        totals = np.zeros(len(scored.orphans))
+        np.add.at(totals, scored.places, scored.markers)
+        limit = self.config.marker_threshold
+        return [
+            pair
+            for atom, pair in best.items()
+            if totals[atom] + scored.orphans[atom] > limit and totals[atom] >= scored.orphans[atom]
+        ]
+
+    def _split(self, kind: str, subtype: str, words: Sequence[int], texts: Sequence[str]) -> list[list[int]]:
+        """The words of one class in one relation, as signals."""
+        if kind == "dm":
+            return split_markers(words, texts, self.config.known_markers)
+        return [[word] for word in words] if subtype in SINGLE else [list(words)]
+
+
+def _bare(document: Document, word: Span) -> str:
+    """A word without the signs around it, in lower case."""
+    return (document.text or "")[word.start : word.end].lower().strip(".,;:!?\"'()[]“”—-")
+
+
+def split_markers(
+    words: Sequence[int], texts: Sequence[str], known: frozenset[str], joins: bool = True
+) -> list[list[int]]:
+    """The markers in the words of one relation: the longest that are known, else runs of words.
+
+    `and then` are two, `as if` is one, and so is `if … then`.
+    """
+    runs: list[list[int]] = []
+    for word in words:
+        if runs and word == runs[-1][-1] + 1:
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    named = GAP.join(" ".join(texts[word] for word in run) for run in runs)
+    if joins and len(runs) > 1 and named in known:
+        return [list(words)]
+    return [part for run in runs for part in _split_run(run, texts, known)]
+
+
+def _split_run(run: list[int], texts: Sequence[str], known: frozenset[str]) -> list[list[int]]:
+    parts: list[list[int]] = []
+    while run:
+        lengths = (n for n in range(len(run), 0, -1) if " ".join(texts[word] for word in run[:n]) in known)
+        length = next(lengths, len(run))
+        parts.append(run[:length])
+        run = run[length:]
+    return parts
+
+
+def _sigmoid(values: FloatArray) -> FloatArray:
+    found: FloatArray = 1 / (1 + np.exp(-values.clip(-30, 30)))
+    return found
+
+
+def _marker_p(
+    scores: FloatArray, marker: FloatArray, places: IntArray, is_possible: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """For each atom, a distribution over the relations that it may mark, a secondary edge, and nothing."""
+    logits = scores + marker[places, 0]
+    largest = np.maximum(marker[:, 1], 0)
+    np.maximum.at(largest, places, logits)
+    of_pairs = np.exp(logits - largest[places]) * is_possible[places]
+    orphans = np.exp(marker[:, 1] - largest) * is_possible
+    totals = np.exp(-largest) + orphans
+    np.add.at(totals, places, of_pairs)
+    return of_pairs / totals[places], orphans / totals
