@@ -6,6 +6,13 @@ A service is started on this machine, once with batches and once without. Client
 of a text, whose EDUs are known, one request after the other; every answer is compared with what the parser gives
 without the service. Prints a line of JSON for each setting (requests a second, seconds by percentile, answers that
 differ, resident memory after the first tenth and at the end), and a last one with the ratio of the two rates.
+
+    python -m benchmarks.serve --hostile 3      # three times without and with a hostile client beside the others
+    python -m benchmarks.serve --texts 2000     # memory while so many different texts are parsed
+
+The hostile client has an address of its own. All at the same time, it sends texts of 98 KB in short sentences, asks
+for the 20 best trees of 2,000 EDUs, sends brackets that are never closed, and holds 300 connections open with headers
+that never end. The last line has the ratios of the 99th percentiles of all other clients.
 """
 
 import argparse
@@ -19,7 +26,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -31,6 +40,7 @@ from genrst.formats.json_format import document_to_dict
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library.txt"
 READY_SECONDS = 120
+HOSTILE = ("127.0.0.66" if sys.platform == "linux" else "", 0)
 PROGRAM = ("-m", "genrst.cli.main")
 READ_ANEW = (
     "-c",
@@ -48,8 +58,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--edus", type=int, nargs="+", default=[5, 10, 20], help="of requests, in turn")
     parser.add_argument("--batches", type=int, nargs=2, default=[16, 1], help="requests that are parsed together")
+    parser.add_argument("--hostile", type=int, default=0, metavar="N", help="rounds without and with a hostile client")
+    parser.add_argument("--texts", type=int, default=0, metavar="N", help="measure memory over so many texts")
     arguments = parser.parse_args()
+    if arguments.texts:
+        measure_memory(arguments)
+        return
     questions = make_questions(arguments.text, arguments.model, arguments.device, arguments.edus)
+    if arguments.hostile:
+        rows = [measure(arguments, 16, questions, bool(number % 2)) for number in range(2 * arguments.hostile)]
+        ratios = [round(beside["p99"] / alone["p99"], 2) for alone, beside in zip(rows[::2], rows[1::2], strict=True)]
+        print(json.dumps({"ratios": ratios}))
+        return
     rows = [measure(arguments, batch, questions) for batch in arguments.batches]
     print(json.dumps({"ratio": round(rows[0]["requests_per_second"] / rows[1]["requests_per_second"], 2)}))
 
@@ -63,9 +83,12 @@ def make_questions(path: Path, model: str, device: str, sizes: Sequence[int]) ->
     return [(json.dumps({"edus": part}).encode(), tree) for part, tree in zip(parts, trees, strict=True)]
 
 
-def measure(arguments: argparse.Namespace, batch: int, questions: Sequence[tuple[bytes, Any]]) -> dict[str, Any]:
-    """Ask a service from many clients for some time."""
-    with serving(arguments.model, arguments.device, batch, READ_ANEW) as (port, process):
+def measure(
+    arguments: argparse.Namespace, batch: int, questions: Sequence[tuple[bytes, Any]], has_hostile: bool = False
+) -> dict[str, Any]:
+    """Ask a service from many clients for some time, perhaps with a hostile one beside them."""
+    hostile = attacking if has_hostile else nullcontext
+    with serving(arguments.model, arguments.device, batch, READ_ANEW) as (port, process), hostile(port):
         start = time.perf_counter()
         seconds: list[float] = []
         outcomes: Counter[str] = Counter()
@@ -73,7 +96,8 @@ def measure(arguments: argparse.Namespace, batch: int, questions: Sequence[tuple
         for client in range(arguments.clients):
             first = client * len(questions) // arguments.clients
             own = [*questions[first:], *questions[:first]]
-            clients.append(Thread(target=ask, args=(port, own, start + arguments.seconds, seconds, outcomes)))
+            address = f"127.0.1.{client % 250 + 1}" if sys.platform == "linux" else ""
+            clients.append(Thread(target=ask, args=(port, own, start + arguments.seconds, seconds, outcomes, address)))
         for thread in clients:
             thread.start()
         time.sleep(arguments.seconds / 10)
@@ -84,6 +108,7 @@ def measure(arguments: argparse.Namespace, batch: int, questions: Sequence[tuple
         late = resident_megabytes(process.pid)
     row = {
         "batch": batch,
+        "hostile": has_hostile,
         "clients": arguments.clients,
         "requests_per_second": round(len(seconds) / elapsed, 2),
         **{f"p{share}": round(float(np.percentile(seconds, share)), 3) for share in (50, 99) if seconds},
@@ -120,10 +145,15 @@ def serving(
 
 
 def ask(
-    port: int, questions: Sequence[tuple[bytes, Any]], end: float, seconds: list[float], outcomes: "Counter[str]"
+    port: int,
+    questions: Sequence[tuple[bytes, Any]],
+    end: float,
+    seconds: list[float],
+    outcomes: "Counter[str]",
+    address: str = "",
 ) -> None:
     """Ask one question after the other, until the end."""
-    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection = http.client.HTTPConnection("127.0.0.1", port, source_address=(address, 0))
     number = 0
     while (start := time.perf_counter()) < end:
         body, tree = questions[number % len(questions)]
@@ -134,6 +164,87 @@ def ask(
         is_equal = answer.status == 200 and shape(content["documents"][0]["tree"]) == shape(tree)
         outcomes["equal" if is_equal else f"different ({answer.status})"] += 1
         number += 1
+
+
+@contextmanager
+def attacking(port: int) -> Iterator[None]:
+    """A hostile client in a process of its own, for the time of a measurement."""
+    process = get_context("spawn").Process(target=attack, args=(port,), daemon=True)
+    process.start()
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.join()
+
+
+def attack(port: int) -> None:
+    """All that a hostile client does; prints what it got, a line for each kind, every ten seconds."""
+    outcomes: Counter[str] = Counter()
+    edus = ["It rained,", "so we stayed in."] * 1000
+    bodies = {
+        "long": json.dumps({"text": ("It rained. " * 8910)[:98_000]}).encode(),
+        "trees": json.dumps({"edus": edus, "trees": 20}).encode(),
+        "nested": b"[" * 1_000_000,
+    }
+    for kind, body in bodies.items():
+        for _ in range(4):
+            Thread(target=attack_by_bodies, args=(port, kind, body, outcomes), daemon=True).start()
+    Thread(target=attack_by_headers, args=(port, 300, outcomes), daemon=True).start()
+    while True:
+        time.sleep(10)
+        print(json.dumps({"hostile": dict(outcomes)}), file=sys.stderr, flush=True)
+
+
+def attack_by_bodies(port: int, kind: str, body: bytes, outcomes: "Counter[str]") -> None:
+    """Send a body again and again."""
+    while True:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, source_address=HOSTILE)
+            connection.request("POST", "/v1/parse", body, {"Content-Type": "application/json"})
+            outcomes[f"{kind} ({connection.getresponse().status})"] += 1
+            connection.close()
+        except (OSError, http.client.HTTPException):
+            outcomes[f"{kind} (closed)"] += 1
+
+
+def attack_by_headers(port: int, n: int, outcomes: "Counter[str]") -> None:
+    """Hold connections open, with a byte a second of a header that never ends."""
+    connections: list[socket.socket] = []
+    while True:
+        while len(connections) < n:
+            connections.append(socket.create_connection(("127.0.0.1", port), source_address=HOSTILE))
+            connections[-1].sendall(b"GET / HTTP/1.1\r\nX: ")
+        for connection in list(connections):
+            try:
+                connection.sendall(b"x")
+            except OSError:
+                outcomes["headers (closed)"] += 1
+                connections.remove(connection)
+        time.sleep(1)
+
+
+def measure_memory(arguments: argparse.Namespace) -> None:
+    """Print the resident memory after each eighth of many different texts."""
+    sentences = arguments.text.read_text(encoding="utf-8").replace("\n", " ").split(". ")
+    with serving(arguments.model, arguments.device, 16) as (port, process):
+
+        def post(number: int) -> int:
+            own = [sentences[(number * step) % len(sentences)] for step in (1, 3, 7)]
+            body = json.dumps({"text": ". ".join([f"Report {number} is here", *own]) + "."}).encode()
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.request("POST", "/v1/parse", body, {"Content-Type": "application/json"})
+            status = connection.getresponse().status
+            connection.close()
+            return status
+
+        megabytes = [resident_megabytes(process.pid)]
+        outcomes: Counter[int] = Counter()
+        with ThreadPoolExecutor(arguments.clients) as clients:
+            for part in np.array_split(np.arange(arguments.texts), 8):
+                outcomes.update(clients.map(post, part.tolist()))
+                megabytes.append(resident_megabytes(process.pid))
+    print(json.dumps({"texts": arguments.texts, "outcomes": outcomes, "megabytes": megabytes}))
 
 
 def shape(tree: Any) -> Any:  # noqa: ANN401

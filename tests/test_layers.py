@@ -17,6 +17,7 @@ ROOT: dict[str, set[str]] = {
     "characters": set(),
     "errors": set(),
     "task": set(),
+    "allowance": {"errors"},
     "packing": {"errors"},
     "io": {"characters", "errors"},
     "config": {"errors", "io"},

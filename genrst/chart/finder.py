@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from genrst.allowance import check_edus
 from genrst.chart.calibration import Calibration
 from genrst.chart.examples import FloatArray, LabelledUnit, tree_of
 from genrst.chart.labels import Labels
@@ -97,7 +98,7 @@ class ChartFinder:
         """Documents with EDUs and sentences, where they have none."""
         (scorer, _), cache = self.scorers[0], self._caches[0]
         batches = in_batches(documents, _likely_edus, MOST_EDUS)
-        return [text.document for batch in batches for text in encode_texts(scorer, batch, cache)]
+        return [text.document for batch in batches for text in _checked(encode_texts(scorer, batch, cache))]
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if there are fewer."""
@@ -122,7 +123,7 @@ class ChartFinder:
             members: list[list[Member]] = [[] for _ in batch]
             marks: list[Mark] = []
             for (scorer, weight), cache in zip(self.scorers, self._caches, strict=True):
-                texts = encode_texts(scorer, batch, cache)
+                texts = _checked(encode_texts(scorer, batch, cache))
                 marks = marks or [self._mark(text) for text in texts]
                 batch = [text.document for text in texts]  # segmented by the first one
                 for own, text in zip(members, texts, strict=True):
@@ -164,6 +165,13 @@ class ChartFinder:
         """The distribution over all trees of a document: without constraints, with coarse relations."""
         free = replace(self.settings, keep_whole="nothing", relations="coarse")
         return next(self.distributions([replace(document, constraints=())], free))
+
+
+def _checked(texts: list[EncodedText]) -> list[EncodedText]:
+    """Texts whose EDUs are known now; an error if one has too many for a service."""
+    for text in texts:
+        check_edus(text.document.id, len(text.document.edus))
+    return texts
 
 
 def _likely_edus(document: Document) -> int:

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from genrst.allowance import checkpoint
 from genrst.chart.inference import Array, Split, best_scores, units_of_width
 from genrst.trees.constraints import Span
 
@@ -101,6 +102,7 @@ def _cheapest(root: _Partial, ranked: Callable[[Span], list[_Alternative]]) -> I
         if not partial.spans:
             yield partial
             continue
+        checkpoint()
         span, others = partial.spans
         alternatives = ranked(span)
         if rank + 1 < len(alternatives):

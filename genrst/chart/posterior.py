@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from genrst.allowance import checkpoint
 from genrst.chart import inference
 from genrst.chart.examples import Borders, FloatArray, LabelledUnit
 from genrst.chart.inference import Split, log_softmax, log_sum_exp
@@ -58,6 +59,7 @@ def _groups(charts: Sequence[Borders]) -> Iterator[list[Borders]]:
     """Charts, as many as can be scored at once; if a document is long, memory is given back in between."""
     is_long = any(borders[-1] > LONG for borders in charts)
     for group in group_charts(charts):
+        checkpoint()
         yield group
         if is_long:
             give_back_memory()

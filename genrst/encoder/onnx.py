@@ -11,12 +11,15 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context, copy_context
 from functools import cache, cached_property
 from itertools import chain
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from genrst.allowance import checkpoint
 
 Value: TypeAlias = str
 """The name of what an operation takes or gives."""
@@ -129,11 +132,21 @@ class Session:
 
 
 def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """What is done to items, in their order, by as many threads as there are."""
+    """What is done to items, in their order, by as many threads as there are; each item is a step of the work."""
+
+    def step(item: Item) -> Result:
+        checkpoint()
+        result = do(item)
+        checkpoint()  # this thread may not have another step
+        return result
+
+    def step_in(context: Context, item: Item) -> Result:
+        return context.run(step, item)
+
     if len(items) == 1 or n_threads() == 1:
-        return [do(item) for item in items]
+        return [step(item) for item in items]
     with ThreadPoolExecutor(n_threads()) as pool:
-        return list(pool.map(do, items))
+        return list(pool.map(step_in, [copy_context() for _ in items], items))
 
 
 def n_threads() -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from genrst.allowance import checkpoint
 from genrst.encoder.batch import PieceWindows
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.encoder.windows import WindowShape
@@ -87,6 +88,7 @@ class PretrainedEncoder(nn.Module):
             return self._piece_states(windows).to(self.norm.weight.dtype)
         states = next(self.encoder.parameters()).new_empty(len(windows.rows), self.state_size)
         for part, pieces in windows.split(_at_once(windows)):
+            checkpoint()
             states[pieces] = self._piece_states(part)
         return states
 

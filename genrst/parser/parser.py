@@ -69,8 +69,6 @@ class Parser:
     """Where it was loaded from."""
     reload: "Callable[[], Parser] | None" = None
     """What makes the same parser in another process; it can be pickled."""
-    max_edus: int | None = None
-    """Documents with more EDUs are refused, for a service; a chart does not know before it has found them."""
     _warned: set[str] = field(default_factory=set, init=False)
 
     def __repr__(self) -> str:
@@ -212,15 +210,7 @@ class Parser:
         for document in outcomes:
             if isinstance(document, Document) and not looks_english(document.text or ""):
                 self._warn_once("language", f"{document.id}: the text does not look English; its tree will mean little")
-        outcomes = map_ok(outcomes, self.finder.prepare)
-        return outcomes if self.max_edus is None else map_ok(outcomes, self._check_sizes)
-
-    def _check_sizes(self, documents: list[Document]) -> list[Document]:
-        for document in documents:
-            if document.is_segmented and self.max_edus is not None and len(document.edus) > self.max_edus:
-                rule = f"{document.id}: a document must have at most {self.max_edus} EDUs"
-                raise UsageError(f"{rule}, was: {len(document.edus)}")
-        return documents
+        return map_ok(outcomes, self.finder.prepare)
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:

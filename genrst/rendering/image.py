@@ -87,13 +87,15 @@ def draw_image(picture: Picture, format: ImageFormat, scheme: Scheme) -> bytes:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Letters that no font has are drawn as boxes; a warning for each, and for each font tried, helps nobody."""
+    """Letters that no font has are drawn as boxes; a warning for each, and for each font tried, helps nobody.
+
+    The filter stays: putting the old ones back would undo what another thread does to them meanwhile.
+    """
     logger = getLogger("matplotlib.font_manager")
     was_disabled, logger.disabled = logger.disabled, True
+    warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
         logger.disabled = was_disabled
 

@@ -13,6 +13,7 @@ from typing import Literal, NoReturn, Protocol, TypeAlias, TypeVar
 
 import torch
 
+from genrst.allowance import check_edus
 from genrst.document import EFFECTIVE_SIZE, Document, constraints_of
 from genrst.encoder.device import check_process
 from genrst.encoder.memory import in_batches
@@ -126,13 +127,13 @@ class RnngFinder:
         """Documents with EDUs and sentences by the segmenter; those that have EDUs stay as they are."""
         raw = [document for document in documents if not document.is_segmented]
         if not raw:
-            return list(documents)
+            return _checked(documents)
         if self._segmenter is None:
             if self._load_segmenter is None:
                 raise UsageError(f"{raw[0].id}: a model in memory needs documents with EDUs")
             self._segmenter = self._load_segmenter()
         found = iter(self._segmenter.segment(raw))
-        return [document if document.is_segmented else next(found) for document in documents]
+        return _checked([document if document.is_segmented else next(found) for document in documents])
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
         """Each document with its n best trees, the best first; fewer if no more are found."""
@@ -248,3 +249,10 @@ class RnngFinder:
             signals=(),
             secondary_edges=(),
         )
+
+
+def _checked(documents: Sequence[Document]) -> list[Document]:
+    """Documents whose EDUs are known; an error if one has too many for a service."""
+    for document in documents:
+        check_edus(document.id, len(document.edus))
+    return list(documents)

@@ -22,7 +22,7 @@ import asyncio
 from asyncio import Lock
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -43,10 +43,12 @@ from genrst.rendering.page import Page, fill_page, inert_json, page_policy
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
 from genrst.serve.files import Files, LocalFile, Opened
 from genrst.serve.folder import Folder, folder_endpoints
+from genrst.serve.lanes import Lanes
 from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
 from genrst.serve.openapi import Endpoint, describe, docs_page
 from genrst.serve.parsing import Models, Parsed, Task
 from genrst.serve.requests import (
+    SHORT_BODY,
     Body,
     BodyReader,
     ConvertRequest,
@@ -58,7 +60,7 @@ from genrst.serve.requests import (
     SegmentRequest,
     read_request,
 )
-from genrst.serve.worker import Limits, Worker
+from genrst.serve.worker import Limits
 from genrst.trees.relations import load_glossary
 from genrst.version import VERSION
 
@@ -79,7 +81,7 @@ def make_app(
 
     `folder` is what is known about the files besides.
     """
-    service = _Service(Models(parsers, limits.edus), limits, folder or Folder(files or Files()))
+    service = _Service(Models(parsers), limits, folder or Folder(files or Files()))
     endpoints = service.endpoints() if files is None else [*service.endpoints(), *service.file_endpoints()]
     description = describe(endpoints, needs_key=access.key is not None)
     html, policy = workbench(files is not None)
@@ -99,13 +101,16 @@ def make_app(
 
 
 class _Service:
-    """The handlers of the endpoints, and what they share: models, limits, two workers and local files."""
+    """The handlers of the endpoints, and what they share: models, limits, workers and local files."""
 
     def __init__(self, models: Models, limits: Limits, folder: Folder) -> None:
         self.models, self.limits, self.files, self.folder = models, limits, folder.files, folder
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
-        self.parsing: Worker[Task, Parsed] = Worker(limits, models.run_batch, self.metrics.observe_batch)
-        self.documents: Worker[Callable[[], Any], Any] = Worker(limits, lambda calls: [call() for call in calls])
+        # A batch of the longest short texts is as long as two of them.
+        most = min(limits.batch_edus // 2, limits.edus)
+        short, long = (partial(models.run_batch, max_edus=edus) for edus in (most, limits.edus))
+        self.parsing: Lanes[Task, Parsed] = Lanes(limits, most, short, long, self.metrics.observe_batch)
+        self.documents: Lanes[Callable[[], Any], Any] = Lanes(limits, SHORT_BODY, _call_all, _call_all)
         self._bodies = BodyReader(limits)
 
     def endpoints(self) -> list[Endpoint]:
@@ -242,7 +247,8 @@ class _Service:
         return await run_in_threadpool(lambda: _json(parsed.as_dict()))
 
     async def _submit(self, request: Request | None, task: Task) -> Parsed:
-        return await self.parsing.submit(request, task, self.models.group(task), task.size)
+        is_long = self.models.is_long(task)
+        return await self.parsing.submit(request, task, self.models.group(task), task.cost, is_long=is_long)
 
     async def _look(self, request: Request, work: Callable[[int], Result]) -> Result:
         """Let the document worker do some work, which gets `max_edus`."""
@@ -253,12 +259,18 @@ class _Service:
         self, request: Request, kind: type[Body], work: Callable[[Body, int], Result], lock: Lock | None = None
     ) -> Result:
         """Read the body of a request and let the document worker decode it and do the work, which gets `max_edus`."""
-        body = await self._bodies.read(request)
+        body, most = await self._bodies.read(request), self.limits.edus
+
+        def do() -> Result:
+            return work(read_request(kind, body, most), most)
+
         async with lock or Lock():
-            result: Result = await self.documents.submit(
-                request, lambda: work(read_request(kind, body), self.limits.edus)
-            )
+            result: Result = await self.documents.submit(request, do, size=len(body))
         return result
+
+
+def _call_all(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    return [call() for call in calls]
 
 
 def _json(value: object) -> Response:

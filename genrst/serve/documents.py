@@ -1,15 +1,16 @@
 """What the service does with documents and without a model: evaluate, render and convert them.
 
-Everything comes in as values and goes out as values; no file is read or written. All of it runs in one thread because
-Python's warnings, which report repairs of the input, are not thread-safe.
+Everything comes in as values and goes out as values; no file is read or written.
 """
 
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
+from genrst.allowance import check_size as check_size  # for those that read documents in other ways
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
 from genrst.evaluation.report import evaluate, score_segmentation
@@ -31,6 +32,7 @@ MEDIA_TYPES = {
 }
 
 JsonObject = dict[str, Any]
+_WARNINGS = RLock()
 
 
 def evaluate_documents(request: EvaluateRequest, max_edus: int) -> JsonObject:
@@ -69,17 +71,15 @@ def convert_documents(request: ConvertRequest, max_edus: int) -> JsonObject:
     return {**result, "warnings": lines}
 
 
-def check_size(name: str, n_edus: int, max_edus: int) -> None:
-    """Refuse a document with too many EDUs."""
-    if n_edus > max_edus:
-        raise UsageError(f"{name}: a document must have at most {max_edus} EDUs, was: {n_edus}")
-
-
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect the warnings about the input, a line each; the list is complete when the block ends."""
+    """Collect the warnings about the input, a line each; the list is complete when the block ends.
+
+    Only one thread at a time does, because Python's warnings are those of all threads. There is no checkpoint inside:
+    the others would wait for one that waits for them.
+    """
     lines: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    with _WARNINGS, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CorpusWarning)
         yield lines
     lines += [str(one.message) for one in caught if isinstance(one.message, CorpusWarning)]

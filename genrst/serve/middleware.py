@@ -3,7 +3,7 @@
 A web page must not reach a service on this machine through the browser of its reader. It could do so with a domain
 name of its own that resolves to this machine (DNS rebinding), so the host must be an IP address, localhost or a name
 that was allowed. It could send a cross-site request, so the origin must be the host itself, and bodies must be JSON,
-which HTML forms cannot send.
+which HTML forms cannot send. Only links to the pages work from everywhere.
 
 The log has one line of JSON per request on standard error. Neither it nor the metrics contain texts, document names or
 keys. A path is the path of an endpoint or `other`.
@@ -29,7 +29,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 PUBLIC_PATHS = ("/", "/docs", "/health", "/openapi.json")
 """Paths that need no key; they hold no client data."""
 
-BODILESS_METHODS = ("GET", "HEAD", "OPTIONS")
+PAGES = ("/", "/docs")
+"""Paths that links on other sites may lead to: their content does not depend on the request."""
+
+BODY_METHODS = ("POST", "PUT", "PATCH")
 
 POLICY = "Content-Security-Policy"
 HEADERS = {
@@ -81,13 +84,14 @@ class AccessControl:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not is_host_allowed(hosts[0], self._access.hosts):
             raise HTTPException(421, "the host must be an address, localhost or a name given by --allow-host")
-        if not _is_same_origin(headers, hosts[0]):
+        is_visit = method == "GET" and path in PAGES and _is_visit(headers)
+        if not (is_visit or _is_same_origin(headers, hosts[0])):
             raise HTTPException(403, "a request must not come from a page of another site")
         if self._access.key is not None and path not in PUBLIC_PATHS and not self._has_key(headers):
             rule = "a request must have the key of the service: Authorization: Bearer KEY"
             raise HTTPException(401, rule, {"WWW-Authenticate": "Bearer"})
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if method not in BODILESS_METHODS and media_type != "application/json":
+        if method in BODY_METHODS and media_type != "application/json":
             raise HTTPException(415, "the Content-Type must be application/json")
 
     def _has_key(self, headers: Headers) -> bool:
@@ -118,6 +122,12 @@ def is_address(name: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Whether only programs on this machine can reach this host."""
     return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_visit(headers: Headers) -> bool:
+    """Whether a browser follows a link to show the response by itself, not in a frame of the other page."""
+    wanted = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    return "origin" not in headers and all(headers.get(name) == value for name, value in wanted.items())
 
 
 def _is_same_origin(headers: Headers, host: str) -> bool:

@@ -24,12 +24,12 @@ _SCHEMAS = "#/components/schemas/"
 _JSON = "application/json"
 
 _ERRORS = """
-401: the key is missing or wrong; 403: the request comes from a page of another site; 404: there is no such file; 408:
-the body arrived too slowly; 409: another program has changed the file; 413: the body is too large; 415: the
-Content-Type is not application/json; 421: the host is not a name of the service; 422: the request, its document or its
-constraints are invalid, or the document is too large; 429: too many requests are waiting, and Retry-After says when to
-try again; 501: a library that this needs is not installed; 503: the request has waited too long, or the service is
-shutting down; 507: the file cannot be written
+401: the key is missing or wrong; 403: the request comes from a page of another site; 404: there is no such file; 405:
+the path has other methods, which Allow names; 408: the body arrived too slowly; 409: another program has changed the
+file; 413: the body is too large; 415: the Content-Type is not application/json; 421: the host is not a name of the
+service; 422: the request, its document or its constraints are invalid, or the document is too large or takes too
+long; 429: too many requests are waiting, and Retry-After says when to try again; 501: a library that this needs is
+not installed; 503: the request has waited too long, or the service is shutting down; 507: the file cannot be written
 """
 
 
@@ -64,8 +64,11 @@ def describe(endpoints: Sequence[Endpoint], *, needs_key: bool) -> dict[str, Any
 def schemas(bodies: Sequence[type[BaseModel]]) -> dict[str, Any]:
     """Return the JSON schemas of request bodies and of documents by name."""
     _, found = models_json_schema([(body, "validation") for body in bodies], ref_template=f"{_SCHEMAS}{{model}}")
-    reference = json.dumps({"$ref": f"{_SCHEMAS}Document"})
-    requests = json.loads(json.dumps(found["$defs"]).replace(json.dumps(DOCUMENT_SCHEMA), reference))
+    reference = {"$ref": f"{_SCHEMAS}Document"}
+    requests = json.loads(
+        json.dumps(found["$defs"]),
+        object_hook=lambda one: reference if one.items() >= DOCUMENT_SCHEMA.items() else one,
+    )
     text = files("genrst.formats").joinpath("document.schema.json").read_text(encoding="utf-8")
     document = json.loads(text.replace("#/$defs/", _SCHEMAS))
     del document["$schema"]

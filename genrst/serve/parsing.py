@@ -3,19 +3,22 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from genrst.allowance import allowance, check_size
 from genrst.chart.finder import Distribution
 from genrst.document import Document
 from genrst.errors import GenrstError, UsageError
 from genrst.formats.json_format import document_to_dict
 from genrst.parser.folders import describe_model
 from genrst.parser.parser import Failure, Item, Parser, Text
-from genrst.serve.documents import JsonObject, check_size, collected_warnings
+from genrst.serve.documents import JsonObject, collected_warnings
 from genrst.serve.requests import ParseRequest, SegmentRequest
 from genrst.text.raw import looks_english
 from genrst.trees.node import units
 
 EDU_CHARACTERS = 50
 """Typical EDU length, in characters, to estimate the number of EDUs in raw text."""
+ALTERNATIVES_COST, CUBIC_COST = 3, 50_000
+"""Alternatives take as long as three more trees; one more tree of n EDUs takes as long as n³ / 50,000 EDUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,12 @@ class Task:
         if isinstance(self.item, Document):
             return len(self.item.edus)
         return len(self.item.text if isinstance(self.item, Text) else self.item) // EDU_CHARACTERS + 1
+
+    @property
+    def cost(self) -> int:
+        """The number of EDUs that could be parsed in the same time: further trees and alternatives cost much more."""
+        n_searches = self.trees - 1 + (ALTERNATIVES_COST if self.alternatives else 0)
+        return self.size + n_searches * self.size**3 // CUBIC_COST
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +66,11 @@ class Parsed:
 class Models:
     """The parsers of the service by name; the first is the default."""
 
-    def __init__(self, parsers: Sequence[Parser], max_edus: int) -> None:
+    def __init__(self, parsers: Sequence[Parser]) -> None:
         self.parsers: Mapping[str, Parser] = {str(parser.config.name): parser for parser in parsers}
         if len(self.parsers) < len(parsers) or not parsers:
             names = ", ".join(str(parser.config.name) for parser in parsers)
             raise UsageError(f"models must have different names, was: {names}")
-        for parser in parsers:
-            parser.max_edus = max_edus
         self.description = {"models": [self._describe(name, parser) for name, parser in self.parsers.items()]}
         """What clients are told about the models; their paths are left out."""
 
@@ -91,8 +98,16 @@ class Models:
             return None
         return task.model, task.is_segmentation
 
-    def run_batch(self, tasks: Sequence[Task]) -> list[Parsed | Exception]:
-        """Run the tasks of one group; a task that fails gets an error as its result."""
+    def is_long(self, task: Task) -> bool:
+        """Return whether a task counts as long whatever its size: its model does not run in two threads."""
+        return not self._is_chart(task.model)
+
+    def run_batch(self, tasks: Sequence[Task], max_edus: int) -> list[Parsed | Exception]:
+        """Run the tasks of one group; a task that fails, or has too many EDUs, gets an error as its result."""
+        with allowance(max_edus):
+            return self._run_batch(tasks)
+
+    def _run_batch(self, tasks: Sequence[Task]) -> list[Parsed | Exception]:
         first, items = tasks[0], [task.item for task in tasks]
         parser = self.parsers[first.model]
         found: Iterable[Sequence[Document] | Distribution | Failure]

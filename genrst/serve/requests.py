@@ -8,9 +8,12 @@ other readers allow.
 
 import asyncio
 import json
+import re
+from collections import Counter
 from reprlib import repr as short_repr
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -20,6 +23,7 @@ from genrst.errors import CorpusFormatError, UsageError
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.formats.json_text import loads
 from genrst.parser.parser import Item, Text, from_edus
+from genrst.serve.queues import client_of
 from genrst.serve.worker import CLIENT_LEFT, Limits
 from genrst.trees.node import Leaf, Unit
 
@@ -169,6 +173,8 @@ class DraftRequest(_Request):
 
 _UPLOADS_PER_PLACE = 4
 """Concurrent uploads for each place in the queue; each takes memory."""
+SHORT_BODY = 1 << 16
+"""Bodies with more bytes are large: they are decoded, and drawn, converted and scored, apart from others."""
 _DRAIN = 16
 """How many times as large as the limit a body may be and still be read to its end."""
 
@@ -176,27 +182,50 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 class BodyReader:
-    """Reads the bytes of request bodies; refuses bodies that are too large, too slow or too many at a time."""
+    """Reads the bytes of request bodies; refuses bodies that are too large, too slow or too many at a time.
+
+    If there are too many, the client with the most of them loses its oldest one to a client with fewer. After a large
+    body, a client waits as long as if it sent the largest that is allowed in a second.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._n_uploads = 0
+        self._uploads: dict[asyncio.Timeout, str] = {}
+        self._may_begin: dict[str, float] = {}
 
     async def read(self, request: Request) -> bytes:
         """Return the body of a request."""
-        max_uploads = _UPLOADS_PER_PLACE * self._limits.queue
-        if self._n_uploads >= max_uploads:
-            raise HTTPException(429, f"too many concurrent uploads (limit {max_uploads})", {"Retry-After": "1"})
-        self._n_uploads += 1
+        client = client_of(request)
+        self._make_room(client)
         try:
-            async with asyncio.timeout(self._limits.wait):
+            async with asyncio.timeout(self._limits.wait) as timeout:
+                self._uploads[timeout] = client
+                now = asyncio.get_running_loop().time()
+                await asyncio.sleep(self._may_begin.get(client, now) - now)
                 return await self._read(request)
         except TimeoutError as error:
+            if timeout not in self._uploads:
+                raise self._refusal() from error
             raise HTTPException(408, f"the body did not arrive within {self._limits.wait:g} s") from error
         except ClientDisconnect as error:
             raise HTTPException(CLIENT_LEFT, "the client has disconnected") from error
         finally:
-            self._n_uploads -= 1
+            self._uploads.pop(timeout, None)
+
+    def _make_room(self, client: str) -> None:
+        if len(self._uploads) < _UPLOADS_PER_PLACE * self._limits.queue:
+            return
+        n_uploads = Counter(self._uploads.values())
+        busiest, most = n_uploads.most_common(1)[0]
+        if most <= n_uploads[client] + 1:
+            raise self._refusal()
+        oldest = next(timeout for timeout, other in self._uploads.items() if other == busiest)
+        del self._uploads[oldest]
+        oldest.reschedule(asyncio.get_running_loop().time())
+
+    def _refusal(self) -> HTTPException:
+        limit = _UPLOADS_PER_PLACE * self._limits.queue
+        return HTTPException(429, f"too many concurrent uploads (limit {limit})", {"Retry-After": "1"})
 
     async def _read(self, request: Request) -> bytes:
         limit, body, n_bytes = self._limits.bytes, bytearray(), 0
@@ -211,13 +240,37 @@ class BodyReader:
                 break
             if n_bytes <= limit:
                 body += chunk
+        if n_bytes > SHORT_BODY:
+            self._delay_next(client_of(request), n_bytes / limit)
         if n_bytes > limit:
             raise too_large
         return bytes(body)
 
+    def _delay_next(self, client: str, seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._may_begin = {one: time for one, time in self._may_begin.items() if time > now}
+        self._may_begin[client] = self._may_begin.get(client, now) + seconds
 
-def read_request(kind: type[Body], body: bytes) -> Body:
-    """Decode and validate a body."""
+
+MOST_EDUS = Limits().edus
+_DEPTH_AROUND_TREES = 20
+_STEPS = bytes({ord("["): 1, ord("{"): 1, ord("]"): 255, ord("}"): 255}.get(sign, 0) for sign in range(256))
+"""What each byte adds to the depth, as a number of eight bits with a sign."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+
+
+def _check_depth(body: bytes, limit: int) -> None:
+    """Refuse a body that is nested too deeply before it is decoded, which takes long."""
+    if body.count(b"[") + body.count(b"{") <= limit:
+        return
+    steps = np.frombuffer(_STRING.sub(b"", body).translate(_STEPS), np.int8)
+    if np.cumsum(steps, dtype=np.int32).max(initial=0) > limit:
+        raise CorpusFormatError(f"the body must not be nested more than {limit} levels deep")
+
+
+def read_request(kind: type[Body], body: bytes, max_edus: int = MOST_EDUS) -> Body:
+    """Decode and validate a body; it may be nested as deeply as a tree of so many EDUs."""
+    _check_depth(body, 2 * max_edus + _DEPTH_AROUND_TREES)
     try:
         data = loads(body.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -1,29 +1,34 @@
 """A worker: a bounded queue of jobs and one thread that runs them, several at a time.
 
-The thread owns what its jobs use, such as the models. The queue is bounded, and so is the time that a job waits in it.
-A job whose client has disconnected is removed from the queue. The queue belongs to the event loop, so it needs no lock.
-What the jobs do is decided elsewhere (`genrst.serve.parsing`, `genrst.serve.documents`).
+The queue is bounded, and so are the time that a job waits in it and the time that it takes. A job whose client has
+disconnected is removed from the queue, or stopped. Jobs are stopped between their steps (`genrst.allowance`). What they
+do is decided elsewhere (`genrst.serve.parsing`, `genrst.serve.documents`).
 """
 
 import asyncio
 import math
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+
+from genrst.allowance import allowance
+from genrst.serve.queues import FairQueue, Job, client_of
 
 CLIENT_LEFT = 499
 """The status, in logs, of a request whose client has disconnected."""
 
 Content = TypeVar("Content")
 Result = TypeVar("Result")
+Done: TypeAlias = tuple[Sequence[Result | Exception], float]
+"""The results of a batch, and the seconds that it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +43,24 @@ class Limits:
     """Requests that wait for a worker."""
     wait: float = 30.0
     """Seconds that a request may wait in the queue, and that its body may take to arrive."""
+    seconds: float = 60.0
+    """Seconds that a request may take when its turn has come."""
     batch: int = 16
     """Requests in a batch."""
     batch_edus: int = 500
     """EDUs in a batch, unless a single document has more."""
 
 
-@dataclass(eq=False, slots=True)
-class _Job(Generic[Content, Result]):
-    """Jobs of the same group may run in one batch; the size is roughly the number of EDUs."""
+@dataclass(frozen=True)
+class Turn:
+    """How a worker takes turns with another one; without any of this, it does not."""
 
-    content: Content
-    group: Hashable
-    size: int
-    result: "asyncio.Future[Result | Exception]"
+    around: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered for the time of a batch."""
+    pause: Callable[[], object] = lambda: None
+    """Called between the steps of a batch."""
+    clock: Callable[[], float] = perf_counter
+    """The time that counts against the limit of a job."""
 
 
 class Worker(Generic[Content, Result]):
@@ -66,10 +75,11 @@ class Worker(Generic[Content, Result]):
         limits: Limits,
         run_batch: Callable[[list[Content]], Sequence[Result | Exception]],
         on_batch: Callable[[int, float], object] = lambda n_jobs, seconds: None,
+        turn: Turn = Turn(),  # noqa: B008
     ) -> None:
-        self._limits, self._run_batch, self._on_batch = limits, run_batch, on_batch
-        self._queue: deque[_Job[Content, Result]] = deque()
-        self._batches: SimpleQueue[tuple[list[Content], Future[Sequence[Result | Exception]]] | None] = SimpleQueue()
+        self._limits, self._run_batch, self._on_batch, self._turn = limits, run_batch, on_batch, turn
+        self._queue: FairQueue[Content, Result] = FairQueue()
+        self._batches: SimpleQueue[tuple[list[Job[Content, Result]], Future[Done[Result]]] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, daemon=True)  # a second Ctrl-C does not wait for it
         self._runner: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -89,11 +99,10 @@ class Worker(Generic[Content, Result]):
             raise HTTPException(CLIENT_LEFT, "the client has disconnected")
         if self._is_closed:
             raise self._refusal(503, "the service is shutting down")
-        if len(self._queue) >= self._limits.queue:
-            raise self._refusal(429, f"too many requests are waiting (limit {self._limits.queue})")
-        future = asyncio.get_running_loop().create_future()
-        job = _Job[Content, Result](content, object() if group is None else group, size, future)
-        self._queue.append(job)
+        future, client = asyncio.get_running_loop().create_future(), client_of(request)
+        job = Job[Content, Result](content, object() if group is None else group, size, client, future)
+        self._make_room(client)
+        self._queue.add(job)
         if self._runner is None:
             self._thread.start()
         if self._runner is None or self._runner.done():
@@ -101,6 +110,7 @@ class Worker(Generic[Content, Result]):
         try:
             result = await (future if request is None else self._wait(job, request))
         finally:
+            future.cancel()  # if the client has disconnected, the work stops
             if job in self._queue:
                 self._queue.remove(job)
         if isinstance(result, Exception):
@@ -114,7 +124,16 @@ class Worker(Generic[Content, Result]):
             await self._runner
         self._batches.put(None)
 
-    async def _wait(self, job: _Job[Content, Result], request: Request) -> Result | Exception:
+    def _make_room(self, client: Hashable) -> None:
+        """Refuse a job if the queue is full, or refuse one of a client with more of them."""
+        if len(self._queue) >= self._limits.queue:
+            refusal = self._refusal(429, f"too many requests are waiting (limit {self._limits.queue})")
+            loser = self._queue.make_room(client)
+            if loser is None:
+                raise refusal
+            loser.result.set_result(refusal)
+
+    async def _wait(self, job: Job[Content, Result], request: Request) -> Result | Exception:
         left, first = asyncio.create_task(_wait_for_disconnect(request)), asyncio.FIRST_COMPLETED
         events: set[asyncio.Future[Any]] = {job.result, left}
         try:
@@ -135,44 +154,52 @@ class Worker(Generic[Content, Result]):
     async def _run(self) -> None:
         """Run batches until the queue is empty."""
         while self._queue:
-            batch, start = self._next_batch(), perf_counter()
-            done: Future[Sequence[Result | Exception]] = Future()
-            self._batches.put(([job.content for job in batch], done))
-            results = await asyncio.wrap_future(done)
-            seconds = perf_counter() - start
+            batch = self._queue.take_batch(self._limits.batch, self._limits.batch_edus)
+            done: Future[Done[Result]] = Future()
+            self._batches.put((batch, done))
+            results, seconds = await asyncio.wrap_future(done)
             self._seconds_per_job += 0.2 * (seconds / len(batch) - self._seconds_per_job)
             self._on_batch(len(batch), seconds)
             for job, result in zip(batch, results, strict=True):
                 if not job.result.done():
                     job.result.set_result(result)
 
-    def _next_batch(self) -> list[_Job[Content, Result]]:
-        """Take the oldest job, and others of its group as far as the limits allow."""
-        batch = [self._queue.popleft()]
-        size = batch[0].size
-        for job in list(self._queue):
-            fits = len(batch) < self._limits.batch and size + job.size <= self._limits.batch_edus
-            if fits and job.group == batch[0].group:
-                batch.append(job)
-                size += job.size
-                self._queue.remove(job)
-        return batch
-
     def _work(self) -> None:
         """Run batches in the thread."""
-        while batch := self._batches.get():
-            contents, done = batch
+        while item := self._batches.get():
+            batch, done = item
             if done.set_running_or_notify_cancel():
-                done.set_result(self._results(contents))
+                start = perf_counter()
+                with self._turn.around():
+                    results = self._results(batch)
+                seconds = perf_counter() - start
+                done.set_result((results, seconds))
 
-    def _results(self, contents: list[Content]) -> Sequence[Result | Exception]:
+    def _results(self, batch: list[Job[Content, Result]]) -> Sequence[Result | Exception]:
         """Run a batch; if it fails, run its jobs one by one, so that one job cannot fail the others."""
         try:
-            return self._run_batch(contents)
+            with allowance(check=self._check_of(batch)):
+                return self._run_batch([job.content for job in batch])
+        except HTTPException as error:  # it was stopped
+            return [error] * len(batch)
         except Exception as error:  # whatever it is, the worker goes on
-            if len(contents) == 1:
+            if len(batch) == 1:
                 return [error]
-        return [result for content in contents for result in self._results([content])]
+        return [result for job in batch for result in self._results([job])]
+
+    def _check_of(self, batch: list[Job[Content, Result]]) -> Callable[[], None]:
+        """Return what a batch calls between its steps: it may wait there, and is stopped there."""
+        turn, seconds = self._turn, self._limits.seconds
+        end = turn.clock() + seconds * len(batch)
+
+        def check() -> None:
+            turn.pause()
+            if all(job.is_abandoned for job in batch):
+                raise HTTPException(CLIENT_LEFT, "the client has disconnected")
+            if turn.clock() > end:
+                raise HTTPException(422, f"the request takes more than {seconds:g} s: send less text, ask for less")
+
+        return check
 
 
 async def _wait_for_disconnect(request: Request) -> None:

@@ -97,7 +97,8 @@ def test_a_damaged_part_is_done_again_and_told(
 def test_tables_without_rows_have_their_columns(tmp_path: Path):
     folder = Folder(tmp_path, "parquet")
     folder.write(make_part(0, Rows(), "parquet"))
-    assert {path.name for path in tmp_path.iterdir()} == {"documents", "nodes", "errors"}, "not asked for signals"
+    tables = {"documents", "nodes", "errors"}
+    assert {path.name for path in tmp_path.iterdir()} == {*tables, "checksums"}, "not asked for signals"
     signal = dict.fromkeys(TABLES["signals"]) | {"document": 0}
     folder.write(make_part(0, Rows(signals=[signal], edges=[dict.fromkeys(TABLES["edges"])]), "parquet"))
     for table, types in TABLES.items():

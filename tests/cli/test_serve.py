@@ -10,7 +10,14 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
+from genrst.cli.main import main
+from genrst.serve.queues import client_of
 from tests.cli.program import call
 
 
@@ -21,6 +28,7 @@ from tests.cli.program import call
         ("--host example.org", "was: example.org"),
         ("--max-edus 0", "--max-edus must be more than 0, was: 0"),
         ("--max-wait -1", "--max-wait must be more than 0, was: -1.0"),
+        ("--max-seconds 0", "--max-seconds must be more than 0, was: 0.0"),
         ("--port 70000", "--port must be 0 to 65535, was: 70000"),
         ("--host 0.0.0.0 --api-key-file short", "a key must have 16 or more letters"),
         ("--api-key-file missing", "missing: No such file or directory"),
@@ -49,6 +57,22 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]):
         outcome = call(capsys, "serve", "--port", str(port))
     message = f"genrst: 127.0.0.1:{port}: a service cannot listen there: Address already in use"
     assert (outcome.status, outcome.messages) == (2, [message])
+
+
+@pytest.mark.parametrize(("options", "client"), [("--proxy 10.0.0.1", "10.9.9.9"), ("", "10.0.0.1")])
+def test_clients_behind_a_proxy(options: str, client: str, monkeypatch: pytest.MonkeyPatch):
+    configs: list[uvicorn.Config] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse(client_of(Request(scope)))(scope, receive, send)
+
+    monkeypatch.setattr("genrst.cli.verbs.serve._load", lambda arguments: [])
+    monkeypatch.setattr("genrst.serve.app.make_app", lambda *others: app)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: configs.append(server.config))
+    assert main(["serve", "--port", "0", *options.split()]) == 0
+    configs[0].load()
+    answer = TestClient(configs[0].loaded_app, client=("10.0.0.1", 5)).get("/", headers={"X-Forwarded-For": "10.9.9.9"})
+    assert answer.text == client
 
 
 @pytest.mark.slow

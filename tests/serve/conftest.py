@@ -25,7 +25,6 @@ def chart(tmp_path_factory: pytest.TempPathFactory) -> Parser:
 
 @pytest.fixture(scope="session")
 def parsers(tiny: Path, chart: Parser) -> list[Parser]:
-    """Not the parser that all tests share: a service bounds what its own will parse."""
     return [load(tiny, device="cpu"), chart]
 
 

@@ -2,22 +2,28 @@
 
 import json
 import logging
+import re
+import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from genrst.document import Document
+from genrst.errors import CorpusWarning
 from genrst.evaluation.report import evaluate
 from genrst.formats.files import format_documents
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
 from genrst.rendering.svg import render_svg
 from genrst.serve.app import make_app
+from genrst.serve.documents import collected_warnings
 from genrst.serve.middleware import JsonFormatter
 from genrst.serve.openapi import examples
 from genrst.serve.requests import EXAMPLE, OTHER
@@ -35,8 +41,6 @@ EDUS = ["The ferry stopped", "because of a storm,", "and nobody was hurt.", "It 
 def service(parsers: list[Parser], limits: Limits) -> Iterator[TestClient]:
     with TestClient(make_app(parsers, limits), base_url="http://localhost") as client:
         yield client
-    for parser in parsers:
-        parser.max_edus = Limits().edus
 
 
 def documents(answer: Any) -> list[Document]:
@@ -170,6 +174,25 @@ def test_what_is_odd_or_lost_is_told(client: TestClient):
     assert "does not look English" in client.post("/v1/parse", json=russian).json()["warnings"][0]
 
 
+def test_each_thread_collects_its_own_warnings():
+    first_has_left, found = Event(), []
+
+    def collect_second() -> None:
+        with collected_warnings() as lines:
+            first_has_left.wait(0.2)
+            warnings.warn(CorpusWarning("second"), stacklevel=1)
+        found.extend(lines)
+
+    with collected_warnings() as lines:
+        thread = Thread(target=collect_second)
+        thread.start()
+        time.sleep(0.05)
+        warnings.warn(CorpusWarning("first"), stacklevel=1)
+    first_has_left.set()
+    thread.join()
+    assert (lines, found) == (["first"], ["second"])
+
+
 def test_no_name_leads_to_a_file(client: TestClient, tiny: Any):
     for name in (str(tiny), "../tiny", "en", ""):
         answer = client.post("/v1/parse", json={"edus": EDUS, "model": name})
@@ -196,6 +219,42 @@ def test_limits(parsers: list[Parser]):
             answer = client.post(path, json=body)
             assert (answer.status_code, "must have at most 4 EDUs, was: " in answer.text) == (422, True), answer.text
         assert client.get("/health").json()["status"] == "ok"
+
+
+def test_a_text_that_turns_out_too_long(parsers: list[Parser], monkeypatch: pytest.MonkeyPatch):
+    """Paragraphs are EDUs, whatever a model thinks; no tree is looked for."""
+    monkeypatch.setattr("genrst.chart.finder.infer", lambda context: pytest.fail("its charts are scored"))
+    with service(parsers, Limits(edus=4)) as client:
+        for path in ("/v1/parse", "/v1/segment"):
+            for model in ("chart", "tiny"):
+                answer = client.post(path, json={"text": "Go on.\n\n" * 9, "id": "nine", "model": model})
+                error = re.sub(r"\d+$", "9", answer.json()["error"])
+                assert (answer.status_code, error) == (422, "nine: a document must have at most 4 EDUs, was: 9")
+
+
+def test_a_text_that_turns_out_longer_than_short_texts_are(client: TestClient, chart: Parser):
+    text = "Go on.\n\n" * 300
+    (found,) = documents(client.post("/v1/segment", json={"text": text, "model": "chart"}))
+    assert found == chart.segment(text)
+    assert len(found.edus) >= 300
+
+
+@pytest.mark.slow
+def test_the_time_of_a_request_is_limited(parsers: list[Parser]):
+    many = EDUS * 60
+    bodies: list[dict[str, Any]] = [
+        {"edus": EDUS, "model": "chart"},
+        {"edus": many, "model": "chart"},
+        {"edus": many, "model": "chart", "trees": 20},
+        {"edus": many, "model": "tiny"},
+        {"text": TEXT, "model": "chart"},
+    ]
+    with service(parsers, Limits(seconds=1e-6)) as client:
+        for body in bodies:
+            answer = client.post("/v1/parse", json=body)
+            rule = "the request takes more than 1e-06 s: send less text, ask for less"
+            assert (answer.status_code, answer.json()) == (422, {"error": rule})
+        assert client.get("/health").json()["waiting"] == 0
 
 
 def test_what_is_not_there(client: TestClient):

@@ -51,6 +51,41 @@ def test_bodies_that_do_not_arrive():
     assert status(Limits(), upload(b"x", then=lambda: asyncio.sleep(0))) == CLIENT_LEFT
 
 
+def test_a_client_with_many_uploads_makes_room_for_others():
+    async def scene() -> None:
+        reader, never = BodyReader(Limits(queue=1)), asyncio.Event()
+        slow = [upload(b"x", then=never.wait) for _ in range(4)]
+        for request in slow:
+            request.scope["client"] = ("10.0.0.1", 5)
+        uploads = [asyncio.create_task(reader.read(request)) for request in slow]
+        await asyncio.sleep(0)
+        assert await reader.read(upload(b"y")) == b"y"
+        with pytest.raises(HTTPException, match="429: too many concurrent uploads"):
+            await uploads[0]
+        assert not any(task.done() for task in uploads[1:])
+        for task in uploads:
+            task.cancel()
+        await asyncio.gather(*uploads, return_exceptions=True)
+
+    asyncio.run(scene())
+
+
+def test_a_client_waits_after_a_large_body():
+    async def scene() -> None:
+        reader = BodyReader(Limits(bytes=100_000, wait=0.05))
+        assert len(await reader.read(upload(b"x" * 60_000, b"x" * 40_000))) == 100_000
+        with pytest.raises(HTTPException, match="408"):
+            await reader.read(upload(b"x"))
+        other = upload(b"x" * 60_000)
+        other.scope["client"] = ("10.0.0.1", 5)
+        assert len(await reader.read(other)) == 60_000
+        other = upload(b"x")
+        other.scope["client"] = ("10.0.0.1", 5)
+        assert await reader.read(other) == b"x", "what is not large is free"
+
+    asyncio.run(scene())
+
+
 def test_concurrent_uploads_are_limited():
     async def scene() -> None:
         reader, left = BodyReader(Limits(queue=1)), asyncio.Event()

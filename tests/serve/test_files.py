@@ -50,7 +50,6 @@ def opened(*paths: Path) -> Files:
 def annotating(parser: Parser, *paths: Path, limits: Limits = LIMITS) -> Iterator[TestClient]:
     with TestClient(make_app([parser], limits, files=opened(*paths)), base_url="http://127.0.0.1:8000") as client:
         yield client
-    parser.max_edus = LIMITS.edus
 
 
 def body(document: Document, **others: Any) -> dict[str, Any]:

@@ -102,6 +102,7 @@ def test_no_request_makes_the_service_fail(client: TestClient, asked: tuple[str,
 
 
 def test_every_reference_of_the_description_leads_somewhere():
+    assert '{"const": "a document"' not in json.dumps(SCHEMAS)
     for name in re.findall(r'"#/components/schemas/(\w+)"', json.dumps(SCHEMAS)):
         assert name in SCHEMAS
     assert set(PATHS.values()) | {"Document", "node"} <= SCHEMAS.keys()
@@ -114,7 +115,8 @@ def test_every_reference_of_the_description_leads_somewhere():
         (b"", "the body must be JSON, was: Expecting value at column 1"),
         (b"\xff", "the body must be UTF-8, was: invalid start byte at byte 0"),
         (b'{"trees": NaN}', "the body must be JSON, was: a number must be finite, was: NaN"),
-        (b"[" * 5_000, "the body must be JSON, was: Expecting value at column 5001"),
+        (b"[" * 4_000, "the body must be JSON, was: Expecting value at column 4001"),
+        (b"[" * 5_000, "the body must not be nested more than 4020 levels deep"),
         (b"[]", "the body: Input should be a valid dictionary or instance of ParseRequest, was: []"),
         (b'{"text": 3}', "text: Input should be a valid string, was: 3"),
         (b'{"text": "a", "tree": 2}', "tree: Extra inputs are not permitted, was: 2"),
@@ -139,8 +141,19 @@ def test_there_must_be_one_thing_to_convert():
             read_request(ConvertRequest, body).check()
 
 
+def test_nesting_is_counted_outside_of_strings():
+    brackets = '[{\\\\"' * 5000
+    assert read_request(ParseRequest, json.dumps({"text": brackets}).encode()).text == brackets
+    flat = b'{"document": {"metadata": {}, "edus": [' + b", ".join([b"[]"] * 9000) + b"]}}"
+    assert len(read_request(RenderRequest, flat).document["edus"]) == 9000
+    # Ends at once, although it has many places where a string could begin.
+    for body in (b"[" * 1_000_000, b"[" * 5000 + b'"' + b'\\"' * 500_000, b"[" * 5000 + b'"' + b"\\" * 999_999):
+        with pytest.raises(GenrstError, match="nested more than 4020 levels"):
+            read_request(ParseRequest, body)
+
+
 def test_trees_may_be_deep():
     depth = 3000
     tree = '{"relation": "r", "nuclearity": "NS", "children": [{"edu": 0}, ' * depth + '{"edu": 1}' + "]}" * depth
-    request = read_request(RenderRequest, f'{{"document": {{"tree": {tree}}}}}'.encode())
+    request = read_request(RenderRequest, f'{{"document": {{"tree": {tree}}}}}'.encode(), depth + 1)
     assert request.document["tree"]["relation"] == "r"

@@ -9,11 +9,12 @@ from starlette.testclient import TestClient
 from genrst.serve.middleware import HEADERS, Access, AccessControl, is_host_allowed, is_loopback
 
 KEY = "correct-horse-battery"
+PATHS = ("/health", "/docs", "/x")
 
 
 def visit(path: str, access: Access, method: str = "GET", **headers: str) -> int:
     """The status of an answer."""
-    routes = [Route(one, lambda request: PlainTextResponse("ok"), methods=["GET", "POST"]) for one in ("/health", "/x")]
+    routes = [Route(one, lambda request: PlainTextResponse("ok"), methods=["GET", "POST"]) for one in PATHS]
     app = AccessControl(Starlette(routes=routes), access)
     named = {name.replace("_", "-"): value for name, value in {"host": "127.0.0.1:8000", **headers}.items()}
     answer = TestClient(app, raise_server_exceptions=False).request(method, path, headers=named)
@@ -65,6 +66,29 @@ def test_the_page_of_the_service_may_ask(origin: str):
 def test_pages_of_other_sites_may_not(headers: dict[str, str]):
     assert visit("/x", Access(), **headers) == 403
     assert visit("/x", Access(), "POST", content_type="application/json", **headers) == 403
+
+
+VISIT = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}
+
+
+def test_links_on_other_sites_lead_to_pages_only():
+    assert visit("/docs", Access(), **VISIT) == 200
+    assert visit("/x", Access(), **VISIT) == 403
+    assert visit("/docs", Access(), "POST", content_type="application/json", **VISIT) == 403
+    for other in ({"sec_fetch_dest": "iframe"}, {"sec_fetch_mode": "no-cors"}, {"origin": "http://evil.example"}):
+        assert visit("/docs", Access(), **{**VISIT, **other}) == 403
+    assert visit("/docs", Access(), **{**VISIT, "host": "evil.example"}) == 421
+
+
+@pytest.mark.parametrize("method", ["TRACE", "DELETE", "OPTIONS"])
+def test_methods_that_are_not_there(method: str):
+    assert visit("/x", Access(), method) == 405
+    assert visit("/y", Access(), method) == 404
+
+
+def test_head_has_the_status_of_get():
+    assert visit("/x", Access(), "HEAD") == 200
+    assert visit("/x", Access(key=KEY), "HEAD") == 401
 
 
 def test_a_form_cannot_ask():

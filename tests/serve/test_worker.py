@@ -1,6 +1,7 @@
 """Jobs of many clients: in batches, in order, within limits, and not for clients that have disconnected."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from threading import Event
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from genrst.allowance import checkpoint
 from genrst.serve.worker import CLIENT_LEFT, Limits, Worker
 
 SOON = 0.05
@@ -32,14 +34,14 @@ class Doubler:
         return [ValueError("odd") if content == "odd" else content * 2 for content in contents]
 
 
-def request(left: asyncio.Event | None = None) -> Request:
+def request(left: asyncio.Event | None = None, client: str = "127.0.0.1") -> Request:
     """A request whose client leaves when it is told to."""
 
     async def receive() -> dict[str, str]:
         await (left or asyncio.Event()).wait()
         return {"type": "http.disconnect"}
 
-    return Request({"type": "http"}, receive)
+    return Request({"type": "http", "client": (client, 5)}, receive)
 
 
 async def begin(worker: AnyWorker, doubler: Doubler) -> "asyncio.Task[Any]":
@@ -159,6 +161,47 @@ def test_at_the_end_what_is_queued_is_answered_and_no_more():
         assert await queued == 10
 
     assert run(Limits(), scene) == [[5]]
+
+
+def test_a_full_queue_has_room_for_another_client():
+    async def scene(worker: AnyWorker, doubler: Doubler) -> None:
+        await begin(worker, doubler)
+        many = [asyncio.create_task(worker.submit(request(), number)) for number in (2, 3)]
+        await asyncio.sleep(SOON)
+        other = asyncio.create_task(worker.submit(request(client="10.0.0.1"), 4))
+        with pytest.raises(HTTPException, match="429: too many requests are waiting"):
+            await many[1]
+        doubler.may_go_on.set()
+        assert (await many[0], await other) == (4, 8)
+
+    assert run(Limits(queue=2), scene) == [[2], [4]]
+
+
+def test_work_stops_when_nobody_waits_for_it():
+    async def scene() -> None:
+        has_begun, has_ended = Event(), Event()
+
+        def work(_contents: list[Any]) -> list[Any]:
+            has_begun.set()
+            try:
+                while True:
+                    checkpoint()
+                    time.sleep(SOON / 10)
+            finally:
+                has_ended.set()
+
+        worker, left = AnyWorker(Limits(), work), asyncio.Event()
+        job = asyncio.create_task(worker.submit(request(left), 1))
+        await asyncio.to_thread(has_begun.wait, 20)
+        assert not has_ended.is_set()
+        left.set()
+        with pytest.raises(HTTPException) as refusal:
+            await job
+        assert refusal.value.status_code == CLIENT_LEFT
+        assert await asyncio.to_thread(has_ended.wait, 20)
+        await worker.close()
+
+    asyncio.run(scene())
 
 
 def test_a_job_of_the_service_itself_can_be_cancelled():

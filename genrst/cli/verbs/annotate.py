@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from genrst.serve.folder import Folder
     from genrst.serve.pairs import Pairs
 
-LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "batch": 16}
+LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "max_seconds": 600.0, "batch": 16, "proxy": None}
 """Generous, because a save that is refused may be an hour's work."""
 
 

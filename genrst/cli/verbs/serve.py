@@ -44,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="a host name of the service; can be repeated"
     )
+    parser.add_argument(
+        "--proxy", metavar="ADDRESS", help="the address of a reverse proxy, whose X-Forwarded-For names the clients"
+    )
     parser.add_argument("--api-key-file", metavar="FILE", help=f"a file with the API key (default: {KEY_VARIABLE})")
     add_models_arguments(parser)
     limits = parser.add_argument_group("limits")
@@ -52,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--max-queue", type=int, default=64, metavar="N", help="waiting requests (default: 64)")
     limits.add_argument(
         "--max-wait", type=float, default=30, metavar="S", help="seconds that a request may wait (default: 30)"
+    )
+    limits.add_argument(
+        "--max-seconds", type=float, default=60, metavar="S", help="seconds of work for a request (default: 60)"
     )
     limits.add_argument("--batch", type=int, default=16, metavar="N", help="requests per batch (default: 16)")
 
@@ -96,6 +102,7 @@ def serve(
     import uvicorn
 
     from genrst.serve.app import make_app
+    from genrst.serve.connections import Connection
     from genrst.serve.middleware import JsonFormatter
     from genrst.serve.worker import Limits
 
@@ -104,7 +111,12 @@ def serve(
         warnings.simplefilter("ignore", ParserWarning)
         parsers = _load(arguments)
         limits = Limits(
-            arguments.max_bytes, arguments.max_edus, arguments.max_queue, arguments.max_wait, arguments.batch
+            bytes=arguments.max_bytes,
+            edus=arguments.max_edus,
+            queue=arguments.max_queue,
+            wait=arguments.max_wait,
+            seconds=arguments.max_seconds,
+            batch=arguments.batch,
         )
         app = make_app(parsers, limits, access, files, folder)
         # The models stay loaded: scanning them for garbage would delay a response now and then.
@@ -118,7 +130,9 @@ def serve(
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,
+            proxy_headers=arguments.proxy is not None,
+            forwarded_allow_ips=arguments.proxy,
+            http=Connection,
             ws="none",
             timeout_graceful_shutdown=60,
         )
@@ -179,7 +193,7 @@ def _check(arguments: argparse.Namespace, key: str | None) -> None:
 
 def check_numbers(arguments: argparse.Namespace) -> None:
     """Refuse invalid limits and ports."""
-    for option in ("max_bytes", "max_edus", "max_queue", "max_wait", "batch"):
+    for option in ("max_bytes", "max_edus", "max_queue", "max_wait", "max_seconds", "batch"):
         if not getattr(arguments, option) > 0:
             raise UsageError(f"--{option.replace('_', '-')} must be more than 0, was: {getattr(arguments, option)}")
     if not 0 <= arguments.port < 65536:

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from genrst.allowance import checkpoint
 from genrst.encoder.tokenizer import IntArray
 from genrst.errors import UsageError
 from genrst.rnng.search.cuda import replay_search
@@ -91,6 +92,7 @@ def _search(forest: Forest, completed: Completed, options: BeamOptions, generato
     is_bag = options.level == "bag"
     diagonals = bag_diagonals(n_edus, options.max_stack, device) if is_bag else action_diagonals(n_edus, device)
     for step, diagonal in enumerate(diagonals, start=1):
+        checkpoint()
         beams = _step(forest, options, beams, diagonal, n_generating, generator)
         completed.add(beams.rows(diagonal.complete))
         beams, n_generating = beams.rows(diagonal.going_on), diagonal.n_generating

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from genrst.allowance import checkpoint
 from genrst.errors import UsageError
 from genrst.rnng.search.hypotheses import Beams, Forest, join_slots, start, where
 from genrst.rnng.search.results import Completed, SearchResult
@@ -65,6 +66,7 @@ def search_words(
     scorer = scorer if constraints is None else Constrained(scorer, constraints)
     search = _Search(scorer, options, generator)
     while search.goes_on():
+        checkpoint()
         search.step()
     search.forest.check()
     results = search.completed.results(search.forest, options.word_weight, None)
