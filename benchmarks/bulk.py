@@ -29,8 +29,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks import read_anew
 from benchmarks.search import matrix_rate
 from benchmarks.train import machine
+from genrst.bulk.addresses import find_files
 from genrst.bulk.engines import EngineName, Plan
-from genrst.bulk.inputs import Choice, Columns, Record, Source, Unit, find_addresses, make_units, scan
+from genrst.bulk.inputs import Choice, Columns, Record, Source, Unit, make_units, scan, scan_all
 from genrst.bulk.parts import PartFormat
 from genrst.bulk.run import Job, run
 from genrst.bulk.work import Rows, Settings, load_worker, make_batches, work
@@ -53,7 +54,7 @@ def main() -> None:
     if arguments.memory:
         watch_memory(settings, arguments.memory)
         return
-    sources = [scan(address, Columns()) for address in find_addresses(arguments.texts)]
+    sources = scan_all(find_files(arguments.texts).addresses, Columns())
     units = list(make_units(sources, Choice(sample=arguments.documents)))
     flops = count_flops(units, settings) if arguments.device == "cpu" else None
     best: dict[str, dict[str, float]] = {}

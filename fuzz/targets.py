@@ -2,7 +2,7 @@
 
 A case is the bytes of a file. What reads it may refuse it with a `GenrstError`; whatever else comes is a crash. What
 was read must score 100 against itself, and what was written must be read again as it was. Limits of time and memory
-are those of `fuzz.run`; targets that need PyTorch are in `fuzz.models`.
+are those of `fuzz.run`; targets that need PyTorch are in `fuzz.models`, those of whole programs in `fuzz.programs`.
 """
 
 import gzip
@@ -19,7 +19,7 @@ from pathlib import Path
 from unicodedata import category
 from xml.parsers import expat
 
-from fuzz import models
+from fuzz import BrokenRuleError, models, programs
 from fuzz.mutate import (
     as_json,
     change_bytes,
@@ -66,10 +66,6 @@ class Target:
     check: Callable[[bytes], None]
     share: int = 100
     """How many of the cases are its own, in relation to the others."""
-
-
-class BrokenRuleError(AssertionError):
-    """A rule that holds for every case did not hold."""
 
 
 @contextmanager
@@ -400,6 +396,10 @@ TARGETS: dict[str, Target] = {
         f"model-{kind}": Target(partial(models.make_folder, kind), partial(models.check_folder, kind), 1)
         for kind in models.KINDS
     },
+    "bulk-inputs": Target(programs.make_inputs, programs.check_inputs, 30),
+    "bulk-runs": Target(programs.make_run, programs.check_run, 30),
+    "options": Target(programs.make_line, programs.check_line, 10),
+    "renderings": Target(programs.make_pair, programs.check_pair, 10),
     "checkpoint": Target(models.make_checkpoint, models.check_checkpoint, 3),
 }
 """By name; shares are such that no target takes most of the time."""

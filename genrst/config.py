@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from genrst.errors import ConfigError
+from genrst.errors import ConfigError, InputError
+from genrst.io import read_bytes
 
 CONFIGS = Path(__file__).parent / "configs"
 """The configurations that come with the package."""
@@ -102,9 +103,9 @@ def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     import tomllib
 
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from error
+        data = tomllib.loads(read_bytes(path).decode("utf-8"))
+    except InputError as error:
+        raise ConfigError(str(error)) from error
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
     for change in changes:

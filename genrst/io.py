@@ -6,6 +6,7 @@ What the text means is up to the formats (`genrst.formats`).
 import codecs
 import os
 import re
+import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,14 +38,31 @@ _ALWAYS_ALLOWED = 2**24
 """How many bytes any compressed file may unpack to, and how many a line of it may have."""
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file."""
+_ENDLESS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
+"""What may keep a reader waiting for ever, or feed it without end."""
+_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Where a shell hands over what another program says, as in `genrst parse <(pdftotext a.pdf -)`: that is meant."""
+
+
+def check_regular(path: Path) -> None:
+    """Raise an error if there is no such file, or a pipe or a device in its place."""
     try:
-        return path.read_bytes()
+        kind = _ENDLESS.get(stat.S_IFMT(path.stat().st_mode))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:  # a name that no file can have, from a configuration
         raise InputError(f"{path}: {error}") from error
+    if kind and not str(path).startswith(_STREAMS):
+        raise InputError(f"{path}: must be a file, was: {kind}")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file."""
+    check_regular(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:
@@ -93,6 +111,7 @@ def unpack_lines(path: Path) -> Iterator[bytes]:
     import gzip
     import zlib
 
+    check_regular(path)
     try:
         left = allowed = max_unpacked(path)
         with gzip.open(path) as file:

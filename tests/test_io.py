@@ -4,13 +4,15 @@ import gzip
 import io
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.errors import CorpusFormatError, CorpusWarning, InputError
+from genrst.config import read_tables
+from genrst.errors import CorpusFormatError, CorpusWarning, GenrstError, InputError
 from genrst.io import (
     decode,
     max_unpacked,
@@ -86,6 +88,8 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_bytes(tmp_path / "a\0b")
     with pytest.raises(InputError, match=": Is a directory"):
         read_bytes(tmp_path)
+
+    (tmp_path / "secret").touch()
 
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
@@ -167,3 +171,22 @@ def test_messages_and_bars_command_no_terminal(monkeypatch: pytest.MonkeyPatch):
     assert printed.startswith("genrst: ␛]0;evil␇\ufffd2J\ufffd: no such file\n")
     assert printed.count("␛]0;evil␇") > 1
     assert not any(mark in printed for mark in ("\x1b]", "\x07", "\x9b", "\u202e"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+@pytest.mark.parametrize("read", [read_bytes, lambda path: list(unpack_lines(path)), read_tables])
+def test_pipes_and_devices_are_no_files(tmp_path: Path, read: Callable[[Path], object]):
+    """A reader would wait for them, or never come to an end."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name, kind in (("pipe", "a pipe"), ("device", "a device")):
+        with pytest.raises(GenrstError, match=f"^{tmp_path / name}: must be a file, was: {kind}$"):
+            read(tmp_path / name)
+
+
+def test_what_a_shell_hands_over_is_read():
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as file:
+        file.write(b"It rained.")
+    with os.fdopen(reader):
+        assert read_bytes(Path(f"/dev/fd/{reader}")) == b"It rained."

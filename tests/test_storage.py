@@ -1,5 +1,6 @@
 """Weights with few bits: how far off they may be, and what is said about files that do not add up."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from genrst.chart.config import ChartConfig
@@ -14,14 +16,17 @@ from genrst.chart.labels import Labels
 from genrst.chart.learning.network import make_network as make_chart_network
 from genrst.encoder.model import load_model, save_model
 from genrst.errors import ConfigError
-from genrst.packing import SCALE
+from genrst.packing import SCALE, Precision
+from genrst.parser.folders import MODELS
+from genrst.parser.loading import load
 from genrst.rnng.finder import RnngModel, load_rnng
 from genrst.rnng.learning import evaluate_greedily
-from genrst.storage import WEIGHTS, check_shapes, count_parameters, read_weights, weight_files
+from genrst.storage import CHECKSUM, WEIGHTS, check_shapes, count_parameters, read_weights, weight_files
 from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from tests.parser.samples import make_chart
 from tests.rnng.test_storage import one_line
+from tests.seed import SEED
 from tests.training.samples import SMALL, prepare_samples
 
 torch.set_num_threads(1)
@@ -68,6 +73,42 @@ def test_what_is_large_becomes_several_files(tmp_path: Path, monkeypatch: pytest
     assert count_parameters(tmp_path) == sum(weight.numel() for weight in loaded.values())
     save_model(chart, tmp_path, "float32")
     assert len(weight_files(tmp_path)) == 1, "files of before are gone"
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_flipped_bit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: Precision):
+    monkeypatch.setattr("genrst.storage.LARGE", 3_000)
+    save_model(make_chart(), tmp_path, precision)
+    chance, whole = random.Random(SEED), contents(tmp_path)
+    for path in chance.choices(weight_files(tmp_path), k=40):
+        content = path.read_bytes()
+        start = 8 + int.from_bytes(content[:8], "little")
+        for place in (chance.randrange(start), chance.randrange(start, len(content))):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << chance.randrange(8)
+            path.write_bytes(damaged)
+            found = contents(tmp_path)
+            # Without harm are only changes in the name of the checksum and of spaces.
+            is_harmless = place < start and found == whole
+            assert is_harmless or str(found).startswith(f"{path}: a file of the model is damaged: ")
+        path.write_bytes(content)
+    assert contents(tmp_path) == whole
+
+
+def contents(folder: Path) -> dict[str, bytes] | str:
+    """All weights, or why they cannot be read."""
+    try:
+        return {name: weight.tobytes() for name, weight in read_weights(folder).items()}
+    except ConfigError as error:
+        return str(error)
+
+
+def test_shipped_models_and_copies_of_them_have_checksums(tmp_path: Path):
+    load("en-generative", device="cpu").save(tmp_path / "copy")
+    for folder in (*MODELS.iterdir(), tmp_path / "copy"):
+        for path in folder.glob("*.safetensors"):
+            with safe_open(path, "numpy") as file:
+                assert CHECKSUM in (file.metadata() or {}), path
 
 
 @pytest.fixture

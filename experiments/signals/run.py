@@ -37,7 +37,7 @@ from genrst.evaluation.signals import score_secondary_edges, score_signals
 from genrst.io import progress, write_atomically
 from genrst.packing import pack
 from genrst.parser.folders import find_model
-from genrst.storage import write_config
+from genrst.storage import add_checksum, write_config
 
 FREE = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")
 """The genres of GUM whose licences allow any use."""
@@ -239,7 +239,7 @@ def run(arguments: argparse.Namespace) -> None:
             signaller.config = replace(signaller.config, rules=choose_rules(signaller, dev, documents))
             folder.mkdir(parents=True, exist_ok=True)
             write_config(signaller.config, folder / CONFIG)
-            write_atomically(folder / WEIGHTS, save(pack(signaller.weights, "float16")))
+            write_atomically(folder / WEIGHTS, add_checksum(save(pack(signaller.weights, "float16"))))
     for split in arguments.splits:
         score_split(split, examples(list(states.read(split))), folders, documents, arguments.output)
     if arguments.ship:

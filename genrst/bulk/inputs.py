@@ -1,8 +1,8 @@
-"""What a bulk run reads: files behind addresses, the documents in them, and how these are dealt out into units of work.
+"""What a bulk run reads: the documents in files, and how these are dealt out into units of work.
 
 Everything is read once before the first document is parsed: so that all documents have a number, that parts are the
-same whoever does them, and that a later run can tell whether something has changed. Addresses are those of fsspec
-(`texts/`, `*.parquet`, `s3://…`).
+same whoever does them, and that a later run can tell whether something has changed. Which files there are is
+`genrst.bulk.addresses`'.
 """
 
 import gzip
@@ -19,10 +19,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
+from genrst.bulk.addresses import LINES, TABLES, file_system, suffix_of
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, GenrstError, InputError, MissingDependencyError, UsageError
 from genrst.formats import json_text
-from genrst.formats.files import FORMATS, RAW_SUFFIXES, TREE_SUFFIXES, read_content
+from genrst.formats.files import FORMATS, read_content
 from genrst.formats.json_format import document_from_dict
 from genrst.formats.plain import attach_text_beside
 from genrst.formats.texts import text_of
@@ -31,13 +32,11 @@ from genrst.parser.parser import Failure, Text
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-LINES = (".jsonl", ".jsonl.gz")
-TABLES = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
-SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", *RAW_SUFFIXES)
-"""What is looked for in a folder. Of several files with one stem the first in this order is read."""
-
 LONGEST_LINE = 2**26
 """How many bytes a document may have in a file with a document a line: more would fill the memory."""
+
+DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
+"""What a damaged gzip file raises."""
 
 Read: TypeAlias = Text | Document | Failure
 
@@ -63,6 +62,8 @@ class Source:
     """The first byte of each document, or its row or number."""
     sizes: "array[int]" = field(default_factory=lambda: array("q", [0]))
     """In bytes, roughly."""
+    damage: str = ""
+    """Why the last of its documents, which stands for all that is left of the file, cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Record:
     stamp: str
     start: int
     size: int
+    damage: str = ""
+    """Why it cannot be read, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,68 +130,17 @@ def make_units(sources: Sequence[Source], choice: Choice) -> Iterator[Unit]:
 def _records(sources: Iterable[Source]) -> Iterator[Record]:
     number = 0
     for source in sources:
+        last = number + len(source.starts) - 1
         for start, size in zip(source.starts, source.sizes, strict=True):
-            yield Record(number, source.address, source.stamp, start, size)
+            yield Record(number, source.address, source.stamp, start, size, source.damage if number == last else "")
             number += 1
 
 
-# Finding files.
-
-
-def find_addresses(inputs: Sequence[str]) -> list[str]:
-    """The files behind addresses of files and folders and patterns (`*`), sorted; each of them once."""
-    return list(dict.fromkeys(address for one in inputs for address in _expand(one)))
-
-
-def _expand(address: str) -> list[str]:
-    files, path = _file_system(address)
-    is_local = "://" not in address
-    try:
-        if files.isdir(path):
-            found = _one_per_stem(one for one in files.find(path) if not _is_hidden(one, path))
-        elif any(character in address for character in "*?["):
-            found = sorted(one for one in files.glob(path) if files.isfile(one))
-        else:
-            return [address]
-    except OSError as error:
-        raise InputError(f"{address}: {error.strerror or error}") from error
-    if not found:
-        raise InputError(f"{address}: there must be files ({', '.join(SUFFIXES)}), was: none")
-    return [one if is_local else files.unstrip_protocol(one) for one in found]
-
-
-def _is_hidden(path: str, folder: str) -> bool:
-    return any(part.startswith(".") for part in Path(path[len(folder) :]).parts)
-
-
-def _one_per_stem(paths: Iterable[str]) -> list[str]:
-    by_stem: dict[str, str] = {}
-    known = [path for path in paths if suffix_of(path) in SUFFIXES]
-    for path in sorted(known, key=lambda path: (SUFFIXES.index(suffix_of(path)), path)):
-        by_stem.setdefault(path[: -len(suffix_of(path))], path)
-    return sorted(by_stem.values())
-
-
-def suffix_of(address: str) -> str:
-    """What says how a file is read, such as `.jsonl.gz`."""
-    name = address.lower()
-    return ".jsonl.gz" if name.endswith(".jsonl.gz") else Path(name).suffix
-
-
-def _file_system(address: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise MissingDependencyError("bulk runs need fsspec: pip install 'genrst[bulk]'") from error
-    try:
-        files, path = url_to_fs(address)
-    except (ImportError, ValueError) as error:
-        raise MissingDependencyError(f"{address}: {error}") from error
-    return files, path
+# Listing documents.
 
 
 def _stamp(address: str) -> str:
-    files, path = _file_system(address)
+    files, path = file_system(address)
     try:
         facts = files.info(path)
     except OSError as error:
@@ -199,48 +151,70 @@ def _stamp(address: str) -> str:
     return f"{facts['size']} {age}"
 
 
-# Listing documents.
+def scan_all(addresses: Iterable[str], columns: Columns) -> list[Source]:
+    """Read all files once; an error if there is no document in any of them that can be read."""
+    sources = [scan(address, columns) for address in addresses]
+    if sources and all(len(source.starts) == 1 and source.damage for source in sources):
+        raise InputError(sources[0].damage)
+    return sources
 
 
 def scan(address: str, columns: Columns) -> Source:
-    """Read a file once: where its documents are, and what its content is."""
-    stamp, suffix = _stamp(address), suffix_of(address)
-    if suffix in LINES:
-        return _scan_lines(address, stamp)
+    """Read a file once: where its documents are, and what its content is.
+
+    What cannot be read is one document, which will be an error of its own and no reason to stop.
+    """
+    stamp = _stamp(address)
+    try:
+        return _scan_lines(address, stamp) if suffix_of(address) in LINES else _scan_whole(address, stamp, columns)
+    except MissingDependencyError:
+        raise
+    except GenrstError as error:
+        return Source(address, stamp, damage=str(error))
+
+
+def _scan_whole(address: str, stamp: str, columns: Columns) -> Source:
     digest, size = hashlib.sha256(), 0
     with _open(address) as file:
         for block in iter(partial(file.read, 1 << 20), b""):
             digest.update(block)
             size += len(block)
-    if suffix in TABLES:
+    if suffix_of(address) in TABLES:
         sizes = _scan_table(address, columns)
         return Source(address, stamp, digest.hexdigest(), array("q", range(len(sizes))), sizes)
-    n_documents = _count_json(address) if suffix == ".json" else 1
+    n_documents = _count_json(address) if suffix_of(address) == ".json" else 1
     each = array("q", [size // max(n_documents, 1)] * n_documents)
     return Source(address, stamp, digest.hexdigest(), array("q", range(n_documents)), each)
 
 
 def _scan_lines(address: str, stamp: str) -> Source:
-    digest, starts, sizes, place = hashlib.sha256(), array("q"), array("q"), 0
-    with _open(address) as file:
-        while line := file.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE:
-                raise CorpusFormatError(f"a line must have at most {LONGEST_LINE} bytes, was: more", address)
-            digest.update(line)
-            if line.strip():
-                starts.append(place)
-                sizes.append(len(line))
-            place += len(line)
-    return Source(address, stamp, digest.hexdigest(), starts, sizes)
+    digest, starts, sizes, place, damage = hashlib.sha256(), array("q"), array("q"), 0, ""
+    try:
+        with _open(address) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE:
+                    raise CorpusFormatError(f"a line must have at most {LONGEST_LINE} bytes, was: more", address)
+                digest.update(line)
+                if line.strip():
+                    starts.append(place)
+                    sizes.append(len(line))
+                place += len(line)
+    except CorpusFormatError as error:
+        # The lines before it can be read.
+        damage = f"{error} (after {len(starts)} documents)"
+        starts.append(place)
+        sizes.append(0)
+    return Source(address, stamp, digest.hexdigest(), starts, sizes, damage)
 
 
 def _scan_table(address: str, columns: Columns) -> "array[int]":
     import pyarrow.compute
 
     table, sizes = _open_table(address, columns), array("q")
-    for batch in table.to_batches(columns=[columns.text]):
-        lengths = pyarrow.compute.binary_length(batch.column(0))
-        sizes.extend(length or 0 for length in lengths.to_pylist())
+    with _naming_damage(address):
+        for batch in table.to_batches(columns=[columns.text]):
+            lengths = pyarrow.compute.binary_length(batch.column(0))
+            sizes.extend(length or 0 for length in lengths.to_pylist())
     return sizes
 
 
@@ -257,13 +231,13 @@ def _count_json(address: str) -> int:
 @contextmanager
 def _open(address: str) -> Iterator[IO[bytes]]:
     """A file, unpacked, whose errors are ours."""
-    files, path = _file_system(address)
+    files, path = file_system(address)
     try:
         with files.open(path, "rb") as file:
             yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if address.lower().endswith(".gz") else file
     except GenrstError:
         raise
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGES as error:
         raise CorpusFormatError(f"the file must be intact gzip, was: {error}", address) from error
     except OSError as error:
         raise InputError(f"{address}: {error.strerror or error}") from error
@@ -271,21 +245,32 @@ def _open(address: str) -> Iterator[IO[bytes]]:
 
 def _open_table(address: str, columns: Columns) -> "Dataset":
     try:
-        from pyarrow import ArrowException, dataset
+        from pyarrow import dataset
     except ImportError as error:
         raise MissingDependencyError("Parquet and Arrow files need pyarrow: pip install 'genrst[bulk]'") from error
-    files, path = _file_system(address)
-    try:
+    files, path = file_system(address)
+    with _naming_damage(address):
         table: Dataset = dataset.dataset(path, format=TABLES[suffix_of(address)], filesystem=files)
-    except (ArrowException, OSError, ValueError) as error:
-        raise CorpusFormatError(f"the file must be a table, was: {str(error).splitlines()[0]}", address) from error
-    if columns.text not in table.schema.names:
-        known = ", ".join(table.schema.names)
-        raise CorpusFormatError(f"the text must be in one of the columns {known}, was: {columns.text!r}", address)
-    kind = str(table.schema.field(columns.text).type)
+        kinds = {field.name: str(field.type) for field in table.schema}
+    kind = kinds.get(columns.text)
+    if kind is None:
+        rule = f"the text must be in one of the columns {', '.join(kinds)}"
+        raise CorpusFormatError(f"{rule}, was: {columns.text!r}", address)
     if kind not in ("string", "large_string", "string_view"):
         raise CorpusFormatError(f"the column {columns.text!r} must hold strings, was: {kind}", address)
     return table
+
+
+@contextmanager
+def _naming_damage(address: str) -> Iterator[None]:
+    """Whatever Arrow says about a file is one line, and ours."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, ValueError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise CorpusFormatError(f"the file must be a table, was: {reason}", address) from error
 
 
 # Reading documents.
@@ -300,17 +285,25 @@ def read_records(records: Iterable[Record], columns: Columns) -> Iterator[Read]:
     """The documents of records. One that cannot be read is a failure; a file that has changed is an error."""
     for address, group in groupby(records, key=attrgetter("address")):
         own = list(group)
-        suffix = suffix_of(address)
-        read = _read_table if suffix in TABLES else _read_lines if suffix in LINES else _read_file
-        try:
-            found = list(read(address, [(one.start, one.size) for one in own], columns))
-        except InputError:
-            raise
-        except GenrstError as error:
-            found = [Failure(_name(address, None), error)] * len(own)
+        found = iter(_read_places(address, [(one.start, one.size) for one in own if not one.damage], columns))
+        items = [
+            Failure(_name(address, None), CorpusFormatError(one.damage)) if one.damage else next(found) for one in own
+        ]
         if _stamp(address) != own[0].stamp:
             raise InputError(f"{address}: a file must not change during a run, was: changed")
-        yield from found
+        yield from items
+
+
+def _read_places(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> list[Read]:
+    """The documents at some places of a file; if it cannot be read, as many failures."""
+    suffix = suffix_of(address)
+    read = _read_table if suffix in TABLES else _read_lines if suffix in LINES else _read_file
+    try:
+        return list(read(address, places, columns)) if places else []
+    except InputError:
+        raise
+    except GenrstError as error:
+        return [Failure(_name(address, None), error)] * len(places)
 
 
 def _name(address: str, number: int | None) -> str:
@@ -322,7 +315,8 @@ def _read_table(address: str, places: Sequence[tuple[int, int]], columns: Column
     table = _open_table(address, columns)
     has_ids = columns.id in table.schema.names
     names = [columns.text, *([columns.id] if has_ids else [])]
-    rows = table.take([start for start, _ in places], columns=names).to_pylist()
+    with _naming_damage(address):
+        rows = table.take([start for start, _ in places], columns=names).to_pylist()
     for row, (start, _) in zip(rows, places, strict=True):
         yield _read_text(row, columns, _name(address, start))
 
@@ -338,8 +332,14 @@ def _read_text(row: dict[str, Any], columns: Columns, name: str) -> Read:
 def _read_lines(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> Iterator[Read]:
     with _open(address) as file:
         for start, size in places:
-            file.seek(start)
-            yield _read_line(file.read(size), address, start, columns)
+            try:
+                file.seek(start)
+                yield _read_line(file.read(size), address, start, columns)
+            except DAMAGES as error:
+                # How near to the damage one can read depends on where one starts.
+                rule = f"the file must be intact gzip, was: {error}"
+                yield Failure(f"{_name(address, None)}-{start}", CorpusFormatError(rule, address))
+                file.seek(0)
 
 
 def _read_line(line: bytes, address: str, start: int, columns: Columns) -> Read:

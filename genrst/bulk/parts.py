@@ -1,9 +1,11 @@
 """The results of a bulk run: a folder of numbered parts, and a manifest of what made them.
 
-    OUT/manifest.json  OUT/inputs.jsonl  OUT/documents/00000.parquet  OUT/nodes/00000.parquet  OUT/errors/00000.parquet
+    OUT/manifest.json  OUT/inputs.jsonl
+    OUT/documents/00000.parquet  OUT/nodes/00000.parquet  OUT/errors/00000.parquet  OUT/checksums/00000.sha256
 
-The files are all that a run remembers: a part is finished when its documents are there, which are written last. Who
-comes later, another run or another shard, does what is missing, if the manifest is its own.
+The files are all that a run remembers: a part is finished when its checksums are there, which are written last, and
+agree with its tables. Who comes later, another run or another shard, does what is missing or damaged, if the manifest
+is its own.
 """
 
 import importlib.metadata
@@ -12,6 +14,7 @@ import json
 import os
 import platform
 import re
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,6 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
+from genrst.bulk.addresses import INPUTS, MANIFEST
 from genrst.bulk.inputs import Choice, Source
 from genrst.bulk.work import OPTIONAL_TABLES, TABLES, Rows, Settings
 from genrst.errors import CorpusFormatError, OutputError, UsageError
@@ -29,8 +33,7 @@ from genrst.text.annotate import pipeline_version
 from genrst.version import VERSION
 
 PartFormat: TypeAlias = Literal["parquet", "jsonl"]
-MANIFEST = "manifest.json"
-INPUTS = "inputs.jsonl"
+CHECKSUMS = "checksums"
 LIBRARIES = ("numpy", "onnxruntime", "spacy", "tokenizers", "torch", "transformers")
 """Those that results may depend on."""
 
@@ -80,42 +83,66 @@ class Folder:
         self.path = path
         self.format = format
 
-    def finished(self) -> set[int]:
-        """The numbers of the parts that are there."""
-        found = (self.path / "documents").glob(f"*.{self.format}")
-        return {int(path.stem) for path in found if path.stem.isdecimal()}
+    def is_finished(self, number: int) -> bool:
+        """Whether a part has been written."""
+        return self._file(CHECKSUMS, number).exists()
+
+    def find_damage(self, number: int) -> str | None:
+        """What is wrong with a part that has been written."""
+        path = self._file(CHECKSUMS, number)
+        wanted = read_bytes(path).decode("utf-8", "replace").splitlines()
+        for table in TABLES:
+            file = self._file(table, number)
+            if not file.is_file():
+                if table in OPTIONAL_TABLES and not any(line.endswith(f"  {table}/{file.name}") for line in wanted):
+                    continue
+                return f"{file}: missing"
+            if _checksum_line(file, read_bytes(file)) not in wanted:
+                return f"{file}: does not fit {path}"
+        return None
 
     def write(self, part: Part) -> None:
         """Write a part; it counts when the last of its files is there."""
-        for name in sorted(part.files, key=lambda name: name == "documents"):
-            write_atomically_with(self._file(name, part.number), partial(_write, part.files[name]))
+        for name, content in part.files.items():
+            write_atomically_with(self._file(name, part.number), partial(_write, content))
+        for name in TABLES.keys() - part.files.keys():
+            self._file(name, part.number).unlink(missing_ok=True)
+        lines = [_checksum_line(self._file(name, part.number), content) for name, content in part.files.items()]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        write_atomically_with(self._file(CHECKSUMS, part.number), partial(_write, content))
 
     def tidy(self, numbers: set[int]) -> None:
         """Remove what runs that were killed have left of parts."""
-        for name in TABLES:
+        for name in (*TABLES, CHECKSUMS):
             for path in (self.path / name).glob(".*"):
                 found = re.match(r"\.(\d+)\.", path.name)
                 if found and int(found[1]) in numbers:
                     path.unlink(missing_ok=True)
 
     def _file(self, table: str, number: int) -> Path:
-        return self.path / table / f"{number:05}.{self.format}"
+        return self.path / table / f"{number:05}.{'sha256' if table == CHECKSUMS else self.format}"
 
     def claim(self, manifest: Mapping[str, Any], sources: Sequence[Source]) -> None:
         """Write the manifest of a new run, or check that it is that of the runs before."""
         path = self.path / MANIFEST
         if path.exists():
-            self._check_inputs(sources)
-            _check_same(read_manifest(path), json.loads(json.dumps(manifest)), path)
+            before = read_manifest(path)
+            self._check_inputs(sources, before)
+            _check_same(before, json.loads(json.dumps(manifest)), path)
             return
+        if (self.path / CHECKSUMS).exists():
+            raise UsageError(f"{path}: must say what made the results in {self.path}, was: missing; use another folder")
         if self.path.exists() and any(self.path.iterdir()) and not (self.path / INPUTS).exists():
             raise UsageError(f"{self.path}: the folder must be new, empty or that of a bulk run, was: something else")
         write_atomically(self.path / INPUTS, "".join(_input_lines(sources)))
         write_atomically(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
-    def _check_inputs(self, sources: Sequence[Source]) -> None:
+    def _check_inputs(self, sources: Sequence[Source], manifest: Mapping[str, Any]) -> None:
         path = self.path / INPUTS
-        before = dict(_read_input(line, path) for line in decode(read_bytes(path), path).splitlines())
+        content = read_bytes(path)
+        if sha256(content).hexdigest() != dict(_leaves(manifest)).get("inputs.sha256"):
+            raise CorpusFormatError(f"must fit {self.path / MANIFEST}, was: damaged; use another folder", path)
+        before = {address: facts for address, *facts in map(json.loads, content.decode().splitlines())}
         now = {source.address: _facts(source) for source in sources}
         for problem, found in (
             ("added", now.keys() - before.keys()),
@@ -146,12 +173,9 @@ def _input_lines(sources: Sequence[Source]) -> Iterator[str]:
         yield json.dumps([source.address, *_facts(source)]) + "\n"
 
 
-def _read_input(line: str, path: Path) -> tuple[str, list[object]]:
-    try:
-        address, *facts = json.loads(line)
-    except ValueError as error:
-        raise CorpusFormatError(f"a line must be a list about an input, was: {line[:50]!r}", path) from error
-    return address, facts
+def _checksum_line(path: Path, content: bytes) -> str:
+    """As `sha256sum --check` reads it, in the folder of the run."""
+    return f"{sha256(content).hexdigest()}  {path.parent.name}/{path.name}"
 
 
 def make_manifest(settings: Settings, choice: Choice, format: PartFormat, sources: Sequence[Source]) -> dict[str, Any]:
@@ -195,7 +219,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a run."""
     try:
         found = json.loads(decode(read_bytes(path), path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusFormatError(f"a manifest must be JSON, was: {error}", path) from error
     if not isinstance(found, dict):
         raise CorpusFormatError("a manifest must be an object, was: something else", path)
@@ -203,19 +227,25 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    old, new = (dict(_leaves(manifest)) for manifest in (before, now))
-    for name in dict.fromkeys([*old, *new]):
-        if old.get(name) != new.get(name):
-            rule = f"{path}: {name} must be as in the first run ({old.get(name)!r})"
-            raise UsageError(f"{rule}, was: {new.get(name)!r}; use another folder")
+    old, new = dict(_leaves(before)), dict(_leaves(now))
+    if wrong := next((name for name in [*new, *old] if name not in old or name not in new), None):
+        problem = "missing" if wrong in new else "not of this version"
+        raise CorpusFormatError(f"a manifest must be whole, was: {wrong[:50]} is {problem}; use another folder", path)
+    for name in new:
+        if old[name] != new[name]:
+            rule = f"{path}: {name} must be as in the first run ({reprlib.repr(old[name])})"
+            raise UsageError(f"{rule}, was: {reprlib.repr(new[name])}; use another folder")
 
 
-def _leaves(data: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in data.items():
+def _leaves(data: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """All values inside of values, by name, such as `settings.model`."""
+    pending: list[tuple[str, Any]] = [("", data)]
+    while pending:
+        name, value = pending.pop()
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{place}{key}.")
+            pending += [(f"{name}.{key}" if name else key, one) for key, one in [*value.items()][::-1]]
         else:
-            yield f"{place}{key}", value
+            yield name, value
 
 
 def check_apart(out: Path, inputs: Sequence[str]) -> None:

@@ -5,14 +5,15 @@ A run does what is missing. What it has done is in its folder and nowhere else, 
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from genrst.bulk.addresses import find_files
 from genrst.bulk.engines import Missed, Plan, run_units
-from genrst.bulk.inputs import Choice, Unit, find_addresses, make_units, scan
+from genrst.bulk.inputs import Choice, Unit, make_units, scan_all
 from genrst.bulk.parts import Folder, Part, PartFormat, check_apart, make_manifest
 from genrst.bulk.work import Settings
 from genrst.errors import UsageError
@@ -44,6 +45,10 @@ class Report:
     """Parts that were there before."""
     n_total: int = 0
     """Documents to be done by this run."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Files that are not read, and why."""
+    damaged: Sequence[str] = ()
+    """What is wrong with parts that were there before, and are done again."""
     n_parts_done: int = 0
     n_documents: int = 0
     n_edus: int = 0
@@ -101,15 +106,18 @@ class Job:
 def run(job: Job) -> Iterator[Report]:
     """Do what is missing; a report before the first part and after each, always the same object."""
     check_apart(job.out, job.inputs)
-    sources = [scan(address, job.settings.columns) for address in find_addresses(job.inputs)]
+    found = find_files(job.inputs)
+    sources = scan_all(found.addresses, job.settings.columns)
     manifest = make_manifest(job.settings, job.choice, job.format, sources)
     folder = Folder(job.out, job.format)
     folder.claim(manifest, sources)
     own = list(islice(make_units(sources, job.choice), job.shard.i - 1, None, job.shard.n))
-    finished = folder.finished()
-    todo = [unit for unit in own if unit.number not in finished]
+    finished = {unit.number for unit in own if folder.is_finished(unit.number)}
+    damaged = {number: problem for number in sorted(finished) if (problem := folder.find_damage(number))}
+    todo = [unit for unit in own if unit.number not in finished or unit.number in damaged]
     folder.tidy({unit.number for unit in todo})
-    report = Report(len(todo), len(own) - len(todo), sum(len(unit.records) for unit in todo))
+    n_documents = sum(len(unit.records) for unit in todo)
+    report = Report(len(todo), len(own) - len(todo), n_documents, found.left_out, [*damaged.values()])
     yield report
     yield from _run(todo, folder, job, report)
 

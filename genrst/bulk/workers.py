@@ -27,6 +27,8 @@ from genrst.errors import GenrstError, InputError, MissingDependencyError
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
+ATTEMPTS = 3
+"""How often a process is started that dies before it has loaded the model."""
 PATIENCE = 10
 """How many times the seconds that it may compute a worker may take by the clock: other programs may need the cores."""
 
@@ -149,17 +151,19 @@ class Program:
         )
         theirs.close()
         self.link = Connection(own.detach())
-        self.link.send((settings, core, is_template))
+        self._task = settings, core, is_template
 
-    def wait(self) -> None:
-        """Wait until the model is loaded."""
+    def load(self) -> int | None:
+        """Let it load the model; the exit status of the process if it dies."""
         try:
+            self.link.send(self._task)
             problem = self.link.recv()
-        except EOFError:
-            raise GenrstError(f"a worker must load the model, was: ended with status {self.end()}") from None
+        except (EOFError, OSError):
+            return self.end()
         if problem is not None:
             self.end()
             raise GenrstError(problem)
+        return None
 
     def end(self) -> int:
         """Kill it, unless it is dead; its exit status."""
@@ -168,24 +172,44 @@ class Program:
         return self.process.wait()
 
 
+def start_program(settings: Settings, core: int | None = None, is_template: bool = False) -> Program:
+    """A process that has loaded the model. One that dies before, of whatever it may be, is replaced a few times."""
+    for _ in range(ATTEMPTS):
+        program = Program(settings, core, is_template)
+        status = program.load()
+        if status is None:
+            return program
+    raise GenrstError(f"a worker must load the model, was: ended with status {status}, {ATTEMPTS} times")
+
+
 class Template:
     """The template of the workers on a machine; threads may ask it for workers side by side."""
 
     def __init__(self, settings: Settings) -> None:
         self.lock = threading.Lock()
-        self.program = Program(settings, is_template=True)
-        self.program.wait()
+        self._settings = settings
+        self.program = start_program(settings, is_template=True)
+        self.is_closed = False
 
     def fork(self, core: int | None = None) -> "Forked":
-        """A new worker."""
+        """A new worker; a template that has died is replaced first."""
         with self.lock:
-            self.program.link.send(("fork", core))
-            number = self.program.link.recv()
-            return Forked(Connection(recv_handle(self.program.link)), number, self)
+            for _ in range(ATTEMPTS):
+                with suppress(EOFError, OSError):
+                    link = self.program.link
+                    link.send(("fork", core))
+                    number = link.recv()
+                    return Forked(Connection(recv_handle(link)), number, self.program, self.lock)
+                if self.is_closed:
+                    break
+                self.program.end()
+                self.program = start_program(self._settings, is_template=True)
+        raise GenrstError("a worker must be started, was: impossible")
 
     def close(self) -> None:
         """End it, and with it all of its workers."""
         with self.lock:
+            self.is_closed = True
             self.program.link.close()
         self.program.process.wait()
 
@@ -196,20 +220,19 @@ class Forked:
 
     link: Connection
     number: int
-    template: Template
+    parent: Program
+    lock: threading.Lock
 
     def end(self) -> int:
-        """Kill it, unless it is dead; its exit status."""
+        """Kill it, unless it is dead; its exit status, as its parent knows it."""
         self.link.close()
         with suppress(ProcessLookupError):
             os.kill(self.number, signal.SIGKILL)
-        with self.template.lock:
-            link = self.template.program.link
-            if link.closed:
-                return -signal.SIGKILL
-            link.send(("end", self.number))
-            status: int = link.recv()
-        return status
+        with self.lock, suppress(EOFError, OSError):
+            self.parent.link.send(("end", self.number))
+            status: int = self.parent.link.recv()
+            return status
+        return -signal.SIGKILL
 
 
 class Worker:
@@ -282,13 +305,6 @@ class Start(Protocol):
 
     def __call__(self) -> Process:
         """A new one, which has loaded the model."""
-
-
-def start_program(settings: Settings, core: int | None = None) -> Program:
-    """A worker with a model of its own."""
-    program = Program(settings, core)
-    program.wait()
-    return program
 
 
 def can_fork(settings: Settings) -> bool:

@@ -83,7 +83,9 @@ class EncoderCache:
 def encode_texts(scorer: Scorer, documents: Sequence[Document], cache: EncoderCache | None = None) -> list[EncodedText]:
     """Encode documents; those that are not segmented get EDUs, those without sentences get sentences."""
     found = [tokenize(document, scorer.tokenizer) for document in documents]
-    states = _piece_states(scorer, [pieces.numbers for pieces in found], cache or EncoderCache())
+    # A GPU reads texts together, and how it rounds depends on all of them: there, none is left out for being known.
+    known = cache if cache is not None and scorer.device == "cpu" else EncoderCache()
+    states = _piece_states(scorer, [pieces.numbers for pieces in found], known)
     return [_encode(scorer, *parts) for parts in zip(documents, found, states, strict=True)]
 
 

@@ -95,6 +95,14 @@ def _complete_files(parser: argparse.ArgumentParser) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit status."""
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return 130
+
+
+def _main(argv: Sequence[str] | None) -> int:
     # NumPy has little to multiply, and starting its threads takes a tenth of a second.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     words = sys.argv[1:] if argv is None else argv
@@ -135,9 +143,6 @@ def _run(arguments: argparse.Namespace) -> int:
         tell(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
         _drop_output()
         return 1
-    except KeyboardInterrupt:
-        tell("interrupted")
-        return 130
 
 
 def _drop_output() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from genrst.errors import CorpusFormatError, InputError, MissingDependencyError, UsageError
+from genrst.io import check_regular
 from genrst.text.annotate import load_pipeline
 
 CHUNK = 1 << 23
@@ -112,6 +113,7 @@ def _read_file(path: Path, wanted: Set[str]) -> _Table:
     reader = next((reader for suffix, reader in _READERS.items() if path.name.lower().endswith(suffix)), None)
     if reader is None:
         raise UsageError(f"a file of word vectors must end in one of {', '.join(_READERS)}, was: {path.name}")
+    check_regular(path)
     try:
         with io.BufferedReader(gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             return reader(file, path, wanted)

@@ -36,7 +36,7 @@ def command(engine: str, folder: Path, out: Path) -> list[str]:
 
 def n_finished(out: Path) -> int:
     """How many parts are there."""
-    return len(list((out / "documents").glob("[0-9]*")))
+    return len(list((out / "checksums").glob("[0-9]*")))
 
 
 def kill_once(engine: str, folder: Path, out: Path, rng: random.Random, share_after: float = 0.8) -> int:

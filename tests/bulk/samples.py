@@ -102,6 +102,11 @@ def write_lines(path: Path, n_documents: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
+def write_sentences(path: Path, n_documents: int) -> None:
+    """The same without poison."""
+    path.write_text("".join(json.dumps({"id": f"d{n}", "text": sentence(n)}) + "\n" for n in range(n_documents)))
+
+
 def content(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """All rows of all parts, by file."""
     return dict(_tables(folder))

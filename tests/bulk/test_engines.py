@@ -2,8 +2,10 @@
 
 import os
 import signal
+import time
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -11,8 +13,10 @@ from genrst.bulk.engines import EngineName, Plan
 from genrst.bulk.inputs import Choice
 from genrst.bulk.run import Job, run
 from genrst.bulk.work import Settings
+from genrst.bulk.workers import Template
+from genrst.errors import GenrstError
 from tests.bulk import kill_driver
-from tests.bulk.samples import KINDS, content, rows_of, write_lines, write_model
+from tests.bulk.samples import KINDS, content, rows_of, write_lines, write_model, write_sentences
 
 N_DOCUMENTS = 2000
 
@@ -75,6 +79,37 @@ def test_both_engines_lose_nothing_and_agree(tmp_path: Path, monkeypatch: pytest
     assert Counter(row["document"] for row in rows_of(tmp_path / "ray", "nodes")) == {
         row["document"]: 2 * row["n_edus"] - 1 for row in documents
     }
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are found in /proc")
+def test_the_process_that_loads_the_model_is_replaced(tmp_path: Path):
+    """It is killed as soon as it is there; and again with all workers after a part."""
+    write_sentences(tmp_path / "texts.jsonl", 40)
+
+    def kill_first() -> None:
+        while not (found := processes("genrst.bulk.workers")):
+            time.sleep(0.01)
+        os.kill(found[0], signal.SIGKILL)
+        killed.append(found[0])
+
+    killed = list[int]()
+    thread = Thread(target=kill_first)
+    thread.start()
+    job = Job([str(tmp_path / "texts.jsonl")], tmp_path / "out", choice=Choice(part_documents=5), plan=Plan(workers=2))
+    for report in run(job):
+        if report.n_parts_done == 1:
+            for number in processes("genrst.bulk.workers"):
+                os.kill(number, signal.SIGKILL)
+                killed.append(number)
+    thread.join()
+    assert len(killed) == 1 + 3
+    assert (report.n_documents, report.n_errors, report.missed) == (40, 0, [])
+
+
+def test_a_process_that_never_lives_to_load_the_model_is_one_line(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(GenrstError, match="a worker must load the model, was: ended with status 1, 3 times"):
+        Template(Settings())
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path):

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.bulk.inputs import Choice, Columns, Read, Source, find_addresses, make_units, read_records, scan
+from genrst.bulk.addresses import find_files
+from genrst.bulk.inputs import Choice, Columns, Read, Source, make_units, read_records, scan, scan_all
 from genrst.document import Document
-from genrst.errors import CorpusFormatError, InputError, MissingDependencyError, UsageError
+from genrst.errors import InputError, MissingDependencyError, UsageError
 from genrst.formats.files import write, write_documents
 from genrst.parser.parser import Failure, Text
 
@@ -27,7 +28,7 @@ ROWS: list[dict[str, str | None]] = [
 
 
 def read_all(*inputs: str | Path, columns: Columns = COLUMNS) -> list[Read]:
-    sources = [scan(address, columns) for address in find_addresses(list(map(str, inputs)))]
+    sources = scan_all(find_files(list(map(str, inputs))).addresses, columns)
     return [item for unit in make_units(sources, Choice()) for item in read_records(unit.records, columns)]
 
 
@@ -67,9 +68,9 @@ def test_lines_and_tables_have_the_same_documents(tmp_path: Path):
 def test_columns_may_have_other_names(tmp_path: Path):
     pyarrow.parquet.write_table(pyarrow.table({"body": ["It rained."], "key": [7]}), tmp_path / "a.parquet")
     assert texts(read_all(tmp_path / "a.parquet", columns=Columns("body", "key"))) == [("7", "It rained.")]
-    with pytest.raises(CorpusFormatError, match="must be in one of the columns body, key, was: 'text'"):
+    with pytest.raises(InputError, match="must be in one of the columns body, key, was: 'text'"):
         read_all(tmp_path / "a.parquet")
-    with pytest.raises(CorpusFormatError, match="the column 'key' must hold strings, was: int64"):
+    with pytest.raises(InputError, match="the column 'key' must hold strings, was: int64"):
         read_all(tmp_path / "a.parquet", columns=Columns("key"))
 
 
@@ -88,13 +89,49 @@ def test_what_is_damaged_is_a_failure_or_an_error(tmp_path: Path):
     (tmp_path / "lines.jsonl").write_bytes(b'{"text": "good"}\nnot JSON\n\xff\xfe\n[]\n')
     found = read_all(tmp_path)
     assert [isinstance(item, Failure) for item in found] == [True, False, True, True, True, True]
-    (tmp_path / "bad.jsonl.gz").write_bytes(gzip.compress(b"{}" * 1000)[:-9])
-    with pytest.raises(CorpusFormatError, match=r"bad\.jsonl\.gz: the file must be intact gzip"):
-        read_all(tmp_path)
-    (tmp_path / "bad.jsonl.gz").unlink()
-    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
-    with pytest.raises(CorpusFormatError, match=r"bad\.parquet: the file must be a table"):
-        read_all(tmp_path)
+
+
+def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path):
+    lines = [json.dumps({"id": str(number), "text": f"It rained {number * '🌧'}."}) for number in range(2000)]
+    packed = gzip.compress("\n".join(lines).encode())
+    (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "b.jsonl.gz").write_bytes(packed[:5])
+    (tmp_path / "c.jsonl.gz").write_bytes(packed[: len(packed) // 2] + b"x" * 99 + packed[len(packed) // 2 + 99 :])
+    (tmp_path / "d.parquet").write_bytes(b"PAR1")
+    pyarrow.parquet.write_table(pyarrow.table({"other": ["It rained."]}), tmp_path / "e.parquet")
+    (tmp_path / "f.txt").write_text("It rained.")
+    pyarrow.parquet.write_table(pyarrow.table({"text": [str(number) for number in range(99)]}), tmp_path / "g.parquet")
+    table = (tmp_path / "g.parquet").read_bytes()
+    (tmp_path / "g.parquet").write_bytes(table[:10] + bytes(200) + table[210:])
+    of_files: dict[str, list[Read]] = {}
+    for address in find_files([str(tmp_path)]).addresses:
+        items = [
+            one
+            for unit in make_units([scan(address, COLUMNS)], Choice())
+            for one in read_records(unit.records, COLUMNS)
+        ]
+        of_files[Path(address).name] = items
+    reasons = {name: [str(one.error) for one in items if isinstance(one, Failure)] for name, items in of_files.items()}
+    whole = [(str(number), json.loads(line)["text"]) for number, line in enumerate(lines)]
+    for name, [*good, bad] in of_files.items():
+        assert isinstance(bad, Failure) == (name != "f.txt")
+        if name == "a.jsonl.gz":
+            assert texts(good) == whole[: len(good)]
+        elif name == "c.jsonl.gz":
+            # Before it is noticed, damage may look like a line.
+            assert texts(good)[:100] == whole[:100]
+            assert len(reasons[name]) < 5
+        else:
+            assert len(reasons[name]) == (name != "f.txt")
+    assert all(100 < len(of_files[name]) < 2000 for name in ("a.jsonl.gz", "c.jsonl.gz"))
+    assert f"{tmp_path / 'a.jsonl.gz'}: the file must be intact gzip, was: " in reasons["a.jsonl.gz"][0]
+    assert f"(after {len(of_files['a.jsonl.gz']) - 1} documents)" in reasons["a.jsonl.gz"][0]
+    assert all("the file must be a table" in reasons[name][0] for name in ("d.parquet", "g.parquet"))
+    assert "must be in one of the columns other" in reasons["e.parquet"][0]
+    assert len(read_all(tmp_path)) == sum(map(len, of_files.values()))
+    (tmp_path / "f.txt").unlink()
+    with pytest.raises(InputError, match=r"b\.jsonl\.gz: the file must be intact gzip"):
+        read_all(tmp_path / "b.jsonl.gz", tmp_path / "d.parquet")
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "nothing/*.txt", "empty"])

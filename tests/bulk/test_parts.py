@@ -2,7 +2,9 @@
 
 import json
 import os
+import subprocess
 from array import array
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ from genrst.bulk.parts import Folder, PartFormat, check_apart, make_manifest, ma
 from genrst.bulk.work import TABLES, Rows, Settings
 from genrst.errors import GenrstError, OutputError, UsageError
 from genrst.parser.options import LoadOptions
-from tests.bulk.samples import content
+from genrst.parser.parser import Parser
+from tests.bulk.samples import content, run_here, write_lines
+from tests.cli.program import call
 
 SOURCES = [Source("a.txt", "", "12"), Source("b.jsonl", "", "34", array("q", [0, 9]), array("q", [9, 9]))]
 ROW: dict[str, Any] = {
@@ -25,24 +29,76 @@ ROW: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("format", ["parquet", "jsonl"])
-def test_a_part_counts_when_its_documents_are_there(tmp_path: Path, format: PartFormat):
+def test_a_part_counts_when_it_is_written(tmp_path: Path, format: PartFormat):
     folder = Folder(tmp_path, format)
     part = make_part(
         7, Rows([ROW], [], [{"document": 4, "id": "y", "source": "b", "kind": "parse", "reason": "y: no"}]), format
     )
     assert (part.n_documents, part.n_edus, part.n_words, part.errors) == (1, 1, 2, (("parse", "no"),))
-    folder.write(replace(part, number=8))
-    (tmp_path / "documents" / f"00008.{format}").unlink()
-    assert folder.finished() == set()
     folder.write(part)
-    assert folder.finished() == {7}
+    assert [number for number in range(10) if folder.is_finished(number)] == [7]
+    assert folder.find_damage(7) is None
     assert content(tmp_path)["documents/00007"][0]["id"] == "x"
+
+
+def test_damage_to_a_finished_part_is_noticed(tmp_path: Path):
+    folder = Folder(tmp_path, "jsonl")
+    part = make_part(3, Rows([ROW]), "jsonl")
+    folder.write(part)
+    command = ["sha256sum", "--check", "--quiet", "checksums/00003.sha256"]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    for table in part.files:
+        path = tmp_path / table / "00003.jsonl"
+        for damage in (b"", b"x" + part.files[table]):
+            path.write_bytes(damage)
+            found = folder.find_damage(3)
+            expected = (
+                None if damage == part.files[table] else f"{path}: does not fit {tmp_path}/checksums/00003.sha256"
+            )
+            assert found == expected
+        path.unlink()
+        assert folder.find_damage(3) == f"{path}: missing"
+        folder.write(part)
+    (tmp_path / "signals").mkdir()
+    (tmp_path / "signals" / "00003.jsonl").write_text("of another run")
+    assert "signals/00003.jsonl: does not fit" in str(folder.find_damage(3))
+    folder.write(part)
+    assert folder.find_damage(3) is None
+    (tmp_path / "checksums" / "00003.sha256").write_bytes(b"\xff")
+    assert "documents/00003.jsonl: does not fit" in str(folder.find_damage(3))
+
+
+@pytest.mark.slow
+def test_a_damaged_part_is_done_again_and_told(
+    parser: Parser, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("genrst.bulk.run.run_units", run_here(parser))
+    write_lines(tmp_path / "in" / "a.jsonl", 4)
+    (tmp_path / "in" / "a.txt").write_text("It rained.")
+    places = ["bulk", tmp_path / "in", tmp_path / "out", "--model", tiny]
+    command = [str(word) for word in (*places, "--device", "cpu", "--part-documents", 2)]
+    assert call(capsys, *command).status == 0
+    whole = content(tmp_path / "out")
+    (tmp_path / "out" / "documents" / "00001.parquet").write_bytes(b"")
+    outcome = call(capsys, *command)
+    assert outcome.messages == [
+        f"genrst: 1 file left out: {tmp_path}/in/a.txt (the same name as a.jsonl)",
+        f"genrst: {tmp_path}/out/documents/00001.parquet: does not fit {tmp_path}/out/checksums/00001.sha256; "
+        "its part is done again",
+    ]
+    assert outcome.output.startswith("2 documents in 1 part,")
+    assert "finished before: 1 part" in outcome.output
+    assert content(tmp_path / "out") == whole
+    summary = json.loads(call(capsys, *command, "--json").output.splitlines()[-1])
+    assert summary["left_out"] == {f"{tmp_path}/in/a.txt": "the same name as a.jsonl"}
+    assert (summary["skipped_parts"], summary["damaged"]) == (2, [])
 
 
 def test_tables_without_rows_have_their_columns(tmp_path: Path):
     folder = Folder(tmp_path, "parquet")
     folder.write(make_part(0, Rows(), "parquet"))
-    assert {path.name for path in tmp_path.iterdir()} == {"documents", "nodes", "errors"}, "not asked for signals"
+    tables = {"documents", "nodes", "errors"}
+    assert {path.name for path in tmp_path.iterdir()} == {*tables, "checksums"}, "not asked for signals"
     signal = dict.fromkeys(TABLES["signals"]) | {"document": 0}
     folder.write(make_part(0, Rows(signals=[signal], edges=[dict.fromkeys(TABLES["edges"])]), "parquet"))
     for table, types in TABLES.items():
@@ -103,12 +159,57 @@ def test_folders_of_others_are_left_alone(tiny: Path, tmp_path: Path):
         check_apart(tmp_path / "thesis.doc", [])
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{"])
-def test_a_damaged_manifest_is_one_line(tiny: Path, tmp_path: Path, damage: str):
+def changes(text: str) -> Iterator[str]:
+    """A manifest without one of its values, or with another one, or with one more."""
+    places: list[list[str]] = [[], ["settings"], ["settings", "load"], ["inputs"], ["model"], ["versions"]]
+    others: list[Any] = [None, [[]], "other"]
+    for place in places:
+        names = [name for name, value in part_of(json.loads(text), place).items() if not isinstance(value, dict)]
+        for name in [*names, "more"]:
+            for value in others:
+                data = json.loads(text)
+                part = part_of(data, place)
+                if value is None and name in part:
+                    del part[name]
+                else:
+                    part[name] = value
+                yield json.dumps(data)
+
+
+def part_of(data: Any, place: list[str]) -> Any:
+    for name in place:
+        data = data[name]
+    return data
+
+
+def test_a_damaged_manifest_is_one_line(tiny: Path, tmp_path: Path):
+    folder, now = Folder(tmp_path, "parquet"), manifest(tiny)
+    folder.claim(now, SOURCES)
+    path = tmp_path / "manifest.json"
+    whole = path.read_text()
+    nested = '{"settings":' * 990 + "1" + "}" * 990
+    damages = ["", "[]", "{", "{}", "[" * 50_000, '{"a":' * 50_000, nested, "\0", "9" * 5000, *changes(whole)]
+    assert len(damages) > 100
+    for damage in damages:
+        path.write_text(damage)
+        with pytest.raises(GenrstError, match=r"^[^\n]*(manifest\.json|inputs\.jsonl)[^\n]* must [^\n]*$") as error:
+            folder.claim(now, SOURCES)
+        assert len(str(error.value)) < 500
+    path.write_text(whole)
+    folder.claim(now, SOURCES)
+    (tmp_path / "inputs.jsonl").write_text("[[],1]\n")
+    with pytest.raises(GenrstError, match=r"inputs\.jsonl: must fit .*manifest\.json, was: damaged; use"):
+        folder.claim(now, SOURCES)
+
+
+def test_parts_without_a_manifest_are_not_trusted(tiny: Path, tmp_path: Path):
     folder = Folder(tmp_path, "parquet")
     folder.claim(manifest(tiny), SOURCES)
-    (tmp_path / "manifest.json").write_text(damage)
-    with pytest.raises(GenrstError, match=r"manifest\.json.* must be"):
+    (tmp_path / "manifest.json").unlink()
+    folder.claim(manifest(tiny), SOURCES)
+    folder.write(make_part(0, Rows(), "parquet"))
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(UsageError, match=r"manifest\.json: must say what made the results .*, was: missing"):
         folder.claim(manifest(tiny), SOURCES)
 
 

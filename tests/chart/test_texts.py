@@ -1,8 +1,10 @@
 """Charts that read texts themselves: EDUs and sentences from the states of word pieces."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.chart.finder import ChartFinder
-from genrst.chart.texts import EncoderCache
+from genrst.chart.scorer import Scorer
+from genrst.chart.texts import EncoderCache, encode_texts
 from genrst.document import Document, Token
 from genrst.parser.loading import load
 from genrst.parser.parser import Parser
@@ -157,6 +160,31 @@ def test_old_texts_are_forgotten():
     found = {n: cache.get(pieces) for n, pieces in texts.items()}
     assert {n for n, states in found.items() if states is not None} == {6}, "4 and 5 are old, 11 is too long"
     assert found[6].tolist() == [[6, 6]] * 6  # type: ignore[union-attr]
+
+
+class CountingScorer:
+    """A scorer that says it is elsewhere, and notes how many texts it reads at once."""
+
+    def __init__(self, scorer: Scorer, device: str) -> None:
+        self._scorer, self.device, self.counts = scorer, device, list[int]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scorer, name)
+
+    def read(self, texts: Sequence[Any]) -> list[Any]:
+        self.counts.append(len(texts))
+        return self._scorer.read(texts)
+
+
+@pytest.mark.parametrize(("device", "counts"), [("cpu", [1, 1]), ("cuda", [1, 2])])
+def test_batches_do_not_depend_on_what_is_known(parser: Parser, device: str, counts: list[int]):
+    """Unless it makes no difference."""
+    assert isinstance(parser.finder, ChartFinder)
+    scorer, cache = CountingScorer(parser.finder.scorers[0][0], device), EncoderCache()
+    documents = [unsegmented(text, text) for text in (TEXT, "It rained.")]
+    for some in (documents[:1], documents):
+        encode_texts(scorer, some, cache)
+    assert scorer.counts == counts
 
 
 # Finer relations

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from genrst.formats.files import write, write_documents
 from genrst.trees.node import Leaf, Unit
 from genrst.version import VERSION
 from tests.cli.program import WARNING, call, give_input, in_ascii, on_terminal, shell
+from tests.conftest import REPOSITORY
 from tests.miniatures import write_gum
 
 TREE = Unit("contrast", "NN", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
@@ -183,6 +185,32 @@ def test_an_interruption_is_one_line(world: Path, capsys: pytest.CaptureFixture[
     monkeypatch.setattr(info, "run", interrupt)
     outcome = call(capsys, "info", world)
     assert (outcome.status, outcome.output, outcome.messages) == (130, "", ["genrst: interrupted"])
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == moment:
+            raise KeyboardInterrupt
+
+module, function, moment, *sys.argv[1:] = sys.argv[1:]
+sys.meta_path.insert(0, Interrupt())
+program = getattr(__import__(module, fromlist=[function]), function)
+sys.exit(program())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["genrst.document", "argparse", "genrst.cli.verbs.info", "genrst.parser.folders"])
+def test_an_interruption_in_the_first_moments_is_one_line(moment: str):
+    """As Ctrl-C while a module is imported."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    entry = project["scripts"]["genrst"].split(":")
+    command = [sys.executable, "-c", INTERRUPTED, *entry, moment, "info", "en"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "genrst: interrupted\n")
 
 
 def test_help_is_light():

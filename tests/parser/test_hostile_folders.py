@@ -62,6 +62,7 @@ def change_header(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
     content = path.read_bytes()
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:end])
+    header.pop("__metadata__", None)  # the checksum
     edit(header)
     new = json.dumps(header).encode()
     path.write_bytes(len(new).to_bytes(8, "little") + new + content[end:])

@@ -10,9 +10,10 @@ IN is files, folders, patterns or other addresses (s3://…) of texts, of .jsonl
 column of texts, or of any format that genrst reads. OUT is a folder: of tables with a row per document (documents), per
 unit and EDU (nodes) and per document without a tree (errors), in numbered parts.
 
-A finished part is a file that stays. The same command again does what is missing, after a crash, too, and refuses OUT
-if the inputs, the model or the settings have changed. A document that cannot be read or parsed, is too long, takes too
-long, or kills its process is an error in the table and does not stop the others.
+Finished parts stay. The same command again verifies them and does what is missing, also after a crash. It refuses OUT
+if the inputs, the model or the settings have changed. A file or document that cannot be read or parsed, is too long,
+takes too long, or kills its process is an error in the table and does not stop the others. Files of a folder that are
+not read are named.
 """
 
 import argparse
@@ -70,9 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
     from genrst.bulk.run import Report
     from genrst.bulk.run import run as run_job
 
-    report = Report()
+    report, is_told = Report(), False
     line = _Line(arguments.json)
     for report in run_job(make_job(arguments)):
+        if not is_told:
+            _tell_problems(report)
+            is_told = True
         line.show(report)
     line.end()
     for missed in report.missed[:10]:
@@ -81,6 +85,18 @@ def run(arguments: argparse.Namespace) -> int:
     if report.missed:
         tell(f"{len(report.missed)} of {report.n_parts} parts are missing; the same command again does them")
     return 1 if report.missed else 0
+
+
+def _tell_problems(report: "Report") -> None:
+    """Say what is not read, and what is done again, before anything is parsed."""
+    from genrst.bulk.addresses import describe
+
+    if report.left_out:
+        tell(describe(report.left_out))
+    for problem in report.damaged[:10]:
+        tell(f"{problem}; its part is done again")
+    if len(report.damaged) > 10:
+        tell(f"{len(report.damaged)} finished parts are damaged and done again")
 
 
 def make_job(arguments: argparse.Namespace) -> "Job":
@@ -158,7 +174,8 @@ def describe(report: "Report") -> str:
 def _summarise(report: "Report", is_json: bool) -> None:
     facts, frequent = report.as_dict(), report.reasons.most_common(10)
     if is_json:
-        show_json({"event": "summary", **facts, "kinds": dict(report.kinds), "frequent_errors": dict(frequent)})
+        more = {"left_out": dict(report.left_out), "damaged": list(report.damaged)}
+        show_json({"event": "summary", **facts, "kinds": dict(report.kinds), "frequent_errors": dict(frequent), **more})
         return
     skipped = f"; finished before: {counted(report.n_skipped, 'part')}" if report.n_skipped else ""
     show(
