@@ -21,12 +21,15 @@ import argparse
 import csv
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
 from genrst.corpora.corpus import load_corpus
@@ -37,6 +40,8 @@ from genrst.parser.loading import load
 from genrst.parser.parser import Text, unwrap
 
 METRICS = ("rouge1", "rouge2", "rougeL")
+Scores: TypeAlias = NDArray[np.float64]
+"""Of each document by each metric."""
 Order: TypeAlias = Callable[[Document], list[str]]
 """Orders the sentences of a document, the first to be taken first."""
 
@@ -58,15 +63,17 @@ def run(arguments: argparse.Namespace) -> None:
     """The command."""
     documents = [document for document in load_corpus(arguments.corpus, split=arguments.split) if document.text]
     summaries = read_summaries(arguments.summaries)
-    scores = {}
+    scores: dict[str, Scores] = {}
     for name, order in methods(arguments, documents).items():
-        found = [rouge(extract(order(one), summaries[one.id]), summaries[one.id]) for one in progress(documents, name)]
-        scores[name] = np.array(found)
-    rows = Rows(read_environment("cpu"), {"split": arguments.split, "documents": len(documents)})
-    for name, found in scores.items():
-        means = dict(zip(METRICS, (100 * found.mean(axis=0)).round(2).tolist(), strict=True))
+        rows_of = [
+            rouge(extract(order(one), summaries[one.id]), summaries[one.id]) for one in progress(documents, name)
+        ]
+        scores[name] = np.array(rows_of)
+    rows = Rows(read_environment(torch.device("cpu")), {"split": arguments.split, "documents": len(documents)})
+    for name, of_documents in scores.items():
+        means = dict(zip(METRICS, (100 * of_documents.mean(axis=0)).round(2).tolist(), strict=True))
         p = {
-            f"p_{metric}": p_value(found[:, i], scores["lead"][:, i], arguments.draws)
+            f"p_{metric}": p_value(of_documents[:, i], scores["lead"][:, i], arguments.draws)
             for i, metric in enumerate(METRICS)
         }
         rows.add(method=name, **means, **({} if name == "lead" else p))
@@ -96,18 +103,22 @@ def methods(arguments: argparse.Namespace, documents: Sequence[Document]) -> dic
         found["centroid"] = Centroid(arguments.sentence_encoder)
     for name in arguments.models:
         parser = load(name, device="cpu")
-        parsed = {one.id: unwrap(one) for one in parser.pipe(Text(one.id, one.text or "") for one in documents)}
-        found[name] = lambda document, parsed=parsed: by_nuclearity(parsed[document.id])
-        of_gold = {
-            one.id: unwrap(parsed_one) for one, parsed_one in zip(documents, parser.pipe(documents), strict=True)
-        }
-        found[f"{name}, gold EDUs"] = lambda document, parsed=of_gold: by_nuclearity(parsed[document.id])
+        raw = parser.pipe(Text(one.id, one.text or "") for one in documents)
+        found[name] = partial(by_tree, dict(zip((one.id for one in documents), map(unwrap, raw), strict=True)))
+        segmented = parser.pipe(documents)
+        trees = dict(zip((one.id for one in documents), map(unwrap, segmented), strict=True))
+        found[f"{name}, gold EDUs"] = partial(by_tree, trees)
     return found
 
 
 def by_nuclearity(document: Document) -> list[str]:
     """As `genrst.summary` takes them."""
     return [document.slice(one.start, one.stop) or "" for one in reading_order(document)]
+
+
+def by_tree(parsed: Mapping[str, Document], document: Document) -> list[str]:
+    """As `genrst.summary` takes them from the tree of a parser."""
+    return by_nuclearity(parsed[document.id])
 
 
 def sentences(document: Document) -> list[str]:
@@ -118,7 +129,7 @@ def sentences(document: Document) -> list[str]:
 
 def by_textrank(document: Document) -> list[str]:
     """By TextRank; what it cannot rank comes last."""
-    from summa.summarizer import summarize
+    from summa.summarizer import summarize  # type: ignore[import-not-found]
 
     every = [" ".join(one.split()) for one in sentences(document)]
     ranked = summarize("\n".join(every), ratio=1.0, scores=True, split=True)
@@ -139,8 +150,6 @@ class Centroid:
 
     def __call__(self, document: Document) -> list[str]:
         """The sentences of a document, the most central first."""
-        import torch
-
         every, vectors = sentences(document), []
         for start in range(0, len(every), 32):
             batch: Any = self.tokenizer(every[start : start + 32], return_tensors="pt", padding=True, truncation=True)
@@ -161,14 +170,14 @@ def extract(ordered: Sequence[str], summaries: Sequence[str]) -> str:
 
 def rouge(text: str, summaries: Sequence[str]) -> list[float]:
     """F1 of each metric, the mean over summaries."""
-    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-not-found]
 
     scorer = RougeScorer(METRICS, use_stemmer=True)
     found = [scorer.score(summary, text) for summary in summaries]
     return [fmean(one[metric].fmeasure for one in found) for metric in METRICS]
 
 
-def p_value(first: "np.ndarray[Any, Any]", second: "np.ndarray[Any, Any]", draws: int) -> float:
+def p_value(first: Scores, second: Scores, draws: int) -> float:
     """Two-sided, by a paired bootstrap over documents."""
     draw = np.random.default_rng(1)
     differences = first - second
