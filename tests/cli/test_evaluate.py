@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def scores(outcome: Outcome) -> dict[str, Any]:
-    assert (outcome.status, outcome.messages) == (0, [])
+    assert (outcome.status, outcome.errors) == (0, [])
     result: dict[str, Any] = json.loads(outcome.output)
     return result
 

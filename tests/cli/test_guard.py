@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from genrst.cli.guard import NOTES
 from genrst.cli.main import VERBS
 from genrst.document import Document
 from genrst.formats.files import write
+from genrst.formats.folder import NOTES
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import Outcome, call, names
 

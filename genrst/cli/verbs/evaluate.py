@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.cli.console import show, show_json
 from genrst.cli.guard import Guard, add_force_argument
-from genrst.cli.inputs import add_corpus_arguments, open_corpus, refuse_text
-from genrst.corpora.corpus import load_corpus
+from genrst.cli.inputs import add_corpus_arguments, open_corpus, read_corpus, refuse_text
+from genrst.corpora import corpus as corpora
 from genrst.document import Document
 from genrst.errors import UsageError
-from genrst.io import progress, tell
+from genrst.io import tell
 from genrst.trees.relations import load_inventory
 
 # What scores needs numpy, and is imported when it runs.
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, score and print."""
     guard = _check(arguments)
     corpus = open_corpus(arguments.gold, arguments)
-    gold = list(progress(corpus, "reading gold", len(corpus)))
+    gold = list(read_corpus(corpus, "reading gold"))
     systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path is not None}
     if arguments.common:
         gold, systems = _common(gold, systems)
@@ -89,8 +89,8 @@ def _check(arguments: argparse.Namespace) -> Guard:
 
 def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
     refuse_text(path)
-    corpus = load_corpus(path, "files", roots=arguments.roots, skip_bad=arguments.skip_bad)
-    return list(progress(corpus, f"reading {path}", len(corpus)))
+    corpus = corpora.open_corpus(path, "files", roots=arguments.roots, skip_bad=arguments.skip_bad)
+    return list(read_corpus(corpus, f"reading {path}"))
 
 
 def _common(

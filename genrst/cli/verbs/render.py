@@ -16,9 +16,10 @@ genrst parse has written with a chart's model.
 """
 
 import argparse
+from pathlib import Path
 
 from genrst.cli.console import Failures
-from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document
+from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document, tell_left_out
 from genrst.cli.outputs import (
     Format,
     Result,
@@ -34,7 +35,7 @@ from genrst.cli.outputs import (
 )
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
-from genrst.formats.files import read_documents
+from genrst.formats.files import list_documents, read_documents
 from genrst.rendering import Colours
 
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
@@ -123,6 +124,8 @@ def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str
 
 
 def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:
+    if Path(arguments.against).is_dir():
+        tell_left_out(list_documents(Path(arguments.against)))
     documents = list(read_documents(arguments.against, roots=arguments.roots))
     by_id = {document.id: document for document in documents}
     if len(by_id) < len(documents):
