@@ -47,7 +47,8 @@ def test_texts_to_parse(folder: Path, tiny: Path, capsys: pytest.CaptureFixture[
     (line,) = left_out(capsys, "parse", "texts", "--model", tiny, "--edus", "--format", "json", "--output", "out")
     assert line == (
         "texts/: 6 files were left out: link/ (a link to a folder), gone.txt (not a plain file), "
-        "a.pdf, b.docx (not a format that genrst reads), a.md, a.txt (a file of the same name in another format is read)"
+        "a.pdf, b.docx (not a format that genrst reads), "
+        "a.md, a.txt (a file of the same name in another format is read)"
     )
     assert names(folder / "out") == ["a.json", "sub/c.json"]
 
