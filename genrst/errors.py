@@ -17,6 +17,7 @@ GenrstError
 A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -91,3 +92,11 @@ class CorpusWarning(UserWarning):
 
 class ParserWarning(UserWarning):
     """A tree may be worse than it could be; the message says why."""
+
+
+def guess(word: object, known: Iterable[object]) -> str:
+    """What might have been meant, to go after a message."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(str(word), map(str, known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""

@@ -137,8 +137,9 @@ def load_parser(arguments: argparse.Namespace) -> "Parser":
     """The parser that the arguments choose."""
     with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
         options = load_options(arguments)
-        from genrst.parser.loading import load_with
+        from genrst.parser.loading import load_with, warn_of_options
 
+        warn_of_options(arguments.model, options)
         return load_with(arguments.model, options)
 
 

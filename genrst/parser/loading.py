@@ -5,22 +5,20 @@ PyTorch is imported when a parser is loaded, spaCy when a model that needs it re
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from genrst.errors import MissingDependencyError
+from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.parser import Relations, Search
 from genrst.parser.finder import TreeFinder
 from genrst.parser.folders import find_model, find_segmenter, read_kind, read_models, read_parser_config
 from genrst.parser.options import LoadOptions, ParserConfig
 from genrst.parser.parser import Parser
 from genrst.trees.constraints import KeepWhole
-
-if TYPE_CHECKING:
-    pass
 
 AnyModel = TypeVar("AnyModel")
 
@@ -47,9 +45,20 @@ def load(
     it is word-level; `keep_whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`. `relations` is
     `coarse` or `fine`, for a chart that knows fine ones.
     """
-    return load_with(
-        name_or_folder, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations)
-    )
+    options = LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations)
+    warn_of_options(name_or_folder, options)
+    return load_with(name_or_folder, options)
+
+
+def warn_of_options(name_or_folder: str | Path | None, options: LoadOptions) -> None:
+    """Warn of options that the model does not look at."""
+    folder = find_model(name_or_folder)
+    kind = read_kind(folder)
+    if idle := options.without_effect(kind):
+        has = "has" if len(idle) == 1 else "have"
+        which = "which is a chart" if kind == "chart" else "which is no chart"
+        message = f"{' and '.join(idle)} {has} no effect on {read_parser_config(folder).name}, {which}"
+        warnings.warn(ParserWarning(message), stacklevel=3)
 
 
 def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser:

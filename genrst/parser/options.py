@@ -69,6 +69,11 @@ class LoadOptions:
     keep_whole: KeepWhole | None = None
     relations: Relations | None = None
 
+    def without_effect(self, kind: ModelKind) -> list[str]:
+        """The options given that a model of some kind does not look at."""
+        others = ("pipeline", "beam", "word_weight") if kind == "chart" else ("relations",)
+        return [name for name in others if getattr(self, name) is not None]
+
     def apply(self, config: ParserConfig, kind: ModelKind) -> ParserConfig:
         """The settings of a model of some kind, with these changes."""
         changes = {field.name: getattr(self, field.name) for field in fields(self) if hasattr(config, field.name)}

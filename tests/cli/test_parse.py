@@ -92,8 +92,13 @@ def test_a_text_beside_its_edus_is_not_replaced(run: Run, folder: Path, capsys: 
     segment = ("segment", "--model", tiny, "w", "--format", "edus", "--output", "w")
     assert call(capsys, *segment).status == 0
     outcome = run("w", "--output", "w")
+    assert (outcome.status, outcome.errors) == (2, ["genrst: w/article.txt: the output must not overwrite an input"])
+    # EDUs that somebody has corrected are read instead of the text.
+    with (folder / "w/article.edus").open("a", encoding="utf-8") as edus:
+        edus.write("\n")
+    outcome = run("w", "--output", "w")
     assert outcome.status == 2
-    assert outcome.errors == ["genrst: w/article.txt: the output must not overwrite an input"]
+    assert outcome.errors[0].startswith("genrst: w/article.txt: a file must be an unchanged output of genrst parse")
     assert (folder / "w/article.txt").read_text(encoding="utf-8") == TEXT
     for options in (["--json"], ["--json", "--nary"], ["--format", "dis"]):
         assert run("w/article.txt", "--output", "trees/", *options).messages == []

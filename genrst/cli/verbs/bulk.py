@@ -82,13 +82,16 @@ def make_job(arguments: argparse.Namespace) -> "Job":
     from genrst.bulk.inputs import Choice, Columns
     from genrst.bulk.run import Job, Shard
     from genrst.bulk.work import Settings
+    from genrst.parser.loading import warn_of_options
 
     if not (arguments.timeout > 0 and arguments.max_characters > 0):
         given = f"{arguments.timeout}, {arguments.max_characters}"
         raise UsageError(f"--timeout and --max-characters must be more than 0, was: {given}")
+    options = replace(load_options(arguments), device=_choose_device(arguments))
+    warn_of_options(arguments.model, options)
     settings = Settings(
         model=arguments.model,
-        load=replace(load_options(arguments), device=_choose_device(arguments)),
+        load=options,
         columns=Columns(arguments.text_column, arguments.id_column),
         max_characters=arguments.max_characters,
         timeout=arguments.timeout,
