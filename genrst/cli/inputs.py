@@ -25,7 +25,7 @@ from genrst.formats.files import (
     read_content,
     read_file,
 )
-from genrst.formats.folder import SAME_NAME, Listing, describe_left_out, list_folder
+from genrst.formats.folder import SAME_NAME, Listing, describe_joined, describe_left_out, list_folder
 from genrst.io import decode, progress, read_bytes, tell
 from genrst.parser import DEFAULT_MODEL, Relations, Search
 from genrst.trees.constraints import Constraint, KeepWhole, constraint_from_dict
@@ -185,8 +185,9 @@ def list_texts(folder: Path) -> Listing:
 
 
 def tell_left_out(one: "Listing | Corpus") -> None:
-    """Say on standard error what of a folder is not read."""
-    if line := describe_left_out(one.folder, one.left_out):
+    """Say on standard error what of a folder is not read, or not as it is."""
+    joined = () if isinstance(one, Listing) else set(one.joined)
+    for line in filter(None, (describe_left_out(one.folder, one.left_out), describe_joined(one.folder, joined))):
         tell(line)
 
 
@@ -297,10 +298,7 @@ def find_documents(
         return [_text_source(Path(name), partial(read_bytes, Path(name)), arguments, has_model)]
     if has_corpora:
         corpus = open_corpus(name, arguments)
-        sources = [Source(Path(name), read) for read in corpus.sources]
-        # What has no words is known when all has been read.
-        sources[-1] = replace(sources[-1], read=partial(_read_last, sources[-1], corpus))
-        return sources
+        return [Source(Path(name), partial(_read_part, corpus, number)) for number in range(len(corpus))]
     if not Path(name).is_dir():
         return [Source(Path(name), partial(read_file, Path(name), roots=roots))]
     listing = list_documents(Path(name))
@@ -308,11 +306,13 @@ def find_documents(
     return [Source(file, partial(read_file, file, roots=roots), listing.folder) for file in listing.files]
 
 
-def _read_last(source: Source[Document], corpus: "Corpus") -> Iterator[Document]:
+def _read_part(corpus: "Corpus", number: int) -> Iterator[Document]:
+    """A file of a corpus. What has no words is known, and told, when all have been read."""
     try:
-        yield from source.read()
+        yield from replace(corpus, sources=corpus.sources[number : number + 1])
     finally:
-        tell_left_out(corpus)
+        if number == len(corpus) - 1:
+            tell_left_out(corpus)
 
 
 def _is_text(path: Path) -> bool:

@@ -36,6 +36,8 @@ class Corpus:
     folder: Path = Path()
     left_out: dict[str, list[str]] = field(default_factory=dict)
     """By the reason, the files and documents that are not read; complete when all sources have been read."""
+    joined: list[str] = field(default_factory=list)
+    """The documents of several trees that were joined although nobody asked for it; complete then, too."""
 
     def __iter__(self) -> Iterator[Document]:
         for source in self.sources:
@@ -102,7 +104,7 @@ def open_corpus(
     if not files:
         raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, was: none")
     readers = tuple(partial(opened.read, file, roots, with_textless) for file in files)
-    return Corpus(opened.layout.name, split, readers, on_bad, opened.folder, opened.left_out)
+    return Corpus(opened.layout.name, split, readers, on_bad, opened.folder, opened.left_out, opened.joined)
 
 
 def _warn(error: GenrstError) -> None:

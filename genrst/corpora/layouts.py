@@ -14,9 +14,9 @@ from genrst.corpora.conllu import attach, read_conllu, read_disrpt
 from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.formats.files import read_file
-from genrst.formats.rs3_reader import Roots
+from genrst.formats.rs3_reader import VIRTUAL_ROOT, Roots
 from genrst.io import decode, read_bytes, read_table
-from genrst.trees.node import relabel
+from genrst.trees.node import Unit, relabel
 
 SPLITS = ("train", "dev", "test")
 VERSION = "11.1"
@@ -93,8 +93,8 @@ LAYOUTS = (
         classes=CLASSES,
     ),
     CorpusLayout("amalgum", ["*.jsonl.gz"], {"train": ["*.jsonl.gz"]}, classes=CLASSES, read=read_genre),
-    CorpusLayout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"]),
-    CorpusLayout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"]),
+    CorpusLayout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"], joins_roots=True),
+    CorpusLayout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"], joins_roots=True),
     CorpusLayout(
         "gcdt",
         marks=["rs3/train/gcdt_*.rs3", "conllu/train"],
@@ -107,6 +107,13 @@ LAYOUTS = (
         marks=["news1", "news2", "blogs"],
         trees={"train": ["**/*.rs3"]},
         places=["", "RuRsTreebank_full"],
+        drawn=["test", "dev"],
+        joins_roots=True,
+    ),
+    CorpusLayout(
+        "rrt",
+        marks=["edu_split_with_rel", "further_annotation"],
+        trees={"train": ["further_annotation/*.rs3", "edu_split_with_rel/*.rs3"]},
         drawn=["test", "dev"],
         joins_roots=True,
     ),
@@ -129,6 +136,8 @@ class FoundCorpus:
     folder: Path
     left_out: dict[str, list[str]] = field(default_factory=dict)
     """By the reason, the documents that are not read."""
+    joined: list[str] = field(default_factory=list)
+    """The documents of several trees that this layout joins."""
 
     def files(self, split: str | None, version: str = VERSION) -> list[Path]:
         """The files of a split, or all."""
@@ -164,6 +173,8 @@ class FoundCorpus:
 
     def _read_one(self, path: Path, roots: Roots) -> Document:
         (document,) = read_file(path, roots="join" if self.layout.joins_roots else roots)
+        if roots == "error" and isinstance(document.tree, Unit) and document.tree.relation == VIRTUAL_ROOT:
+            self.joined.append(document.id)
         if not self.layout.syntax:
             return document
         trees, syntax = self.layout.syntax

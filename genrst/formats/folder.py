@@ -58,7 +58,19 @@ def describe_left_out(folder: Path | str, names: Mapping[str, Sequence[str]]) ->
         return ""
     listed = [f"{_shortened(sorted(some))} ({reason})" for reason, some in names.items() if some]
     count = "1 file was" if total == 1 else f"{total:,} files were"
-    return f"{str(folder).rstrip(os.sep)}{os.sep}: {count} left out: {', '.join(listed)}"
+    return f"{_place(folder)}: {count} left out: {', '.join(listed)}"
+
+
+def describe_joined(folder: Path | str, names: Collection[str]) -> str:
+    """A line on the documents of several trees that were joined. Empty if there are none."""
+    if not names:
+        return ""
+    count = "1 document" if len(names) == 1 else f"{len(names):,} documents"
+    return f"{_place(folder)}: {count} of several trees got one root, virtual-root: {_shortened(sorted(names))}"
+
+
+def _place(folder: Path | str) -> str:
+    return f"{str(folder).rstrip(os.sep)}{os.sep}"
 
 
 def _shortened(names: Sequence[str]) -> str:

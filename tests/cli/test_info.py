@@ -61,7 +61,7 @@ def test_json_is_the_statistics_of_the_corpus(tmp_path: Path, capsys: pytest.Cap
             options = ["--split", split] if split else []
             result = numbers(call(capsys, "info", folder, "--json", *options))
             counts = count(load_corpus(folder, split=split)).as_dict()
-            expected = {"corpus": name, "split": split, **counts, "oddities": 0, "unreadable": 0}
+            expected = {"corpus": name, "split": split, **counts, "oddities": 0, "odd_files": 0, "unreadable": 0}
             expected["left_out"] = 1 if name == "gum" else 0
             assert result == json.loads(json.dumps(expected))
 

@@ -12,20 +12,22 @@ compared is refused.
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genrst.cli.console import show, show_json
+from genrst.cli.console import Failures, show, show_json
 from genrst.cli.guard import Guard, add_force_argument
 from genrst.cli.inputs import add_corpus_arguments, open_corpus, read_corpus, refuse_text
 from genrst.corpora import corpus as corpora
 from genrst.document import Document
-from genrst.errors import UsageError
+from genrst.errors import CorpusFormatError, UsageError
 from genrst.io import tell
 from genrst.trees.relations import load_inventory
 
 # What scores needs numpy, and is imported when it runs.
 if TYPE_CHECKING:
+    from genrst.corpora.corpus import Corpus
     from genrst.evaluation.report import Evaluation, TreeMetric
     from genrst.evaluation.significance import Significance
     from genrst.evaluation.tables import Table
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, score and print."""
     guard = _check(arguments)
     corpus = open_corpus(arguments.gold, arguments)
-    gold = list(read_corpus(corpus, "reading gold"))
+    gold = _read_all(corpus, "reading gold")
     systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path is not None}
     if arguments.common:
         gold, systems = _common(gold, systems)
@@ -90,7 +92,19 @@ def _check(arguments: argparse.Namespace) -> Guard:
 def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
     refuse_text(path)
     corpus = corpora.open_corpus(path, "files", roots=arguments.roots, skip_bad=arguments.skip_bad)
-    return list(read_corpus(corpus, f"reading {path}"))
+    return _read_all(corpus, f"reading {path}")
+
+
+def _read_all(corpus: "Corpus", description: str) -> list[Document]:
+    """All documents. Every file that cannot be read is reported before that ends the run."""
+    failures = Failures()
+    if corpus.on_bad is None and len(corpus) > 1:
+        corpus = replace(corpus, on_bad=failures.report)
+    documents = list(read_corpus(corpus, description))
+    if failures.count:
+        rule = "all files must be readable, or --skip-bad leaves out those that are not"
+        raise CorpusFormatError(f"{rule}, was: {failures.count} of {len(corpus)} files are not", corpus.folder)
+    return documents
 
 
 def _common(

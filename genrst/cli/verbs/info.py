@@ -82,7 +82,11 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
     for oddity in oddities:
         tell(f"warning: {oddity.message}")
     n_left_out = sum(map(len, corpus.left_out.values()))
-    problems = {"oddities": len(oddities), "unreadable": failures.count, "left_out": n_left_out}
+    odd_files = {str(oddity.message).partition(": ")[0] for oddity in oddities}
+    problems = {
+        **{"oddities": len(oddities), "odd_files": len(odd_files)},
+        **{"unreadable": failures.count, "left_out": n_left_out},
+    }
     if arguments.json:
         show_json({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict(), **problems})
     else:
