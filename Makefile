@@ -28,6 +28,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt requirements/test.txt
 
 # From raw text to a tree, in the terminal and as a picture.
 demo: $(VENV)/.user
+	mkdir -p $(DEMO)
 	$(BIN)/genrst parse examples/library.txt
 	$(BIN)/genrst parse examples/library.txt --format html --output $(DEMO)/library.html
 	$(BIN)/genrst parse examples/library.txt --summary 20%

@@ -42,7 +42,8 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
     if origin is Literal:
         if value not in arguments:
             rule = f"{where}: the value must be one of {', '.join(map(repr, arguments))}"
-            raise ConfigError(f"{rule}, was: {_shown(value)}{guess(value, arguments) if isinstance(value, str) else ''}")
+            found = guess(value, arguments) if isinstance(value, str) else ""
+            raise ConfigError(f"{rule}, was: {_shown(value)}{found}")
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):

@@ -14,7 +14,8 @@ GenrstError
 └── UsageError              options that do not fit together
     └── ConstraintError     no tree of a document can be as it is demanded
 
-A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`.
+A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`, what
+makes a score worth less an `EvaluationWarning`.
 """
 
 from collections.abc import Iterable
@@ -88,6 +89,10 @@ class ConstraintError(UsageError):
 
 class CorpusWarning(UserWarning):
     """An oddity in a file was repaired; the message names the file and the node."""
+
+
+class EvaluationWarning(UserWarning):
+    """A score says less than it seems to; the message says why."""
 
 
 class ParserWarning(UserWarning):

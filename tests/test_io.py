@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from pathlib import Path
+from time import sleep
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from genrst.io import (
     progress,
     read_bytes,
     read_table,
+    stage,
     tell,
     unpack_lines,
     write_atomically,
@@ -167,3 +169,18 @@ def test_messages_and_bars_command_no_terminal(monkeypatch: pytest.MonkeyPatch):
     assert printed.startswith("genrst: ␛]0;evil␇\ufffd2J\ufffd: no such file\n")
     assert printed.count("␛]0;evil␇") > 1
     assert not any(mark in printed for mark in ("\x1b]", "\x07", "\x9b", "\u202e"))
+
+
+def test_long_work_says_how_far_it_is_where_no_bar_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("genrst.io.INTERVAL", 0.02)
+    for _ in progress(range(3), "reading", 3):
+        with stage("finding the tree"):
+            sleep(0.05)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "genrst: reading: 0 of 3 done; finding the tree for 0 s"
+    assert "genrst: reading: 2 of 3 done; finding the tree for 0 s" in lines
+    assert list(progress(range(3), "quick")) == [0, 1, 2]
+    sleep(0.05)
+    assert capsys.readouterr().err == "", "it ends with the work"

@@ -20,6 +20,7 @@ from genrst.document import Document, constraints_of
 from genrst.encoder.memory import in_batches
 from genrst.encoder.onnx import in_threads
 from genrst.errors import ConfigError, UsageError
+from genrst.io import stage
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
 from genrst.trees.node import Certainty, Tree, units
 
@@ -112,7 +113,8 @@ class ChartFinder:
         for batch in in_batches(documents, _likely_edus, MOST_EDUS):
             members: list[list[Member]] = [[] for _ in batch]
             for (scorer, weight), cache in zip(self.scorers, self._caches, strict=True):
-                texts = encode_texts(scorer, batch, cache)
+                with stage("reading the text"):
+                    texts = encode_texts(scorer, batch, cache)
                 batch = [text.document for text in texts]  # segmented by the first one
                 for own, text in zip(members, texts, strict=True):
                     own.append(Member(scorer, weight / total, text.edus))
@@ -128,7 +130,9 @@ class ChartFinder:
                 )
                 for document, own, text in zip(batch, members, texts, strict=True)
             ]
-            for text, posterior in zip(texts, in_threads(infer, contexts), strict=True):
+            with stage("finding the tree"):
+                posteriors = in_threads(infer, contexts)
+            for text, posterior in zip(texts, posteriors, strict=True):
                 yield Distribution(text.document, posterior, settings, text.border_p)
 
     def free_distribution(self, document: Document) -> "Distribution":

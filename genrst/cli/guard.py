@@ -56,6 +56,12 @@ class Guard:
                 "--force replaces any file"
             )
 
+    def check_file(self, path: Path) -> None:
+        """The same for a file that is named itself: its folder must exist, for a typing error should make none."""
+        if not path.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
+        self.check(path)
+
     def write(self, path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
         """Write a file, all of it or nothing; a callable writes the content itself."""
 

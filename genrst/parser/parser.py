@@ -99,7 +99,11 @@ class Parser:
     def kbest(
         self, item: Item, n: int, constraints: Sequence[Constraint] | None = None, *, id: str = "text"
     ) -> list[Document]:
-        """The document of an item with its n best trees, the best first; fewer if no more are found."""
+        """The document of an item with its n best trees, the best first; fewer if no more are found.
+
+        Of a chart these are the most probable trees. If n is 1 it is the tree of minimum risk, as in `parse`, which may
+        be another: see `Distribution.best`.
+        """
         if constraints is not None:
             item = replace(unwrap(to_document(item, id)), constraints=tuple(constraints))
         (outcome,) = self._parse([(item, id)], n)

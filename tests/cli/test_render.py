@@ -175,7 +175,7 @@ BREAKAGES = [
     ("render bees.json out.svg --colours certainty", 1, "bees: units must have probabilities, was: none; a chart's"),
     ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --colours relation --against other.json", 2, "--colours must not go with --against"),
-    ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),
+    ("render bees.json out.txt --against other.json", 2, "--against must go with .svg, .html, .png, .pdf, was: .txt"),
     ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
     ("render bees.json out.svg --against segmented.json", 1, "bees: a document must have a tree"),

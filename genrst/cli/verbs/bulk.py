@@ -16,15 +16,15 @@ long, or kills its process is an error in the table and does not stop the others
 """
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from genrst.cli.console import counted, show, show_json, show_progress
+from genrst.cli.console import counted, has_terminal, show, show_json, show_progress
 from genrst.cli.inputs import add_model_arguments, add_search_arguments, add_tree_arguments, load_options
 from genrst.errors import UsageError
-from genrst.io import tell
+from genrst.io import INTERVAL, tell
 
 if TYPE_CHECKING:
     from genrst.bulk.run import Job, Report
@@ -118,12 +118,13 @@ def _choose_device(arguments: argparse.Namespace) -> str:
 
 
 class _Line:
-    """Progress: a line on a terminal that is written again and again, JSON lines, or nothing."""
+    """Progress: a line on a terminal that is written again and again, elsewhere one now and then, or JSON lines."""
 
     def __init__(self, is_json: bool) -> None:
         self._is_json = is_json
-        self._has_terminal = not is_json and sys.stderr is not None and sys.stderr.isatty()
+        self._has_terminal = not is_json and has_terminal()
         self._width = 0
+        self._told = monotonic()
 
     def show(self, report: "Report") -> None:
         """Say how far the run is."""
@@ -133,6 +134,9 @@ class _Line:
             text = describe(report)
             show_progress(f"\r{text:<{self._width}}")
             self._width = len(text)
+        elif monotonic() - self._told > INTERVAL:
+            tell(describe(report))
+            self._told = monotonic()
 
     def end(self) -> None:
         """Go to the next line."""

@@ -85,7 +85,7 @@ def _check(arguments: argparse.Namespace) -> Guard:
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         if Path(path).suffix.lower() not in SUFFIXES:
             raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
-        guard.check(Path(path))
+        guard.check_file(Path(path))
     return guard
 
 

@@ -41,7 +41,7 @@ from genrst.rendering import Colours
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
 """What can be drawn."""
 
-_DIFFERENCE_SUFFIXES = (".svg", ".html")
+_DIFFERENCE_SUFFIXES = (".svg", ".html", ".png", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_colours_argument(parser)
     add_binary_argument(parser)
-    parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (.html, .svg)")
+    parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (no .txt)")
     parser.add_argument(
         "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
     )
@@ -92,7 +92,7 @@ def _check(arguments: argparse.Namespace) -> str:
 
         check_matplotlib()
     if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
-        raise UsageError(f"--against must go with {' or '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
+        raise UsageError(f"--against must go with {', '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
     if arguments.against and arguments.style == "classic":
         raise UsageError("--against must go with --style compact, was: classic")
     if arguments.against and arguments.colours:
@@ -142,9 +142,12 @@ def _partner(document: Document, predicted: dict[str, Document], arguments: argp
     raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, was: none", arguments.against)
 
 
-def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str:
-    from genrst.rendering.difference import render_difference_html, render_difference_svg
+def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:
+    from genrst.rendering.difference import render_difference_html, render_difference_image, render_difference_svg
 
     names = "standard input" if arguments.source == "-" else arguments.source, arguments.against
+    labels = arguments.labels or "coarse"
+    if suffix in (".png", ".pdf"):
+        return render_difference_image(document, partner, "png" if suffix == ".png" else "pdf", labels, names)
     draw = render_difference_html if suffix == ".html" else render_difference_svg
-    return draw(document, partner, arguments.labels or "coarse", names)
+    return draw(document, partner, labels, names)
