@@ -339,5 +339,5 @@ def test_an_evaluation_is_short_to_print():
     tree = Unit("joint", "NN", (Leaf(0), Leaf(1)))
     document = Document.from_edus("a", ["It rained,", "so we stayed."], tree)
     assert repr(evaluate([document], [document])) == (
-        "<Evaluation of 1 document, gum coarse: S 100.0, N 100.0, R 100.0, F 100.0>"
+        "<Evaluation of 1 document, rstdt, 18 coarse relations: S 100.0, N 100.0, R 100.0, F 100.0>"
     )

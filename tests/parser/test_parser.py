@@ -300,5 +300,5 @@ def test_lists_of_edus_or_of_nothing(parser: Parser):
     assert isinstance(document, Document)
     assert document.edu_texts == ["It rained,", "so we stayed."]
     assert list(parser.pipe([])) == []
-    with pytest.raises(UsageError, match="was: a list with list; Parser.pipe takes lists of several"):
+    with pytest.raises(UsageError, match=r"was: a list with list; Parser\.pipe takes lists of several"):
         parser([["It rained,"], ["so we stayed."]])  # type: ignore[list-item]
