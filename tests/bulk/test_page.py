@@ -25,7 +25,8 @@ EDUS = [
     *["the mayor said.", "Or ask,", "or wait."],
 ]
 
-NEWS = """The ferry to Skara stopped in May because the harbour is too shallow. "We cannot pay for dredging," the mayor said.
+NEWS = """The ferry to Skara stopped in May because the harbour is too shallow. "We cannot pay for dredging," the mayor
+said.
 
 When winter comes, islanders will take the mail boat, but it leaves at six, so nobody will be on time. The harbour was
 closed because storms filled it with sand, and because nobody had money, it stayed closed."""
@@ -33,11 +34,8 @@ closed because storms filled it with sand, and because nobody had money, it stay
 
 def ferry(id: str) -> Document:
     """Its relations are fine, as those of `en` are, or the classes of these."""
-    cause, said, joint = (
-        ("causal-cause", "attribution-positive", "joint-disjunction")
-        if id == "a"
-        else ("causal", "attribution", "joint")
-    )
+    fine = "causal-cause", "attribution-positive", "joint-disjunction"
+    cause, said, joint = fine if id == "a" else ("causal", "attribution", "joint")
     causes = Unit(cause, "NS", (Leaf(0), Unit(cause, "NS", (Leaf(1), Leaf(2)))))
     tree = Unit(joint, "NN", (Unit(said, "NS", (causes, Leaf(3))), Unit(joint, "NN", (Leaf(4), Leaf(5)))))
     return Document.from_edus(id, EDUS, tree)
