@@ -177,8 +177,12 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
 
 def _counted(items: Iterable[Item], description: str, total: int | None) -> Iterator[Item]:
     done = 0
-    of = "" if total is None else f" of {total:,}"
-    with heartbeat(lambda: f"{description}: {done:,}{of} done"):
+
+    def so_far() -> str:
+        # A file may hold several documents.
+        return f"{description}: {done:,}{'' if total is None or done > total else f' of {total:,}'} done"
+
+    with heartbeat(so_far):
         for item in items:
             yield item
             done += 1

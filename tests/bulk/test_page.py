@@ -25,8 +25,7 @@ EDUS = [
     *["the mayor said.", "Or ask,", "or wait."],
 ]
 
-NEWS = """The ferry to Skara stopped in May because the harbour is too shallow. "We cannot pay for dredging," the mayor
-said.
+NEWS = """The ferry stopped in May because the harbour is too shallow. "We cannot pay for dredging," the mayor said.
 
 When winter comes, islanders will take the mail boat, but it leaves at six, so nobody will be on time. The harbour was
 closed because storms filled it with sand, and because nobody had money, it stayed closed."""
