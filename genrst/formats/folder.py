@@ -160,8 +160,11 @@ def digest_of(file: BinaryIO) -> str:
     """The SHA-256 of a file's content."""
     import hashlib
 
+    digest = hashlib.sha256()
     file.seek(0)
-    return hashlib.file_digest(file, "sha256").hexdigest()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def read_notes(folder: Path) -> set[str]:
