@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Chunk", "ConfigError", "Constraint", "ConstraintError", "CorpusFormatError", "CorpusNotFoundError",
     "CorpusWarning", "Distribution", "Document", "Evaluation", "EvaluationWarning", "Failure", "GenrstError",
-    "InputError", "Leaf", "MissingDependencyError", "ModelNotFoundError", "Node", "OutputError", "Parser", "ParserWarning", "SecondaryEdge",
-    "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit", "UnknownLabelError", "UsageError",
+    "InputError", "Leaf", "MissingDependencyError", "ModelNotFoundError", "Node", "OutputError", "Parser",
+    "ParserWarning", "SecondaryEdge", "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit", "UnknownLabelError", "UsageError",
     "__version__", "binarise", "chunks", "dependency_rows", "document_from_dict", "document_to_dict", "evaluate",
     "flatten", "importance", "load", "load_corpus", "profile", "profile_rows", "read", "read_documents",
     "render_difference_html", "render_difference_image", "render_difference_svg", "render_html", "render_image",

@@ -76,8 +76,8 @@ def draw_image(
             f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
             f"was: {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
         )
-    size = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=LIGHT.paper)
+    inches = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
+    figure = Figure(figsize=inches, dpi=_DPI, facecolor=LIGHT.paper)
     content = BytesIO()
     with _quietly():
         _draw(figure, picture, scheme, scale)

@@ -341,5 +341,5 @@ def test_options_without_effect_are_told(tiny: Path, tmp_path: Path):
         (tiny, {"relations": "coarse"}, "relations has no effect on tiny, which is no chart"),
     ):
         with pytest.warns(ParserWarning, match=message):
-            load(folder, **options)  # type: ignore[arg-type]
+            load(folder, **options)
     load(chart, keep_whole="nothing", relations="fine")

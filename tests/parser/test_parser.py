@@ -293,7 +293,7 @@ def test_lists_of_edus_or_of_nothing(parser: Parser):
     empty = "must be a text, a list of EDUs or a Document, was: an empty list; Parser.pipe takes lists of texts"
     for call in (parser, parser.segment, lambda item: parser.kbest(item, 2), parser.parse_edus):
         with pytest.raises(UsageError, match=f"text: it {empty}"):
-            call([])  # type: ignore[operator]
+            call([])
     failure, document = parser.pipe([[], ["It rained,", "so we stayed."]])
     assert isinstance(failure, Failure)
     assert str(failure.error) == f"text-1: it {empty}"
