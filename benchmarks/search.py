@@ -24,10 +24,10 @@ from torch import Tensor
 
 from benchmarks.train import machine, peak_memory, random_example, random_prepared, synchronise
 from genrst.encoder.model import Model
+from genrst.encoder.tokenizer import IntArray
 from genrst.rnng.config import RnngConfig
 from genrst.rnng.examples import Example
 from genrst.rnng.finder import RnngModel, load_rnng, make_network
-from genrst.rnng.schedule import IntArray
 from genrst.rnng.scoring.features import join_syntax
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams

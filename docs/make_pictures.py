@@ -36,6 +36,45 @@ NARY = genrst.Document.from_edus(
     genrst.Unit("elaboration", "NS", (genrst.Leaf(0), genrst.Unit("joint", "NNN", tuple(map(genrst.Leaf, (1, 2, 3)))))),
 )
 
+_WHY_EDUS = ("The ferry is slow,", "but islanders love it,", "because it never stops,", "even if a storm is coming.")
+_WHY_TREE = genrst.Unit(
+    "contrast",
+    "NN",
+    (
+        genrst.Unit(
+            "concession",
+            "SN",
+            (
+                genrst.Leaf(0),
+                genrst.Unit(
+                    "cause",
+                    "NS",
+                    (genrst.Leaf(1), genrst.Unit("concession", "NS", (genrst.Leaf(2), genrst.Leaf(3)))),
+                ),
+            ),
+        ),
+        genrst.Unit("sequence", "NN", (genrst.Leaf(4), genrst.Leaf(5))),
+    ),
+)
+WHY = replace(
+    genrst.Document.from_edus(
+        "why",
+        [*_WHY_EDUS, "A bridge, however, would bring visitors,", "and then the silence would be gone."],
+        _WHY_TREE,
+    ),
+    signals=(
+        genrst.Signal((0, 1), "dm", "dm", (5,)),
+        genrst.Signal((2, 4), "dm", "dm", (9,)),
+        genrst.Signal((3, 4), "dm", "dm", (13, 14)),
+        genrst.Signal((4, 6), "dm", "dm", (21,)),
+        genrst.Signal((4, 6), "semantic", "antonymy", (2, 20)),
+        genrst.Signal((5, 6), "dm", "dm", (25,)),
+        genrst.Signal((5, 6), "orphan", "orphan", (26,), target=(4, 5)),
+    ),
+    secondary_edges=(genrst.SecondaryEdge((5, 6), (4, 5), "result"),),
+)
+"""A text of ours with signals and a secondary edge."""
+
 
 def main() -> None:
     """Write every picture."""
@@ -45,7 +84,7 @@ def main() -> None:
 
 
 def draw_trees(folder: Path) -> None:
-    """The example, as one tree and against another; a tree with three nuclei."""
+    """The example, as one tree and against another; a tree with three nuclei; one with signals."""
     document = genrst.read(ROOT / "examples" / "ferry.rs3")
     predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
     pictures = {
@@ -53,6 +92,7 @@ def draw_trees(folder: Path) -> None:
         "ferry-classic.svg": render_svg(document, style="classic"),
         "ferry-difference.svg": render_difference_svg(document, predicted),
         "nary.svg": render_svg(NARY, style="classic"),
+        "why.svg": render_svg(WHY, style="compact"),
     }
     for name, picture in pictures.items():
         (folder / name).write_text(picture, encoding="utf-8")

@@ -22,8 +22,8 @@ from genrst.errors import ConfigError, UsageError
 from genrst.io import tell, write_atomically
 from genrst.parser import RnngSearch
 from genrst.parser.folders import is_model
-from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import Example, derive
+from genrst.rnng.batch import derive, make_batch
+from genrst.rnng.examples import Example
 from genrst.rnng.finder import Member, RnngFinder, RnngModel, RnngSettings, load_rnng
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.results import SearchResult

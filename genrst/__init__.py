@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from genrst.evaluation.report import Evaluation, evaluate
     from genrst.formats.files import read, read_documents, write, write_documents
     from genrst.formats.json_format import document_from_dict, document_to_dict
+    from genrst.formats.texts import read_text
     from genrst.outputs.chunks import Chunk, chunks
     from genrst.outputs.profile import profile, profile_rows
     from genrst.outputs.summary import summary, summary_text
@@ -59,11 +60,13 @@ __all__ = [
     "Chunk", "ConfigError", "Constraint", "ConstraintError", "CorpusFormatError", "CorpusNotFoundError",
     "CorpusWarning", "Distribution", "Document", "Evaluation", "EvaluationWarning", "Failure", "GenrstError",
     "InputError", "Leaf", "MissingDependencyError", "ModelNotFoundError", "Node", "OutputError", "Parser",
-    "ParserWarning", "SecondaryEdge", "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit", "UnknownLabelError", "UsageError",
-    "__version__", "binarise", "chunks", "dependency_rows", "document_from_dict", "document_to_dict", "evaluate",
+    "ParserWarning", "SecondaryEdge", "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit",
+    "UnknownLabelError", "UsageError", "__version__", "binarise", "chunks", "dependency_rows", "document_from_dict",
+    "document_to_dict", "evaluate",
     "flatten", "importance", "load", "load_corpus", "profile", "profile_rows", "read", "read_documents",
-    "render_difference_html", "render_difference_image", "render_difference_svg", "render_html", "render_image",
-    "render_svg", "render_text", "summary", "summary_text", "unit_rows", "write", "write_documents", "write_rows",
+    "read_text", "render_difference_html", "render_difference_image", "render_difference_svg", "render_html",
+    "render_image", "render_svg", "render_text", "summary", "summary_text", "unit_rows", "write", "write_documents",
+    "write_rows",
 ]
 # fmt: on
 
@@ -74,6 +77,7 @@ _LAZY = {
         "corpora.corpus": "load_corpus",
         "evaluation.report": "Evaluation evaluate",
         "formats.files": "read read_documents write write_documents",
+        "formats.texts": "read_text",
         "formats.json_format": "document_from_dict document_to_dict",
         "outputs.chunks": "Chunk chunks",
         "outputs.profile": "profile profile_rows",

@@ -8,9 +8,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from reprlib import repr as short_repr
 from types import MappingProxyType
 from typing import Literal, TypeAlias
+from unicodedata import category
 
 from genrst.errors import ConstraintError, GenrstError, TreeError
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints, resolve_constraints
@@ -21,6 +23,12 @@ ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
 """What the letters of a unit's nuclearity stand for."""
 
 WORD = re.compile(r"\S+")
+
+MARKERS = ("dm", "orphan")
+"""The types of signals that are discourse markers: of relations in the tree, and of secondary edges."""
+
+GRAPHICAL = "graphical"
+"""The type of signals such as parentheses, colons and layout."""
 
 EFFECTIVE_SIZE = "effective_sample_size"
 """What the metadata of samples call the number of samples of equal weight that the particles were worth."""
@@ -278,8 +286,43 @@ def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:
 
 def signal_words(document: Document) -> list[Span]:
     """The words that signals number, from 1: the tokens, or what white space separates in EDUs, as in `.rs4` files."""
-    if document.tokens:
-        return [Span(token.start, token.end) for token in document.tokens]
+    return [Span(token.start, token.end) for token in document.tokens] or edu_words(document)
+
+
+def signal_spans(document: Document) -> list[tuple[Span, ...]]:
+    """Where the words of each signal are in the text; neighbours are one span, words that are not there are none.
+
+    They are without the punctuation around them, which words between white space have, but for graphical signals.
+    """
+    words = signal_words(document) if document.signals else []
+
+    def spans(signal: Signal) -> Iterator[Span]:
+        numbers = sorted({number for number in signal.tokens if 0 < number <= len(words)})
+        # Neighbours have the same difference between number and place.
+        for _, pairs in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+            run = [number for _, number in pairs]
+            span = Span(min(words[number - 1].start for number in run), max(words[number - 1].end for number in run))
+            yield span if document.text is None or signal.type == GRAPHICAL else _trimmed(document.text, span)
+
+    return [tuple(spans(signal)) for signal in document.signals]
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    """A stretch of a text without the punctuation at its ends, unless there is nothing else."""
+    start, end = min(span.start, len(text)), min(span.end, len(text))
+    while start < end and _is_sign(text[start]):
+        start += 1
+    while start < end and _is_sign(text[end - 1]):
+        end -= 1
+    return Span(start, end) if start < end else span
+
+
+def _is_sign(character: str) -> bool:
+    return character.isspace() or category(character).startswith("P")
+
+
+def edu_words(document: Document) -> list[Span]:
+    """What white space separates in EDUs."""
     found = ((edu.start, WORD.finditer(text)) for edu, text in zip(document.edus, document.edu_texts, strict=True))
     return [Span(start + word.start(), start + word.end()) for start, words in found for word in words]
 

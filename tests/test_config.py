@@ -61,9 +61,6 @@ def test_without_changes_the_file_counts(file: Path):
     ("change", "message"),
     [
         ("training.clips=1", "training.clips: the key must be one of seeds, batch_documents, max_epochs, patience"),
-        ("training.subtrees=1", "training.subtrees: the key must be one of seeds, "),
-        ("training.silver_weight=0.5", "training.silver_weight: the key must be one of seeds, "),
-        ("training.silver_above=0.5", "training.silver_above: the key must be one of seeds, "),
         ("trainings.clip=1", "trainings: the key must be one of data, model, training"),
         ("clip=1", "clip: the key must be one of data, model, training"),
         ("data=1", "data: the value must be a table, was: 1"),

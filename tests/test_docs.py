@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from docs.charts import RESULTS
-from docs.make_pictures import draw_charts, draw_parsed, draw_trees
+from docs.make_pictures import WHY, draw_charts, draw_parsed, draw_trees
+from genrst.rendering.terminal import render_text
 from genrst.trees.relations import load_inventory
 
 ROOT = Path(__file__).parent.parent
@@ -74,6 +75,10 @@ def test_pictures_are_up_to_date(tmp_path: Path):
     for path in {*tmp_path.iterdir()} - {tmp_path / "certainty.svg"}:
         assert path.read_bytes() == (ROOT / "docs" / "images" / path.name).read_bytes(), path.name
     draw_charts(tmp_path)
+
+
+def test_the_page_on_pictures_says_why():
+    assert f"```text\n{render_text(WHY, why=True)}```" in read(ROOT / "docs" / "pictures.md")
 
 
 def test_the_chart_has_the_results():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document, Node, Span, Token, join_runs, signal_words
+from genrst.document import Document, Node, Signal, Span, Token, join_runs, signal_spans, signal_words
 from genrst.errors import GenrstError, TreeError
 from genrst.trees.node import Leaf, Tree, Unit, preorder
 from tests.strategies import documents, nary_trees
@@ -212,3 +212,16 @@ def test_signals_number_tokens_or_words_between_white_space():
     ]
     document = replace(document, tokens=(Token(0, 2, 1), Token(3, 7, 1)))
     assert [text[word.start : word.end] for word in signal_words(document)] == ["He", "left"]
+
+
+def test_words_of_signals_that_are_neighbours_are_one_span():
+    document = Document.from_edus("a", ["He left,  however", "(she stayed)."])
+    numbers = (4, 3, 1, 3), (), (0, 6, 99), (5,)
+    document = replace(document, signals=tuple(Signal((0, 1), "dm", "dm", tokens) for tokens in numbers))
+    text = document.text or ""
+    found = [[text[span.start : span.end] for span in spans] for spans in signal_spans(document)]
+    assert found == [["He", "however (she"], [], [], ["stayed"]], "without the punctuation around them"
+    other = replace(document, signals=(Signal((0, 1), "graphical", "x", (2, 5)),))
+    assert [[text[span.start : span.end] for span in spans] for spans in signal_spans(other)] == [["left,", "stayed)."]]
+    dash = replace(Document.from_edus("a", ["He left -- why?"]), signals=(Signal((0, 1), "dm", "dm", (3,)),))
+    assert signal_spans(dash) == [(Span(8, 10),)], "there is nothing else"

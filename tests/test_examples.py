@@ -102,10 +102,19 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "article.txt").write_text(TEXT, encoding="utf-8")
     tree = Unit("causal", "NS", (Leaf(0), Leaf(1)), probability=0.8)
     rain = Document.from_edus("rain", ["It rained,", "so we stayed in."], tree)
-    for name in ("article.rs3", "gold.rs3", "article.json", "predicted.json", "rain.edus", "corpus/rain.rs3"):
+    for name in (
+        "article.rs3",
+        "article.rs4",
+        "gold.rs3",
+        "article.json",
+        "predicted.json",
+        "rain.edus",
+        "corpus/rain.rs3",
+    ):
         write(rain, folder / name)
     for name in ("gold", "parsed", "other", "ann", "bob"):
         write(rain, folder / name / "rain.json")
+    (folder / "page.html").write_text(f"<html><body><h1>Rain</h1><p>{TEXT}</p></body></html>", encoding="utf-8")
     (folder / "lines.txt").write_text("It rained,\nso we stayed in.\n", encoding="utf-8")
     shutil.copytree(ROOT / "examples", folder / "examples")
     write_gum(folder / "GUM")

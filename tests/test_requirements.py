@@ -32,8 +32,8 @@ from genrst.cli.main import main
 
 document = genrst.load()("The bridge is closed because the river has risen. Drivers should take the ferry.")
 assert len(document.edus) == 3, document.edus
-sys.stderr.isatty = lambda: True  # so that a bar shows how far it is
-assert main(["parse", "examples/library.txt", "--output", sys.argv[1]]) == 0
+sys.stderr.isatty = lambda: True  # so that a bar shows how many of the texts are parsed
+assert main(["parse", "examples/library.txt", "examples/ferry.txt", "--format", "json", "--output", sys.argv[1]]) == 0
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
@@ -78,7 +78,7 @@ def test_parsing_needs_what_is_declared(tmp_path: Path):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     core = names(project["dependencies"])
     others = names(entry for extra in project["optional-dependencies"].values() for entry in extra) - core - {"genrst"}
-    command = [sys.executable, "-c", PARSE, str(tmp_path / "library.json")]
+    command = [sys.executable, "-c", PARSE, str(tmp_path / "trees")]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert ran.returncode == 0, ran.stderr
     modules = json.loads(ran.stdout.splitlines()[-1])

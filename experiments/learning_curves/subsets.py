@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.data import Split
+from genrst.encoder.tokenizer import IntArray
 from genrst.rnng.config import SPECIALS, UNK_ID, Vocabulary
 from genrst.rnng.examples import Example
-from genrst.rnng.schedule import IntArray
 from genrst.training.prepared import Prepared
 
 

@@ -21,11 +21,12 @@ from experiments.charts.network import ChartModel, load_chart
 from experiments.command import Rows, read_environment, run_command, scores_of, share, start_parser
 from experiments.data import read_features
 from experiments.silver_trees.label import LABELLING, add_silver_arguments, choose, take_shard
+from experiments.silver_trees.soft_trees import make_soft_tree
 from genrst.chart.examples import ChartExample, LabelledUnit, boundaries
 from genrst.chart.finder import MOST_EDUS
 from genrst.chart.learning.network import TorchScorer
 from genrst.chart.learning.task import evaluate_units, segment_f1, segment_starts
-from genrst.chart.learning.teaching import make_soft_starts, make_soft_tree
+from genrst.chart.learning.teaching import make_soft_starts
 from genrst.chart.posterior import infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext

@@ -11,13 +11,12 @@ import numpy as np
 import torch
 
 from experiments.runs import find_trees
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import IntArray, PieceTokenizer
 from genrst.errors import ConfigError, UsageError
 from genrst.parser.folders import find_model, is_ensemble, read_parser_config
 from genrst.rnng.config import NONE, SPECIALS, UNK, Vocabulary
 from genrst.rnng.examples import Example
 from genrst.rnng.finder import Member, RnngModel, RnngSettings, load_rnng
-from genrst.rnng.schedule import IntArray
 from genrst.rnng.transitions.actions import ActionSet
 from genrst.training.prepared import Prepared
 

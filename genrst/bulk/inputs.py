@@ -22,10 +22,10 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, GenrstError, InputError, MissingDependencyError, UsageError
 from genrst.formats import json_text
-from genrst.formats.files import FORMATS, TREE_SUFFIXES, read_content
+from genrst.formats.files import FORMATS, RAW_SUFFIXES, TREE_SUFFIXES, read_content
 from genrst.formats.json_format import document_from_dict
 from genrst.formats.plain import attach_text_beside
-from genrst.io import decode
+from genrst.formats.texts import text_of
 from genrst.parser.parser import Failure, Text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 LINES = (".jsonl", ".jsonl.gz")
 TABLES = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
-SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", ".txt", ".md")
+SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", *RAW_SUFFIXES)
 """What is looked for in a folder. Of several files with one stem the first in this order is read."""
 
 LONGEST_LINE = 2**26
@@ -363,7 +363,7 @@ def _read_file(address: str, places: Sequence[tuple[int, int]], columns: Columns
     with _open(address) as file:
         content = file.read()
     if suffix not in FORMATS or suffix == ".txt":
-        yield Text(_name(address, None), decode(content, path))
+        yield Text(_name(address, None), text_of(content, path))
         return
     documents = read_content(content, path, with_tree=False)
     for start, _ in places:

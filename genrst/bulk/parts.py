@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from genrst.bulk.inputs import Choice, Source
-from genrst.bulk.work import TABLES, Rows, Settings
+from genrst.bulk.work import OPTIONAL_TABLES, TABLES, Rows, Settings
 from genrst.errors import CorpusFormatError, OutputError, UsageError
 from genrst.io import decode, read_bytes, write_atomically, write_atomically_with
 from genrst.outputs.tables import write_rows
@@ -52,6 +52,8 @@ def make_part(number: int, rows: Rows, format: PartFormat) -> Part:
     """The part of some rows."""
     files = {}
     for name, types in TABLES.items():
+        if name in OPTIONAL_TABLES and not getattr(rows, name):
+            continue
         file = io.BytesIO()
         write_rows(getattr(rows, name), file, "json" if format == "jsonl" else "parquet", types)
         files[name] = file.getvalue()
@@ -85,7 +87,7 @@ class Folder:
 
     def write(self, part: Part) -> None:
         """Write a part; it counts when the last of its files is there."""
-        for name in ("nodes", "errors", "documents"):
+        for name in sorted(part.files, key=lambda name: name == "documents"):
             write_atomically_with(self._file(name, part.number), partial(_write, part.files[name]))
 
     def tidy(self, numbers: set[int]) -> None:

@@ -6,7 +6,7 @@ worker computes with one thread. Who calls it, and what happens to documents tha
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +15,7 @@ from genrst.bulk.inputs import Columns, Record, name_of, read_records
 from genrst.document import Document
 from genrst.formats import json_text
 from genrst.formats.json_format import tree_to_dict
-from genrst.outputs.tables import unit_rows
+from genrst.outputs.tables import edge_rows, signal_rows, unit_rows
 from genrst.parser.folders import read_kind
 from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Failure, Text
@@ -46,9 +46,17 @@ TABLES: dict[str, dict[str, str]] = {
         **{"start": "int64", "end": "int64", "importance": "int64", "probability": "float64"},
         **{"label_probability": "float64"},
     },
+    "signals": {
+        **{"document": "int64", "unit": "int64", "target": "int64", "relation": "string", "type": "string"},
+        **{"subtype": "string", "words": "string", "start": "int64", "end": "int64"},
+    },
+    "edges": {"document": "int64", "source": "int64", "target": "int64", "relation": "string"},
     "errors": {**dict.fromkeys(("document",), "int64"), **dict.fromkeys(("id", "source", "kind", "reason"), "string")},
 }
 """The tables of a part, and the types of their columns. A document is in one row of `documents` or of `errors`."""
+
+OPTIONAL_TABLES = ("signals", "edges")
+"""Those that a part has only if there are rows: parsers find signals only if asked for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +80,27 @@ class Rows:
     documents: list[Row] = field(default_factory=list)
     nodes: list[Row] = field(default_factory=list)
     errors: list[Row] = field(default_factory=list)
+    signals: list[Row] = field(default_factory=list)
+    edges: list[Row] = field(default_factory=list)
 
     def add(self, other: "Rows") -> None:
         """Take over the rows of others."""
-        self.documents += other.documents
-        self.nodes += other.nodes
-        self.errors += other.errors
+        for name in TABLES:
+            getattr(self, name).extend(getattr(other, name))
 
     def add_document(self, record: Record, document: Document, seconds: float = 0.0, with_text: bool = True) -> None:
         """The rows of a document with a tree."""
         self.documents.append(_document_row(record, document, seconds, with_text))
-        nodes = [{name: cell for name, cell in row.items() if name != "text"} for row in unit_rows(document)]
-        self.nodes += [row | {"document": record.document} for row in nodes]
+        units = unit_rows(document)
+        signals = signal_rows(document, units, with_text)
+        self.nodes += [_numbered(row, record) for row in units]
+        self.signals += [_numbered(row, record) for row in signals]
+        self.edges += [_numbered(row, record) for row in edge_rows(document, units)]
 
     def sort(self) -> None:
         """Put rows into the order of the inputs."""
-        for rows in (self.documents, self.nodes, self.errors):
-            rows.sort(key=lambda row: row["document"])
+        for name in TABLES:
+            getattr(self, name).sort(key=lambda row: row["document"])
 
 
 def make_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
@@ -164,6 +176,11 @@ def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Row
 def error_row(record: Record, id: str | None, kind: str, reason: str) -> Row:
     """Why a document has no tree."""
     return {"document": record.document, "id": id, "source": record.address, "kind": kind, "reason": reason}
+
+
+def _numbered(row: Mapping[str, Any], record: Record) -> Row:
+    """A row without a text of its own, since its document has that, and with the number of its document."""
+    return {name: cell for name, cell in row.items() if name != "text"} | {"document": record.document}
 
 
 def _document_row(record: Record, document: Document, seconds: float, with_text: bool) -> Row:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.chart.labels import IntArray, Labels
+from genrst.chart.labels import Labels
 from genrst.document import Document
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import UnknownLabelError
 from genrst.text.layout import Kind, edu_kinds
 from genrst.trees.binarise import binarise
@@ -123,12 +124,6 @@ def make_example(document: Document, pieces: IntArray, lengths: IntArray) -> Cha
     """A document as numbers, given its word pieces and how many of them each EDU has."""
     places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
     return ChartExample(document.id, pieces, lengths, *places)
-
-
-def join_pieces(of_edus: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
-    """The word pieces of all EDUs, one after the other, and how many each has."""
-    pieces = np.array([piece for edu in of_edus for piece in edu], dtype=np.int64)
-    return pieces, np.array([len(edu) for edu in of_edus], dtype=np.int64)
 
 
 def boundaries(kinds: Sequence[int]) -> IntArray:

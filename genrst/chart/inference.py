@@ -173,18 +173,14 @@ def splits_of(scores: Array, sizes: Sequence[int], first: int, last: int) -> tup
     return log_softmax(weights), span_logp
 
 
-def entropy(scores: Array, unit_p: Array, log_z: Array, label_logp: Array | None = None) -> Array:
-    """The entropy of each document's trees in nats, or that of its labelled trees if given the labels of units.
+def entropy(scores: Array, unit_p: Array, log_z: Array) -> Array:
+    """The entropy of each document's trees in nats, without labels.
 
     Shape:
         scores, unit_p: (B, N, N, N), the latter from `marginals`
         log_z, entropy: (B,)
-        label_logp: (B, N, N, N, L)
     """
-    surprisal = -scores
-    if label_logp is not None:
-        surprisal = entropy_of(np.exp(label_logp)) - scores
-    found: Array = log_z + np.where(unit_p == 0, 0, unit_p * np.where(unit_p == 0, 0, surprisal)).sum((1, 2, 3))
+    found: Array = log_z - np.where(unit_p == 0, 0, unit_p * np.where(unit_p == 0, 0, scores)).sum((1, 2, 3))
     return found
 
 

@@ -7,12 +7,12 @@ import heapq
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import count, islice
+from itertools import count
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from genrst.chart.inference import Array, Split, best_scores, check_sizes, units_of_width
+from genrst.chart.inference import Array, Split, best_scores, units_of_width
 from genrst.trees.constraints import Span
 
 
@@ -109,21 +109,3 @@ def _cheapest(root: _Partial, ranked: Callable[[Span], list[_Alternative]]) -> I
         if rank < len(alternatives):
             after = partial.take(alternatives[rank], others)
             heapq.heappush(agenda, (after.cost, next(serial), after, 0))
-
-
-def k_best(scores: Array, size: int, k: int, label_logp: Array | None = None) -> list[ScoredTree]:
-    """The k best trees of one document, or its k best labelled trees; fewer if there are fewer.
-
-    A search from the top that knows from the chart what the rest of a tree will cost (A* with an exact heuristic):
-    about k·n steps. Of equally good trees, that with the first splits and labels comes first.
-
-    Shape:
-        scores: (N, N, N)
-        label_logp: (N, N, N, L)
-    """
-    check_sizes(scores[None], [size])
-    # A tree without labels is one whose units all have the same sure label.
-    labels = np.zeros((*scores.shape, 1), dtype=scores.dtype) if label_logp is None else label_logp
-    ranking = Ranking(scores, size, labels.max(-1), lambda span: labels[span[0] + 1 : span[1], span[0], span[1]])
-    found = cheapest_trees(size, lambda span: ranking(span, k)) if ranking.score > -math.inf else ()
-    return [tree._replace(score=ranking.score + tree.score) for tree in islice(found, k)]

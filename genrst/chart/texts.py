@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from genrst.chart.examples import FloatArray, boundaries, join_pieces
-from genrst.chart.labels import IntArray
+from genrst.chart.examples import FloatArray, boundaries
 from genrst.chart.scorer import Scorer, States
 from genrst.document import Document, Token, join_runs
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import IntArray, PieceTokenizer, join_edus
 from genrst.text.layout import edu_kinds
 from genrst.text.raw import sentence_starts, with_edus
 from genrst.text.speakers import with_speakers
@@ -88,7 +87,7 @@ def encode_texts(scorer: Scorer, documents: Sequence[Document], cache: EncoderCa
 def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
     """The pieces of a document: of its EDUs if they are known, else of the whole text."""
     if document.is_segmented:
-        numbers, lengths = join_pieces(tokenizer(document.edu_texts))
+        numbers, lengths = join_edus(tokenizer(document.edu_texts))
         starts = np.repeat([edu.start for edu in document.edus], lengths)
         return Pieces(numbers, starts, [Token(edu.start, edu.end, 0) for edu in document.edus])
     found = tokenizer.find(document.text or "")

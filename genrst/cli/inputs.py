@@ -26,7 +26,7 @@ from genrst.formats.files import (
     read_file,
 )
 from genrst.formats.folder import SAME_NAME, Listing, describe_joined, describe_left_out, list_folder
-from genrst.io import decode, progress, read_bytes, tell
+from genrst.io import progress, read_bytes, tell
 from genrst.parser import DEFAULT_MODEL, Relations, Search
 from genrst.trees.constraints import Constraint, KeepWhole, constraint_from_dict
 
@@ -125,11 +125,18 @@ def add_tree_arguments(parser: "argparse._ActionsContainer") -> None:
     )
 
 
+def add_why_argument(parser: "argparse._ActionsContainer", effect: str) -> None:
+    """Add that signals and secondary edges are found, and what becomes of them."""
+    parser.add_argument("--why", dest="signals", action="store_true", help=effect)
+
+
 def load_options(arguments: argparse.Namespace) -> "LoadOptions":
     """The options of `genrst.load` that the arguments give."""
     from genrst.parser.options import LoadOptions
 
     names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
+    if getattr(arguments, "signals", False) and "signals" not in names:
+        raise UsageError(f"--why must go with a parser that finds signals, was: {arguments.model or DEFAULT_MODEL}")
     return LoadOptions(**{name: getattr(arguments, name) for name in names})
 
 
@@ -210,9 +217,10 @@ def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[Tex
         from genrst.formats.plain import read_edus
 
         return [read_edus(read(), path)]
+    from genrst.formats.texts import text_of
     from genrst.parser.parser import Text
 
-    return [Text(path.stem, decode(read(), path))]
+    return [Text(path.stem, text_of(read(), path))]
 
 
 # Constraints on trees, for `parse` and `sample`.
@@ -274,7 +282,7 @@ def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = 
     else:
         _add_roots_argument(parser)
     if has_model:
-        add_model_arguments(parser, "texts (.txt, .md), which are parsed first").add_argument(
+        add_model_arguments(parser, "texts, which are parsed first").add_argument(
             "--edus", action="store_true", help=_EDUS_HELP
         )
     else:
@@ -287,7 +295,7 @@ def find_documents(
     """The files of IN. A text is parsed, if there is a model for it."""
     name, roots = arguments.source, arguments.roots
     if name == "-":
-        known = (*TREE_SUFFIXES, *RAW_SUFFIXES) if has_corpora else (*FORMATS, ".md")
+        known = (*TREE_SUFFIXES, *RAW_SUFFIXES) if has_corpora else dict.fromkeys((*FORMATS, *RAW_SUFFIXES))
         path = Path(f"stdin{named_suffix(arguments.source_format, '--from', 'standard input', known)}")
         if _is_text(path):
             return [replace(_text_source(path, standard_input, arguments, has_model), is_file=False)]

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_file
@@ -27,6 +27,9 @@ from genrst.trees.binarise import flatten
 AnySource: TypeAlias = Source[Any]
 
 _FILE_WIDTH = 80
+
+if TYPE_CHECKING:
+    from genrst.outputs.summary import SummarySize
 
 
 def make_guard(command: str, arguments: argparse.Namespace, sources: Sequence[AnySource]) -> Guard:
@@ -119,21 +122,31 @@ def text_width(output: str) -> int:
     return shutil.get_terminal_size((_FILE_WIDTH, 0)).columns
 
 
-def draw_text(document: Document, output: str, width: int | None = None, colours: Colours = "relation") -> str:
-    """A tree as text: on a terminal in colour and as wide as that, elsewhere plain."""
+def draw_text(
+    document: Document, output: str, width: int | None = None, colours: Colours = "relation", why: bool = False
+) -> str:
+    """A tree as text: on a terminal in colour and as wide as that, elsewhere plain; with its signals, if wanted."""
     width = text_width(output) if width is None else width
     is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
     from genrst.rendering.terminal import render_text
 
-    return render_text(document, width, is_painted, colours)
+    return render_text(document, width, is_painted, colours, why)
 
 
-def summary_size(size: str, option: str) -> tuple[int | None, float | None]:
-    """The size of a summary: a number of EDUs, or a share of the words."""
-    match = re.fullmatch(r"([0-9]{1,9})|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
-    if match is None or not 0 < float(match[1] or match[2]) <= (float("inf") if match[1] else 100):
-        raise UsageError(f"{option} must be a number of EDUs (5) or a share of the words (20%), was: {size}")
-    return (int(match[1]), None) if match[1] else (None, float(match[2]) / 100)
+SUMMARY_SIZES = "a share of the words (20%%), a number of words (100w), sentences (3s) or EDUs (5)"
+"""For `--help`."""
+
+
+def summary_size(size: str, option: str) -> "SummarySize":
+    """The size of a summary: a share of the words, or a number of words, sentences or EDUs."""
+    match = re.fullmatch(r"([0-9]{1,9})(w|s|)|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
+    if match is None or not 0 < float(match[1] or match[3]) <= (float("inf") if match[1] else 100):
+        rule = "a share of the words (20%), a number of words (100w) or sentences (3s), or of EDUs (5)"
+        raise UsageError(f"{option} must be {rule}, was: {size}")
+    if match[3]:
+        return {"share": float(match[3]) / 100}
+    number = int(match[1])
+    return {"n_words": number} if match[2] == "w" else {"n_sentences": number} if match[2] else {"n_edus": number}
 
 
 # Where results go.

@@ -1,9 +1,8 @@
 """EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
 
 In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
-on; in all others it sees the whole window. Training uses the encoders of transformers. For inference there is an MPNet
-(Song et al. 2020) of our own, which computes the same, sooner and without importing transformers: a BERT in which a
-number for each head and each class of distances is added to the scores of attention.
+on; in all others it sees the whole window. The encoders are those of transformers. Charts on a CPU do without them:
+see `genrst.encoder.runtime`.
 """
 
 from typing import Any

@@ -25,6 +25,12 @@ SPACE = "Ġ"
 HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[torch]'"
 
 
+def join_edus(edus: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    """The numbers of all EDUs, such as their word pieces, one after the other, and how many each has."""
+    numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
+    return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
+
+
 class Piece(NamedTuple):
     """A word piece of a text."""
 

@@ -8,16 +8,15 @@ draws documents with replacement and also gives a confidence interval. Approxima
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from genrst.errors import EvaluationWarning, GenrstError, UsageError
+from genrst.errors import EvaluationWarning, GenrstError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.report import Evaluation, Metric
 
-Average: TypeAlias = Literal["micro", "macro"]
 _Array: TypeAlias = npt.NDArray[np.float64]
 
 ENOUGH_DOCUMENTS = 10
@@ -41,7 +40,7 @@ class Bootstrap:
 
 @dataclass(frozen=True, slots=True)
 class Significance:
-    """The F1 of two systems, the first minus the second, and what the tests say about it."""
+    """The micro F1 of two systems, the first minus the second, and what the tests say about it."""
 
     first: float
     second: float
@@ -55,14 +54,7 @@ class Significance:
 
 
 def compare_systems(
-    first: Evaluation,
-    second: Evaluation,
-    metric: Metric = "parseval",
-    aspect: str = "F",
-    average: Average = "micro",
-    *,
-    rounds: int = 10_000,
-    seed: int = 0,
+    first: Evaluation, second: Evaluation, metric: Metric = "parseval", aspect: str = "F"
 ) -> Significance:
     """Test the difference of two systems that were evaluated on the same gold documents."""
     if first.labels != second.labels:
@@ -75,27 +67,21 @@ def compare_systems(
         warnings.warn(EvaluationWarning(message), stacklevel=2)
     pairs = list(first_counts.values()), [second_counts[id] for id in first_counts]
     return Significance(
-        first=float(_f1(_statistics(pairs[0], average).sum(axis=0))),
-        second=float(_f1(_statistics(pairs[1], average).sum(axis=0))),
-        bootstrap=paired_bootstrap(*pairs, average, rounds=rounds, seed=seed),
-        randomisation_p_value=approximate_randomisation(*pairs, average, rounds=rounds, seed=seed),
+        first=float(_f1(_statistics(pairs[0]).sum(axis=0))),
+        second=float(_f1(_statistics(pairs[1]).sum(axis=0))),
+        bootstrap=paired_bootstrap(*pairs),
+        randomisation_p_value=approximate_randomisation(*pairs),
     )
 
 
 def paired_bootstrap(
-    first: Sequence[Counts],
-    second: Sequence[Counts],
-    average: Average = "micro",
-    *,
-    rounds: int = 10_000,
-    seed: int = 0,
-    confidence: float = 0.95,
+    first: Sequence[Counts], second: Sequence[Counts], *, rounds: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> Bootstrap:
     """Draw as many documents as there are, with replacement, and see how the difference varies.
 
     The p-value is the share of rounds in which the difference is at least as far from the real one as that is from 0.
     """
-    first_values, second_values = _statistics(first, average), _statistics(second, average)
+    first_values, second_values = _statistics(first), _statistics(second)
     random = np.random.default_rng(seed)
 
     def draw(n_rounds: int, n_documents: int) -> _Array:
@@ -117,18 +103,13 @@ def paired_bootstrap(
 
 
 def approximate_randomisation(
-    first: Sequence[Counts],
-    second: Sequence[Counts],
-    average: Average = "micro",
-    *,
-    rounds: int = 10_000,
-    seed: int = 0,
+    first: Sequence[Counts], second: Sequence[Counts], *, rounds: int = 10_000, seed: int = 0
 ) -> float:
     """The p-value: how often swapping results at random gives a difference at least as large as the real one.
 
     If there are no more than `rounds` ways to swap, all are tried and the p-value is exact.
     """
-    first_values, second_values = _statistics(first, average), _statistics(second, average)
+    first_values, second_values = _statistics(first), _statistics(second)
     n_documents = len(first_values)
     random = np.random.default_rng(seed)
     is_exact = 2**n_documents <= rounds
@@ -150,13 +131,9 @@ def approximate_randomisation(
     return n_extreme / 2**n_documents if is_exact else (n_extreme + 1) / (rounds + 1)
 
 
-def _statistics(counts: Sequence[Counts], average: Average) -> _Array:
+def _statistics(counts: Sequence[Counts]) -> _Array:
     """Numbers that can be added over documents before `_f1`. Shape: (documents, 3)."""
-    if average == "micro":
-        return np.array([(count.tp, count.n_gold, count.n_pred) for count in counts], dtype=np.float64)
-    if average == "macro":
-        return np.array([(count.f1, 1, 1) for count in counts], dtype=np.float64)
-    raise UsageError(f"an average must be micro or macro, was: {average!r}")
+    return np.array([(count.tp, count.n_gold, count.n_pred) for count in counts], dtype=np.float64)
 
 
 def _f1(sums: _Array) -> _Array:

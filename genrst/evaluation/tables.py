@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from genrst.characters import inert
 from genrst.evaluation.counts import Agreement, Counts, Scores, percent
@@ -55,12 +54,12 @@ def system_table(systems: Mapping[str, Evaluation], metric: TreeMetric = "parsev
     )
 
 
-def relation_table(evaluation: Evaluation, aspect: Literal["R", "F"] = "R") -> Table:
-    """Precision, recall and F1 of each relation by Parseval; `aspect` F also asks for the nuclearity."""
+def relation_table(evaluation: Evaluation) -> Table:
+    """Precision, recall and F1 of each relation by Parseval, whatever the nuclearity."""
     rows = [
         [name, *map(percent, (cell.precision, cell.recall, cell.f1)), str(cell.n_gold), str(cell.n_pred)]
         for name, cells in evaluation.relations().items()
-        for cell in (cells[aspect],)
+        for cell in (cells["R"],)
     ]
     return Table(["relation", "precision", "recall", "F1", "gold", "predicted"], rows)
 

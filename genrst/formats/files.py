@@ -26,8 +26,8 @@ WRITABLE = tuple(suffix for suffix in FORMATS if suffix != ".txt")
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
 """What is looked for in a folder: the formats that can hold trees."""
 
-RAW_SUFFIXES = (".txt", ".md")
-"""What surely holds text whose EDUs are unknown."""
+RAW_SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".docx", ".pdf", ".eml")
+"""What surely holds text whose EDUs are unknown; `genrst.formats.texts` reads it."""
 
 TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
 """What can be parsed."""
@@ -154,7 +154,7 @@ def _text_of(documents: Sequence[Document], suffix: str) -> str:
 def warn_of_loss(document: Document, suffix: str) -> None:
     """Warn of what belongs to a document's tree and the format of this suffix leaves out."""
     n_lost = len(document.signals) + len(document.secondary_edges)
-    if n_lost and suffix not in (".rs4", ".json", ".jsonl"):
+    if n_lost and suffix not in (".rs4", ".rsd", ".json", ".jsonl"):
         message = f"{document.id}: {suffix} holds no signals or secondary edges, {n_lost} are left out"
         warnings.warn(CorpusWarning(message), stacklevel=3)
 

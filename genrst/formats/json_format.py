@@ -13,12 +13,12 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from reprlib import repr as short_repr
 
-from genrst.document import Document, SecondaryEdge, Signal, Span, Token, unplaced_edus
+from genrst.document import Document, SecondaryEdge, Signal, Span, Token, signal_spans, unplaced_edus
 from genrst.errors import CorpusFormatError, CorpusWarning, TreeError, UsageError
 from genrst.formats import json_text
 from genrst.formats.plain import align_edus
@@ -95,7 +95,10 @@ def document_to_dict(document: Document) -> dict[str, object]:
             for token in document.tokens
         ],
         "entities": list(map(_span_to_dict, document.entities)),
-        "signals": list(map(_signal_to_dict, document.signals)),
+        "signals": [
+            _signal_to_dict(signal, spans, document.text)
+            for signal, spans in zip(document.signals, signal_spans(document), strict=True)
+        ],
         "secondary_edges": [
             {"source": list(edge.source), "target": list(edge.target), "relation": edge.relation}
             for edge in document.secondary_edges
@@ -120,9 +123,14 @@ def _span_to_dict(span: Span) -> dict[str, object]:
     return {"start": span.start, "end": span.end, **_without_empty({"label": span.label})}
 
 
-def _signal_to_dict(signal: Signal) -> dict[str, object]:
-    optional = {"tokens": list(signal.tokens), "status": signal.status, "target": signal.target and list(signal.target)}
-    return {"unit": list(signal.unit), "type": signal.type, "subtype": signal.subtype, **_without_empty(optional)}
+def _signal_to_dict(signal: Signal, spans: Sequence[Span], text: str | None) -> dict[str, object]:
+    """`words` are for whoever reads the file; `tokens` say which they are."""
+    words = [
+        {**_without_empty({"text": text and text[span.start : span.end]}), **_span_to_dict(span)} for span in spans
+    ]
+    others = {"status": signal.status, "target": signal.target and list(signal.target)}
+    optional = _without_empty({"tokens": list(signal.tokens), "words": words, **others})
+    return {"unit": list(signal.unit), "type": signal.type, "subtype": signal.subtype, **optional}
 
 
 def tree_to_dict(tree: Tree) -> dict[str, object]:

@@ -6,7 +6,6 @@ as units inside units: satellites around several nuclei of one unit, and satelli
 as nuclei. Everything else is read back equal or refused: characters that XML does not allow, relations called `span`.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -14,10 +13,11 @@ from itertools import count
 from reprlib import repr as shorten
 
 from genrst.document import Document, SecondaryEdge, Signal
-from genrst.errors import CorpusWarning, UsageError
+from genrst.errors import UsageError
 from genrst.formats.plain import edu_lines
 from genrst.formats.rs3_kept import Attributes, Kept, describe, node_names
 from genrst.formats.rs3_nodes import FORBIDDEN, GROUP, MULTINUC_GROUP, SPAN_GROUP
+from genrst.formats.signals import layers_at
 from genrst.trees.binarise import attach_inner_satellites
 from genrst.trees.node import SPAN, Tree, Unit, fold, units
 from genrst.trees.relations import detect_inventory
@@ -33,20 +33,11 @@ def write_rs4(document: Document) -> str:
     """The text of an `.rs4` file: that of an `.rs3` file, with secondary edges and signals.
 
     Those at EDUs that are no unit of the tree, and signals of an edge that is not there, are left out with a warning.
+    Words are numbered as rstWeb does it, which counts what white space separates.
     """
     numbering = Numbering(document, Kept.of(document))
     nodes = numbering.ids.keys() if document.tree is not None else set()
-    edges = [edge for edge in document.secondary_edges if {edge.source, edge.target} <= nodes]
-    ends = {(edge.source, edge.target) for edge in edges}
-    signals = [
-        signal
-        for signal in document.signals
-        if signal.unit in nodes and (signal.target is None or (signal.unit, signal.target) in ends)
-    ]
-    n_left_out = len(document.secondary_edges) + len(document.signals) - len(edges) - len(signals)
-    if n_left_out:
-        message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are not a unit were left out"
-        warnings.warn(CorpusWarning(message), stacklevel=2)
+    edges, signals = layers_at(document, nodes, has_signs=True)
     known = {name for name, _ in numbering.declared}
     beside = {(edge.relation, "rst") for edge in edges if edge.relation not in known}
     types = signal_types(signals, numbering.kept.signal_types)

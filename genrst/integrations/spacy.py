@@ -1,5 +1,5 @@
 """genrst as a component of a spaCy pipeline: `nlp.add_pipe("genrst")`, then `doc._.rst` is a `Document`,
-and `doc.spans["edus"]` has its EDUs.
+`doc.spans["edus"]` has its EDUs, and `doc.spans["signals"]` the words of signals, if the parser finds any.
 
 The pipeline's own tokens, sentences, heads and entities are used; nothing is annotated twice. Documents are kept as
 JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
@@ -15,7 +15,7 @@ from pathlib import Path
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from genrst.document import Document, Span, Token
+from genrst.document import Document, Span, Token, signal_spans
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
 from genrst.parser import Relations, Search
@@ -31,6 +31,9 @@ USER_DATA = "genrst"
 
 EDUS = "edus"
 """The key of the EDUs in `doc.spans`."""
+
+SIGNALS = "signals"
+"""The key of the words of signals in `doc.spans`; the label of a span is the type of its signal."""
 
 _loading = threading.Lock()
 
@@ -62,7 +65,7 @@ def make(
 
 
 class RstComponent:
-    """Sets `doc._.rst` and `doc.spans["edus"]`."""
+    """Sets `doc._.rst`, `doc.spans["edus"]` and `doc.spans["signals"]`."""
 
     def __init__(self, model: str | None, options: LoadOptions) -> None:
         self._model, self._options = model, options
@@ -94,11 +97,21 @@ class RstComponent:
         documents = [from_spacy(doc) for doc in wanted]
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
             if isinstance(outcome, Document):
-                doc.user_data[USER_DATA] = write_json(outcome)
-                found = (doc.char_span(edu.start, edu.end, alignment_mode="expand") for edu in outcome.edus)
-                doc.spans[EDUS] = [span for span in found if span is not None]
+                _annotate(doc, outcome)
             else:
                 warnings.warn(ParserWarning(str(outcome.error)), stacklevel=2)
+
+
+def _annotate(doc: Doc, document: Document) -> None:
+    """Keep the document, its EDUs and, where there are signals, their words: a span for each run of words."""
+    doc.user_data[USER_DATA] = write_json(document)
+    groups = {EDUS: [("", edu) for edu in document.edus]}
+    if document.signals:
+        signals = zip(document.signals, signal_spans(document), strict=True)
+        groups[SIGNALS] = [(signal.type, span) for signal, spans in signals for span in spans]
+    for key, spans in groups.items():
+        found = (doc.char_span(span.start, span.end, label, alignment_mode="expand") for label, span in spans)
+        doc.spans[key] = [span for span in found if span is not None]
 
 
 def document_of(doc: Doc) -> Document | None:

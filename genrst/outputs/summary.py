@@ -1,15 +1,16 @@
-"""Summaries: the EDUs that the tree promotes highest (Marcu 2000), in the order of the text.
+"""Summaries: the sentences, or the EDUs, that the tree promotes highest (Marcu 2000), in the order of the text.
 
-EDUs are taken in the order of one ranking until the next would be too much, so shorter summaries are parts of longer
-ones. No words are changed, and nothing is done for sentences that need another to be understood.
+They are taken in the order of one ranking until the next would be too much, so shorter summaries are parts of longer
+ones. No words are changed. `genrst.outputs.passages` ranks sentences.
 """
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise, takewhile
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict, Unpack
 
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
+from genrst.outputs.passages import reading_order
 from genrst.trees.measures import importance
 
 DEFAULT_SHARE = 0.2
@@ -37,6 +38,17 @@ def size_of(document: Document, start: int, stop: int, count: Count) -> int:
     return count(text)
 
 
+class SummarySize(TypedDict, total=False):
+    """The arguments of `summary`."""
+
+    n_edus: int | None
+    n_sentences: int | None
+    n_words: int | None
+    share: float | None
+    everything: bool
+    count: Count
+
+
 class SummaryRow(TypedDict):
     """An EDU of a summary; `start` and `end` are characters of the text."""
 
@@ -49,31 +61,53 @@ class SummaryRow(TypedDict):
 
 
 def summary(
-    document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
+    document: Document,
+    *,
+    n_edus: int | None = None,
+    n_sentences: int | None = None,
+    n_words: int | None = None,
+    share: float | None = None,
+    everything: bool = False,
+    count: Count = count_words,
 ) -> list[int]:
-    """The most important EDUs, by number, in the order of the text; earlier ones win where they are equally important.
+    """Return the EDUs of a summary, by number, in the order of the text.
 
-    There are `n_edus` of them, or as many as have at most this `share` of the words (0.2 unless given), but at least
-    one. `count` says how many words a text has.
+    By default these are whole sentences that can be read alone and have at most a `share` of the words (0.2), or at
+    most `n_words`, or there are `n_sentences` of them; but at least one. With `everything`, headings, bylines,
+    greetings, tables and the like can be among them. With `n_edus` it is that many EDUs, the most important ones,
+    wherever they stand; earlier ones win where they are equally important. `count` says how many words a text has.
     """
-    if n_edus is not None and share is not None:
-        raise UsageError(f"a summary takes a number of EDUs or a share, was: both ({n_edus} and {share})")
-    if n_edus is not None and n_edus < 1:
-        raise UsageError(f"a summary must have 1 EDU or more, was: {n_edus}")
+    _check_size(n_edus, n_sentences, n_words, share)
+    if n_edus is not None:
+        return sorted(importance_ranking(document)[:n_edus])
+    order = reading_order(document, everything=everything)
+    if n_sentences is None:
+        sizes = [size_of(document, sentence.start, sentence.stop, count) for sentence in order]
+        n_sentences = _affordable(sizes, n_words or _budget(document, DEFAULT_SHARE if share is None else share, count))
+    return sorted(edu for sentence in order[:n_sentences] for edu in sentence)
+
+
+def _check_size(n_edus: int | None, n_sentences: int | None, n_words: int | None, share: float | None) -> None:
+    given = {"EDUs": n_edus, "sentences": n_sentences, "words": n_words}
+    sizes = [str(size) for size in (*given.values(), share) if size is not None]
+    if len(sizes) > 1:
+        raise UsageError(f"a summary takes one size, was: {len(sizes)} ({' and '.join(sizes)})")
+    for name, number in given.items():
+        if number is not None and number < 1:
+            raise UsageError(f"a summary must have 1 or more {name}, was: {number}")
     if share is not None and not 0 < share <= 1:
         raise UsageError(f"a summary's share of the words must be above 0 and at most 1, was: {share}")
-    ranking = importance_ranking(document)
-    if n_edus is None:
-        sizes = [size_of(document, edu, edu + 1, count) for edu in ranking]
-        n_edus = _affordable(sizes, DEFAULT_SHARE if share is None else share)
-    return sorted(ranking[:n_edus])
 
 
-def _affordable(sizes: list[int], share: float) -> int:
-    """How many of these sizes, from the first on, are together at most a share of all; at least one."""
-    total = sum(sizes) or 1
-    # Dividing is exact where multiplying is not: 0.29 × 100 is less than 29.
-    return max(1, len(list(takewhile(lambda size: size / total <= share, accumulate(sizes)))))
+def _budget(document: Document, share: float, count: Count) -> float:
+    """How many words a share is, and a little more: 0.29 × 100 is less than 29 in floating point."""
+    total = sum(size_of(document, edu, edu + 1, count) for edu in range(len(document.edus)))
+    return share * total * (1 + 1e-9)
+
+
+def _affordable(sizes: list[int], budget: float) -> int:
+    """How many of these sizes, from the first on, are together within the budget; at least one."""
+    return max(1, len(list(takewhile(lambda size: size <= budget, accumulate(sizes)))))
 
 
 def importance_ranking(document: Document) -> list[int]:
@@ -82,11 +116,9 @@ def importance_ranking(document: Document) -> list[int]:
     return sorted(range(len(scores)), key=lambda edu: -scores[edu])
 
 
-def summary_text(
-    document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
-) -> str:
+def summary_text(document: Document, **size: Unpack[SummarySize]) -> str:
     """The text of a summary: slices of the text, with ` … ` where EDUs are left out and a space where none is."""
-    return join_edus(document, summary(document, n_edus=n_edus, share=share, count=count))
+    return join_edus(document, summary(document, **size))
 
 
 def join_edus(document: Document, edus: Sequence[int]) -> str:
@@ -105,11 +137,9 @@ def _gap(document: Document, before: int, after: int) -> str:
     return " " if document.edus[after].start > document.edus[before].end else ""
 
 
-def summary_rows(
-    document: Document, *, n_edus: int | None = None, share: float | None = None, count: Count = count_words
-) -> list[SummaryRow]:
+def summary_rows(document: Document, **size: Unpack[SummarySize]) -> list[SummaryRow]:
     """A row per EDU of a summary."""
-    edus = summary(document, n_edus=n_edus, share=share, count=count)
+    edus = summary(document, **size)
     scores = importance(require_tree(document))
     return [
         SummaryRow(

@@ -1,4 +1,4 @@
-"""Tables: a row per unit of a tree or per dependency between EDUs, and rows of any kind as files.
+"""Tables: a row per unit of a tree, signal, secondary edge or dependency, and rows of any kind as files.
 
 How dependencies are read off a tree is in `genrst.trees.dependency`. Files are CSV, JSON lines or Parquet. Texts are
 written as they are, so that offsets hold; in CSV also a text like `=1+1`, which spreadsheet programs take for a formula
@@ -9,11 +9,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO, Literal, TypeAlias, TypedDict, TypeVar
 
-from genrst.document import Document, require_tree
+from genrst.document import Document, require_tree, signal_spans
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.trees.dependency import dependencies_hirao, dependencies_li
 from genrst.trees.measures import importance
@@ -89,6 +89,70 @@ def _scores(tree: Tree) -> dict[tuple[int, int], int]:
 
     fold(tree, lambda leaf: score(leaf, [edus[leaf.edu]]), score)
     return scores
+
+
+class SignalRow(TypedDict):
+    """What marks a relation: that of a unit to its parent or, with a `target`, of a secondary edge.
+
+    `unit` and `target` are the ids of rows of the table of units. `words` are joined by an ellipsis where others are
+    between them; `start` and `end` are characters of the text, from the first word to the last.
+    """
+
+    document: str
+    unit: int | None
+    target: int | None
+    relation: str | None
+    type: str
+    subtype: str
+    words: str | None
+    start: int | None
+    end: int | None
+
+
+class EdgeRow(TypedDict):
+    """A secondary edge; `source` and `target` are the ids of rows of the table of units."""
+
+    document: str
+    source: int | None
+    target: int | None
+    relation: str
+
+
+def signal_rows(document: Document, units: Sequence[UnitRow], with_words: bool = True) -> list[SignalRow]:
+    """A row per signal, given the table of units."""
+    ids = _ids(units)
+    edges = {(edge.source, edge.target): edge.relation for edge in document.secondary_edges}
+    rows = []
+    for signal, spans in zip(document.signals, signal_spans(document), strict=True):
+        unit, text = ids.get(signal.unit), document.text if with_words else None
+        own = None if unit is None else units[unit]["relation"]
+        rows.append(
+            SignalRow(
+                document=document.id,
+                unit=unit,
+                target=None if signal.target is None else ids.get(signal.target),
+                relation=own if signal.target is None else edges.get((signal.unit, signal.target)),
+                type=signal.type,
+                subtype=signal.subtype,
+                words=" … ".join(text[span.start : span.end] for span in spans) if spans and text else None,
+                start=spans[0].start if spans else None,
+                end=spans[-1].end if spans else None,
+            )
+        )
+    return rows
+
+
+def edge_rows(document: Document, units: Sequence[UnitRow]) -> list[EdgeRow]:
+    """A row per secondary edge, given the table of units."""
+    ids = _ids(units)
+    return [
+        EdgeRow(document=document.id, source=ids.get(edge.source), target=ids.get(edge.target), relation=edge.relation)
+        for edge in document.secondary_edges
+    ]
+
+
+def _ids(units: Sequence[UnitRow]) -> dict[tuple[int, int], int]:
+    return {(row["first_edu"], row["last_edu"] + 1): row["id"] for row in units}
 
 
 Scheme: TypeAlias = Literal["li", "hirao"]

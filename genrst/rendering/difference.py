@@ -165,7 +165,7 @@ def _compared_trees(
 
     def make(side: int) -> _ComparedTree:
         document = documents[0 if difference.has_same_edus else side]
-        drawn = replace(document, tree=difference.trees[side])
+        drawn = replace(document, tree=difference.trees[side], signals=(), secondary_edges=())
         tooltips = titles(drawn)
         for pair in difference.pairs:
             own = pair[side]

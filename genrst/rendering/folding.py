@@ -147,6 +147,10 @@ def _classic_areas(document: Document, parts: _Parts, canvas: Canvas) -> dict[Ra
             n_lines = len(lines[key])
         folded_bottom = text_top + n_lines * line_height("summary") + _PADDING
         areas[key] = Area(left, top - _PADDING, right, bottoms[key] + _PADDING, anchor, folded_bottom)
+    lowest = [y for shape in canvas.shapes if shape.target for _, y in shape.points]
+    if lowest:  # below all that there are secondary edges
+        root = range_of(roots(document)[0])
+        areas[root] = replace(areas[root], bottom=max(lowest))
     return areas
 
 

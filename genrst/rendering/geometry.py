@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 
 Point: TypeAlias = tuple[float, float]
 Align: TypeAlias = Literal["left", "centre", "right"]
-TextKind: TypeAlias = Literal["text", "relation", "number", "mark", "summary"]
-ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot", "fold", "rule"]
+TextKind: TypeAlias = Literal["text", "relation", "number", "mark", "summary", "edge"]
+ShapeKind: TypeAlias = Literal["span", "nucleus", "satellite", "leader", "arrow", "dot", "fold", "rule", "edge"]
 
-FONT_SIZES: dict[TextKind, float] = {"text": 12.0, "relation": 11.0, "number": 10.0, "mark": 9.0, "summary": 12.0}
+FONT_SIZES: dict[TextKind, float] = {
+    "text": 12.0,
+    "relation": 11.0,
+    "number": 10.0,
+    "mark": 9.0,
+    "summary": 12.0,
+    "edge": 11.0,
+}
 LINE_SPACING = 1.3
 BOLD = 1.13
 """How much wider than plain letters the bold ones of relation names and headings are."""
@@ -37,7 +44,10 @@ CIRCLE = 0.5523
 
 @dataclass(frozen=True, slots=True)
 class TextBox:
-    """One or more lines of text; (x, y) is the top left corner. `relation` gives the colour."""
+    """One or more lines of text; (x, y) is the top left corner. `relation` gives the colour.
+
+    What belongs to a secondary edge has the `target` of that, here and in shapes.
+    """
 
     node: Range
     kind: TextKind
@@ -51,6 +61,7 @@ class TextBox:
     right_to_left: bool = False
     unit: Range | None = None
     is_strong: bool = False
+    target: Range | None = None
 
     def baselines(self) -> Iterator[tuple[Point, str]]:
         """Each line and where it stands: its left end, centre or right end, as aligned."""
@@ -73,6 +84,7 @@ class Shape:
     is_curved: bool = False
     relation: str = ""
     unit: Range | None = None
+    target: Range | None = None
 
     @property
     def is_filled(self) -> bool:
@@ -132,7 +144,7 @@ def wrap_relation(relation: str, width: float, limit: int = 3) -> list[str]:
 
 def line_width(line: str, kind: TextKind, is_strong: bool = False) -> float:
     """The width of one line of this kind of text."""
-    return text_width(line, FONT_SIZES[kind]) * (BOLD if kind == "relation" or is_strong else 1.0)
+    return text_width(line, FONT_SIZES[kind]) * (BOLD if kind in ("relation", "edge") or is_strong else 1.0)
 
 
 @dataclass(slots=True)
@@ -152,6 +164,7 @@ class Canvas:
         relation: str = "",
         unit: Range | None = None,
         is_strong: bool = False,
+        target: Range | None = None,
     ) -> None:
         """Place lines at the left, centre or right of a point, downwards; nothing if there are none."""
         if not lines:
@@ -160,8 +173,8 @@ class Canvas:
         x = at[0] - {"left": 0.0, "centre": width / 2, "right": width}[align]
         height = len(lines) * line_height(kind)
         is_reversed = is_right_to_left("".join(lines))
-        box = TextBox(node, kind, x, at[1], width, height, tuple(lines), align, relation, is_reversed, unit, is_strong)
-        self.boxes.append(box)
+        style = align, relation, is_reversed, unit, is_strong, target
+        self.boxes.append(TextBox(node, kind, x, at[1], width, height, tuple(lines), *style))
 
     def line(
         self,
@@ -171,9 +184,10 @@ class Canvas:
         is_curved: bool = False,
         relation: str = "",
         unit: Range | None = None,
+        target: Range | None = None,
     ) -> None:
         """Place a line, or a filled area, through these points (see `Shape`)."""
-        self.shapes.append(Shape(node, kind, points, is_curved, relation, unit))
+        self.shapes.append(Shape(node, kind, points, is_curved, relation, unit, target))
 
     def finish(self) -> Picture:
         """The picture, as large as what is on it and a margin."""

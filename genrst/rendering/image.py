@@ -139,7 +139,13 @@ def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], scheme: Scheme, scale: f
                 edgecolors="none" if is_filled else colour,
                 linewidths=width * scale,
                 # Matplotlib measures dashes in widths of the line.
-                linestyles=":" if kind == "leader" else (0, [part / width for part in dashes]) if dashes else "-",
+                linestyles=":"
+                if kind == "leader"
+                else "--"
+                if kind == "edge"
+                else (0, [part / width for part in dashes])
+                if dashes
+                else "-",
                 zorder=2 if is_filled else 1,
             ),
             autolim=False,
@@ -155,7 +161,7 @@ def _draw_text(axes: "Axes", box: TextBox, colour: str, scale: float, fonts: lis
             ha="center" if box.align == "centre" else box.align,
             va="baseline",
             fontsize=FONT_SIZES[box.kind] * scale,
-            fontweight="bold" if box.is_strong or box.kind in ("relation", "mark") else "normal",
+            fontweight="bold" if box.is_strong or box.kind in ("relation", "mark", "edge") else "normal",
             fontfamily=fonts[:1] if line.isascii() else fonts,  # trying all of them takes time
             color=colour,
             parse_math=False,

@@ -8,6 +8,7 @@ policy forbids everything that is not in the page, and every script but ours. Th
 import json
 import re
 from base64 import b64encode
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +22,8 @@ from genrst.document import Document
 from genrst.rendering import Colours
 from genrst.rendering.colours import BLUE, DARK, LIGHT, Scheme, Theme
 from genrst.rendering.folding import FoldingPicture, folding_layout
-from genrst.rendering.labels import Range, nodes_of, range_of, roots, titles
+from genrst.rendering.labels import Range, nodes_of, range_of, roots
+from genrst.rendering.signals import Run, edge_titles, edu_runs, find_runs, number_places, titles
 from genrst.rendering.svg import FONTS, Style, coloured, css_classes, draw_svg
 from genrst.trees.measures import depth
 from genrst.trees.node import Unit, units
@@ -40,6 +42,7 @@ class Page:
     """What is special about a page; `facts`, `trees` and `text` are HTML, `data` is a value per tree.
 
     A page to work in has more: `tools` and `panels` are HTML, `style` and `scripts` are added to those of all pages.
+    `has_signals` says that the words of signals light up.
     """
 
     title: str
@@ -52,6 +55,7 @@ class Page:
     panels: str = ""
     style: str = ""
     scripts: Sequence[str] = ()
+    has_signals: bool = False
 
 
 def render_html(document: Document, style: Style = "compact", colours: Colours = "relation") -> str:
@@ -77,13 +81,13 @@ def document_html(document: Document) -> str:
 
 def tree_page(document: Document, styles: Sequence[Style], colours: Colours = "relation") -> Page:
     """A page of the tree of a document in some styles, of which the first is shown."""
-    tooltips = titles(document)
+    tooltips, words = titles(document), edu_runs(document)
     views: list[str] = []
     data: list[dict[str, Any]] = []
     for one in styles:
         folding = folding_layout(document, one, _TEXT_WIDTH)
         picture, scheme = coloured(folding.picture, document, colours)
-        svg = draw_svg(picture, document.id, {}, scheme)
+        svg = draw_svg(picture, document.id, edge_titles(document), scheme, words)
         views.append(f'<div class="view" data-style="{one}"{" hidden" if views else ""}>{svg}</div>')
         data.append(tree_data(document, folding, tooltips))
     return Page(
@@ -93,6 +97,7 @@ def tree_page(document: Document, styles: Sequence[Style], colours: Colours = "r
         trees="\n".join(views),
         data=data,
         text=_running_text(document),
+        has_signals=bool(document.signals or document.secondary_edges),
     )
 
 
@@ -112,7 +117,10 @@ def _running_text(document: Document) -> str:
     if document.text is None:
         pieces = [_edu(number, f"EDU {number + 1}", True) for number in range(len(document.edus))]
         return f"<p>{' '.join(pieces)}</p>"
-    paragraphs = ["".join(_pieces(document, document.text, *ends)) for ends in _paragraphs(document, document.text)]
+    runs = find_runs(document)
+    paragraphs = [
+        "".join(_pieces(document, document.text, runs, *ends)) for ends in _paragraphs(document, document.text)
+    ]
     return "\n".join(f'<p dir="auto">{paragraph}</p>' for paragraph in paragraphs if paragraph)
 
 
@@ -125,7 +133,7 @@ def _paragraphs(document: Document, text: str) -> Iterator[tuple[int, int]]:
     return zip([0, *starts], [*starts, len(text)], strict=True)
 
 
-def _pieces(document: Document, text: str, start: int, end: int) -> Iterator[str]:
+def _pieces(document: Document, text: str, runs: Sequence[Run], start: int, end: int) -> Iterator[str]:
     """The EDUs of a paragraph, and what is between them; an EDU that crosses its edge is shown in parts."""
     offset = start
     for number, edu in enumerate(document.edus):
@@ -133,19 +141,32 @@ def _pieces(document: Document, text: str, start: int, end: int) -> Iterator[str
         if first >= last:
             continue
         yield html_text(text[offset:first])
-        yield _edu(number, text[first:last], first == edu.start)
+        yield _edu(number, _marked(text, runs, first, last), first == edu.start)
         offset = last
     yield html_text(text[offset:end])
 
 
-def _edu(number: int, text: str, is_start: bool) -> str:
+def _marked(text: str, runs: Sequence[Run], start: int, end: int) -> str:
+    """A stretch of the text as HTML, with elements around the words of signals."""
+    pieces = []
+    for run in runs[bisect_right(runs, start, key=lambda run: run.end) :]:
+        if run.start >= end:
+            break
+        first, last = max(run.start, start), min(run.end, end)
+        pieces += [html_text(text[start:first]), f'<span class="{run.classes}">{html_text(text[first:last])}</span>']
+        start = last
+    return "".join([*pieces, html_text(text[start:end])])
+
+
+def _edu(number: int, content: str, is_start: bool) -> str:
     mark = f"<sup>{number + 1}</sup>" if is_start else ""
-    return f'<span class="edu" tabindex="{-1 if number else 0}" data-edu="{number}">{mark}{html_text(text)}</span>'
+    return f'<span class="edu" tabindex="{-1 if number else 0}" data-edu="{number}">{mark}{content}</span>'
 
 
 def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Range, str]) -> dict[str, Any]:
     """What the script knows of a tree: a record per node, each before its children."""
     parents: dict[Range, int] = {}
+    words = number_places(document)
     records = []
     for number, node in enumerate(nodes_of(roots(document))):
         key = range_of(node)
@@ -163,7 +184,16 @@ def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Ran
                 "folded": round(area.folded_bottom, 1),
             }
         )
-    return {"axis": folding.axis, "size": folding.size, "mirrored": folding.is_mirrored, "nodes": records}
+        shown = [key, *(map(range_of, node.children) if isinstance(node, Unit) else ())]
+        if numbers := [words[one, None] for one in shown if (one, None) in words]:
+            records[-1]["words"] = numbers
+    data = {"axis": folding.axis, "size": folding.size, "mirrored": folding.is_mirrored, "nodes": records}
+    edges = [
+        {"source": "-".join(map(str, source)), "target": "-".join(map(str, target)), "words": [number]}
+        for (source, target), number in words.items()
+        if target is not None
+    ]
+    return data | ({"edges": edges} if edges else {})
 
 
 def fill_page(page: Page) -> str:
@@ -174,7 +204,7 @@ def fill_page(page: Page) -> str:
         "policy": page_policy(page),
         "title": html_text(page.title),
         "colours": f":root{{{_variables(LIGHT)}}}\n@media (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}",
-        "style": _template("page.css") + page.style,
+        "style": _template("page.css") + ("\n" + _template("why.css") if page.has_signals else "") + page.style,
         "kind": page.kind,
         "facts": page.facts,
         "tools": page.tools,
@@ -199,7 +229,8 @@ def page_policy(page: Page) -> str:
 
 
 def _script(page: Page) -> str:
-    return "\n" + "\n".join(["(() => {", '"use strict";', *map(_template, _SCRIPTS), *page.scripts, "})();"]) + "\n"
+    names = (*_SCRIPTS, "why.js") if page.has_signals else _SCRIPTS
+    return "\n" + "\n".join(["(() => {", '"use strict";', *map(_template, names), *page.scripts, "})();"]) + "\n"
 
 
 def html_legend(scheme: Scheme) -> str:

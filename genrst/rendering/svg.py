@@ -4,10 +4,12 @@ Each node is a flat group with its EDUs in `data-start` and `data-stop`, ready f
 browsers and XML parsers refuse files that are as deep as some trees.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, TypeAlias, get_args
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 from genrst.characters import printable
@@ -17,20 +19,23 @@ from genrst.rendering import Colours, check_colours
 from genrst.rendering.classic import classic_width, layout_classic
 from genrst.rendering.colours import DARK, LIGHT, Scheme, Theme, certainties, certainty_scheme, relation_scheme
 from genrst.rendering.compact import TEXT_WIDTH, layout_compact
+from genrst.rendering.edges import with_edges
 from genrst.rendering.geometry import FONT_SIZES, MARGIN, NOWHERE, Picture, Point, Shape, TextBox, with_legend
 from genrst.rendering.labels import (
     Range,
     edu_texts,
     headings,
+    nodes_of,
     paragraph_starts,
     range_label,
+    range_of,
     roots,
-    titles,
     tree_titles,
     unknown_texts,
 )
 from genrst.rendering.measure import is_right_to_left
-from genrst.trees.node import Tree
+from genrst.rendering.signals import Run, count_visible, cut_line, edge_titles, edu_runs, number_places, titles
+from genrst.trees.node import Tree, Unit
 
 Style: TypeAlias = Literal["classic", "compact"]
 
@@ -42,13 +47,29 @@ _TREE_COLUMN_WIDTH, _MOST_TREE_COLUMNS = 96.0, 20  # of a tree without a text, i
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
+Tooltips: TypeAlias = Mapping[Any, str]
+"""By node, or by the source and the target of a secondary edge."""
+
+Words: TypeAlias = Mapping[Range, Sequence[Run]]
+"""The words of signals in EDUs (`genrst.rendering.signals.edu_runs`)."""
+
+_EDGE_STYLE = (
+    f".genrst .edge{{font-size:{FONT_SIZES['edge']:g}px;font-weight:600;font-style:italic}}"
+    ".genrst path.edge{stroke-width:1.3;stroke-opacity:1;stroke-dasharray:5 3}"
+)
+_WORD_STYLE = ".genrst .marker{text-decoration:underline}"
+_LIT = "{paint-order:stroke;stroke:#f5b301;stroke-width:6px;stroke-opacity:.55;stroke-linejoin:round}"
+
+
 def render_svg(document: Document, style: Style | None = None, colours: Colours = "relation") -> str:
     """Draw the tree of a document as SVG, in the style `classic` or `compact`; the latter where a page is too narrow.
 
     It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
     """
     picture, scheme = coloured(layout(document, style), document, colours)
-    return draw_svg(with_legend(picture, scheme), document.id, titles(document), scheme)
+    words = edu_runs(document)
+    tooltips: dict[Any, str] = {**titles(document), **edge_titles(document)}
+    return draw_svg(with_legend(picture, scheme), document.id, tooltips, scheme, words, hover_style(document))
 
 
 def tree_svg(tree: Tree) -> str:
@@ -85,6 +106,7 @@ def layout(document: Document, style: Style | None = None, text_width: float = T
         picture = layout_classic(trees, texts, headings=headings(document))
     else:
         picture = layout_compact(trees, texts, text_width, headings(document), paragraph_starts(document))
+    picture = with_edges(picture, document.secondary_edges, is_across=style == "classic")
     return picture.mirrored() if is_right_to_left(document.text or "") else picture
 
 
@@ -97,9 +119,23 @@ def coloured(picture: Picture, document: Document, colours: Colours) -> tuple[Pi
     return picture.recoloured(names), certainty_scheme(names)
 
 
-def draw_svg(picture: Picture, title: str, tooltips: Mapping[Range, str], scheme: Scheme) -> str:
-    """Write a picture as SVG, with a title of the whole and a tooltip per node."""
-    return svg_file((picture.width, picture.height), title, svg_groups(picture, tooltips, scheme), scheme)
+def draw_svg(
+    picture: Picture,
+    title: str,
+    tooltips: Tooltips,
+    scheme: Scheme,
+    words: Words = MappingProxyType({}),
+    style: str = "",
+) -> str:
+    """Write a picture as SVG, with a title of the whole and a tooltip per node and secondary edge.
+
+    `words` are those of signals in each EDU, `style` is added to the style sheet.
+    """
+    if any(shape.kind == "edge" for shape in picture.shapes):
+        style = _EDGE_STYLE + style
+    groups = svg_groups(picture, tooltips, scheme, words)
+    body = [f"<style>{_WORD_STYLE * bool(words)}{style}</style>", *groups] if words or style else groups
+    return svg_file((picture.width, picture.height), title, body, scheme)
 
 
 def svg_file(size: Point, title: str, body: Iterable[str], scheme: Scheme) -> str:
@@ -118,19 +154,33 @@ def svg_file(size: Point, title: str, body: Iterable[str], scheme: Scheme) -> st
     )
 
 
-def svg_groups(picture: Picture, tooltips: Mapping[Range, str], scheme: Scheme) -> Iterator[str]:
-    """A group per node, in the order in which the layout placed them; a legend, which is about none, has no group."""
+def svg_groups(
+    picture: Picture, tooltips: Tooltips, scheme: Scheme, words: Words = MappingProxyType({})
+) -> Iterator[str]:
+    """A group per node, in the order in which the layout placed them; a legend, which is about none, has no group.
+
+    Secondary edges are groups inside that of their source.
+    """
     parts: dict[Range, list[str]] = {}
-    for shape in picture.shapes:
-        parts.setdefault(shape.node, []).append(_shape(shape, scheme))
-    for box in picture.boxes:
-        parts.setdefault(box.node, []).extend(_text(box, scheme))
+    edges: dict[Range, dict[Range, list[str]]] = defaultdict(lambda: defaultdict(list))
+    written: list[tuple[Shape | TextBox, Iterable[str]]] = [
+        *((shape, [_shape(shape, scheme)]) for shape in picture.shapes),
+        *((box, _text(box, scheme, words)) for box in picture.boxes),
+    ]
+    for part, elements in written:
+        own = parts.setdefault(part.node, []) if part.target is None else edges[part.node][part.target]
+        own.extend(elements)
     legend = parts.pop(NOWHERE, [])
-    for (start, stop), elements in parts.items():
+    for (start, stop), lines in parts.items():
         yield f'<g class="node" data-start="{start}" data-stop="{stop}">'
         if (start, stop) in tooltips:
             yield f"<title>{escape(tooltips[start, stop])}</title>"
-        yield from elements
+        yield from lines
+        for target, beside in edges[start, stop].items():
+            title = tooltips.get(((start, stop), target))
+            title = f"<title>{escape(title)}</title>" if title else ""
+            # In one line: the page that annotators work in takes a line with an end for the end of a node.
+            yield f'<g class="beside" data-target="{target[0]}-{target[1]}">{title}{"".join(beside)}</g>'
         yield "</g>"
     yield from legend
 
@@ -141,18 +191,47 @@ def _shape(shape: Shape, scheme: Scheme) -> str:
     return f'<path class="{css_classes(shape.kind, shape.relation, scheme)}" d="{path}"/>'
 
 
-def _text(box: TextBox, scheme: Scheme) -> Iterator[str]:
+def _text(box: TextBox, scheme: Scheme, words: Words) -> Iterator[str]:
     classes = css_classes(box.kind, box.relation, scheme) + (" strong" if box.is_strong else "")
     direction = ' direction="rtl"' if box.right_to_left else ""
     anchor = "middle" if box.align == "centre" else "start" if (box.align == "right") == box.right_to_left else "end"
+    runs, n_visible = words.get(box.node, ()) if box.kind == "text" else (), 0
     for (x, y), line in box.baselines():
         place = f'x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}"'
-        yield f'<text class="{classes}" {place}{direction} xml:space="preserve">{escape(line)}</text>'
+        content = escape(line)
+        if runs:
+            pieces = cut_line(line, n_visible, runs)
+            content = "".join(f'<tspan class="{c}">{escape(p)}</tspan>' if c else escape(p) for p, c in pieces)
+            n_visible += count_visible(line)
+        yield f'<text class="{classes}" {place}{direction} xml:space="preserve">{content}</text>'
 
 
 def css_classes(kind: str, relation: str, scheme: Scheme) -> str:
     """What the style sheet calls a part of this kind and colour."""
+    kind = "edge rule" if kind == "edge" else kind  # folding moves it as it moves the rules beside texts
     return f"{kind} r{scheme.numbers[relation]}" if relation in scheme.numbers else kind
+
+
+def hover_style(document: Document) -> str:
+    """What makes the words of a relation light up when it is pointed at; in programs that know `:has`."""
+    parents = {
+        range_of(child): f"{_selector(range_of(unit))},"
+        for tree in roots(document)
+        for unit in nodes_of([tree])
+        if isinstance(unit, Unit)
+        for letter, child in zip(unit.nuclearity, unit.children, strict=True)
+        if letter == "N"
+    }
+    return "".join(
+        f".genrst:has(:is({parents.get(unit, '')}{_selector(unit)}):hover) .w{number}{_LIT}"
+        if target is None
+        else f'.genrst:has({_selector(unit)} [data-target="{target[0]}-{target[1]}"]:hover) .w{number}{_LIT}'
+        for (unit, target), number in number_places(document).items()
+    )
+
+
+def _selector(node: Range) -> str:
+    return f'[data-start="{node[0]}"][data-stop="{node[1]}"]'
 
 
 @lru_cache(maxsize=65536)
@@ -163,7 +242,7 @@ def _number(value: float) -> str:
 def _css(scheme: Scheme) -> str:
     """The style sheet. It uses no variables, since programs other than browsers do not know them."""
     dashes = {scheme.numbers[name]: pattern for name, pattern in scheme.dashes.items()}
-    sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items())
+    sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items() if kind != "edge")
     return (
         f".genrst text{{font-family:{FONTS};fill:currentColor;unicode-bidi:embed}}{sizes}"
         ".genrst .relation,.genrst .mark,.genrst .strong{font-weight:600}"

@@ -21,6 +21,7 @@ from genrst.document import Document, Node
 from genrst.rendering import Colours, check_colours
 from genrst.rendering.labels import Range, edu_texts, range_label, range_of, roots, shared_relation
 from genrst.rendering.measure import columns, shorten, wrap
+from genrst.rendering.signals import Mark, Marks, because, edge_label, ends_label, find_marks
 from genrst.trees.node import Tree, Unit, units
 
 LEAST_WIDTH = 40
@@ -48,10 +49,13 @@ class _Row:
     relation: str = ""
 
 
-def render_text(shown: Document | Node, width: int = 80, colour: bool = False, colours: Colours = "relation") -> str:
+def render_text(
+    shown: Document | Node, width: int = 80, colour: bool = False, colours: Colours = "relation", why: bool = False
+) -> str:
     """Draw the tree of a document, or a node of it, as lines of at most `width` columns, with ANSI colours if wanted.
 
     Colours are those of relations, or classes of `certainty`; then units also have their probabilities beside them.
+    With `why`, relations have their signals beside them, and secondary edges are listed below the tree.
     Where a tree is so deep that too little of the width would be left to the text, lines show their level instead of
     moving further to the right.
     """
@@ -59,14 +63,16 @@ def render_text(shown: Document | Node, width: int = 80, colour: bool = False, c
     deepest = int(width * _SHARE_OF_INDENTATION / _INDENT)
     document, trees = (shown.document, [shown.tree]) if isinstance(shown, Node) else (shown, roots(shown))
     paint = _Paint(document, colour, colours)
+    marks = find_marks(document) if why else {}
     texts = edu_texts(document)
     lines: list[str] = []
     for root in trees:
         for row in _rows(root, deepest):
             if isinstance(row.node, Unit):
-                lines.append(_unit_line(row, row.node, width, paint))
+                lines.append(_unit_line(row, row.node, width, paint, marks))
             else:
-                lines.extend(_edu_lines(row, inert(texts[row.node.edu]), width, paint))
+                lines.extend(_edu_lines(row, inert(texts[row.node.edu]), width, paint, marks))
+    lines.extend(_edge_lines(document, trees, width, marks) if why else ())
     return "\n".join(lines) + "\n"
 
 
@@ -92,29 +98,53 @@ def _children(row: _Row, unit: Unit, deepest: int) -> list[_Row]:
     return rows
 
 
-def _unit_line(row: _Row, unit: Unit, width: int, paint: "_Paint") -> str:
+def _unit_line(row: _Row, unit: Unit, width: int, paint: "_Paint", marks: Marks) -> str:
     number = range_label(unit) + paint.probability(unit)
     room = width - len(row.bars + row.branch + number) - 1
     relation = unit.relations[unit.nuclearity.index("S")] if unit.nuclearity in ("NS", "SN") else shared_relation(unit)
     if row.relation and relation:
         room = (room - 1) // 2
-    link = _fit(row.relation, room - 2, "({})")
-    own = paint.relation(_fit(relation, room), relation, unit)
+    link = _fit(_because(row, marks), room - 2, "({})")
+    own = paint.relation(_fit(because(relation, _marks_inside(unit, marks)), room), relation, unit)
     labels = paint.relation(link, row.relation, row.parent), own, paint.faint(number)
     return paint.faint(row.bars + row.branch) + " ".join(filter(None, labels))
 
 
-def _edu_lines(row: _Row, text: str, width: int, paint: "_Paint") -> Iterator[str]:
+def _edu_lines(row: _Row, text: str, width: int, paint: "_Paint", marks: Marks) -> Iterator[str]:
     number = range_label(row.node)
     prefix = row.bars + row.branch
     room = width - len(prefix) - len(number) - 1
-    link = _fit(row.relation, room // 2 - 3, "({}) ")
+    link = _fit(_because(row, marks), room // 2 - 3, "({}) ")
     hang = len(number) + 1 + sum(map(columns, link))
     first, *others = wrap(text, max(2, width - len(prefix) - hang), columns) or [""]
     link = paint.relation(link, row.relation, row.parent)
     yield f"{paint.faint(prefix)}{link}{paint.faint(number)} {first}".rstrip()
     for line in others:
         yield paint.faint(row.below.ljust(len(prefix))) + " " * hang + line
+
+
+def _because(row: _Row, marks: Marks) -> str:
+    """The relation of a satellite, and what marks it."""
+    return row.relation and because(row.relation, marks.get((range_of(row.node), None), []))
+
+
+def _marks_inside(unit: Unit, marks: Marks) -> Iterator[Mark]:
+    """What marks the relation that a unit shows: not that of satellites which show it themselves."""
+    for letter, child in zip(unit.nuclearity, unit.children, strict=True):
+        if letter == "N" or len(unit.children) == 2:
+            yield from marks.get((range_of(child), None), [])
+
+
+def _edge_lines(document: Document, trees: list[Tree], width: int, marks: Marks) -> Iterator[str]:
+    """The secondary edges between these trees' units, below a blank line."""
+    start, stop = trees[0].start, trees[-1].stop
+    inside = [
+        edge for edge in document.secondary_edges if all(start <= a < b <= stop for a, b in (edge.source, edge.target))
+    ]
+    yield from [""] if inside else []
+    for edge in inside:
+        line = f"{ends_label(edge)} {edge_label(edge, marks)}"
+        yield from wrap(inert(line), width, columns)
 
 
 def _fit(relation: str, room: int, form: str = "{}") -> str:

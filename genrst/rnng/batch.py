@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -12,14 +12,42 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from genrst.encoder.batch import PieceWindows, pack_windows
+from genrst.encoder.tokenizer import IntArray
 from genrst.encoder.windows import WindowShape
 from genrst.errors import ConfigError
 from genrst.rnng.config import EOS_ID
-from genrst.rnng.examples import Derivation, Example, n_read
-from genrst.rnng.schedule import IntArray, StackLevel, TreeLevel, schedule_stacks, schedule_trees
-from genrst.rnng.transitions.actions import GENERATE
+from genrst.rnng.examples import Example
+from genrst.rnng.schedule import Units, build_units, schedule_stacks, schedule_trees
+from genrst.rnng.scoring.features import FeatureLookup, LookedUp
+from genrst.rnng.transitions.actions import GENERATE, NO_UNIT
 
 Part = TypeVar("Part")
+
+
+class Derivation(NamedTuple):
+    """The units that actions make, the features of the state before each step, and the correct actions there."""
+
+    units: Units
+    features: LookedUp
+    correct_actions: IntArray
+    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
+
+
+def derive(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Derivation:
+    """Replay the actions of an example, all of which are correct; `has_kinds` is that of the network."""
+    units = build_units(example.actions, nucleus_is_right)
+    # The state before a step has the unit of the step before it on top; the first state has none.
+    second = np.where(units.below < 0, NO_UNIT, units.start[units.below])
+    before = np.insert(np.stack([second, units.start, units.stop])[:, :-1], 0, [NO_UNIT, NO_UNIT, 0], axis=1)
+    features = FeatureLookup([example], torch.device("cpu"), has_kinds).features(*torch.from_numpy(before))
+    return Derivation(units, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
+
+
+def _n_read(actions: Sequence[int]) -> IntArray:
+    """The EDUs read before each step."""
+    is_generated = np.asarray(actions) == GENERATE
+    before: IntArray = np.cumsum(is_generated) - is_generated
+    return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +93,9 @@ class Steps:
     documents: Tensor
     can_generate: Tensor
     can_reduce: Tensor
-    feature_words: Tensor
-    comparisons: Tensor
-    deprels: Tensor
-    layout: Tensor
+    features: LookedUp
     direct_edus: Tensor
     """First, last and nuclear EDU of the top unit, then of the second, over all documents; their number for none."""
-    boundaries: Tensor
-    """What the next EDU begins; 0 when none is left."""
     n_read: Tensor
     """Row of the lookahead: EDUs read so far, counted over documents with m + 1 rows each."""
 
@@ -84,8 +107,9 @@ class Trees:
     labels: Tensor
     nuclear_edus: Tensor
     unit_rows: Tensor
-    tree_levels: tuple[tuple[Tensor, Tensor, Tensor], ...]
-    stack_levels: tuple[tuple[Tensor, Tensor], ...]
+    tree_levels: tuple[tuple[Tensor, ...], ...]
+    """Of each level the rows of left and right children, and of what waits on (`genrst.rnng.schedule.TreeLevel`)."""
+    stack_levels: tuple[tuple[Tensor, ...], ...]
     state_rows: Tensor
 
 
@@ -183,24 +207,18 @@ def _steps(examples: Sequence[Example], derivations: Sequence[Derivation]) -> St
     for first, example, derivation in zip(
         accumulate((e.n_edus + 1 for e in examples), initial=0), examples, derivations, strict=False
     ):
-        n_before = n_read(example.actions)
+        n_before = _n_read(example.actions)
         depth = np.concatenate([[0], derivation.units.depth[:-1]])
         read.append(first + n_before)
         generate.append(n_before < example.n_edus)
         reduce.append(depth >= 2)
-    features = zip(*(derivation.features for derivation in derivations), strict=True)
-    words, comparisons, deprels, layout, boundaries = (_join(list(column)) for column in features)
     return Steps(
         _join([derivation.correct_actions for derivation in derivations]),
         torch.from_numpy(np.repeat(np.arange(len(examples)), [len(example.actions) for example in examples])),
         _join(generate),
         _join(reduce),
-        words,
-        comparisons,
-        deprels,
-        layout,
+        LookedUp(*map(torch.cat, zip(*(derivation.features for derivation in derivations), strict=True))),
         torch.from_numpy(_direct_edus(examples, derivations)),
-        boundaries,
         _join(read),
     )
 
@@ -243,18 +261,14 @@ def _trees(examples: Sequence[Example], derivations: Sequence[Derivation]) -> Tr
         torch.from_numpy(actions[trees.composed] - 1),
         torch.from_numpy(nuclear[trees.composed]),
         torch.from_numpy(trees.rows),
-        tuple(_tree_level(level) for level in trees.levels),
-        tuple(_stack_level(level) for level in stacks.levels),
+        tuple(_tensors(level.left, level.right, level.keep) for level in trees.levels),
+        tuple(_tensors(level.units, level.below) for level in stacks.levels),
         torch.from_numpy(stacks.rows),
     )
 
 
-def _tree_level(level: TreeLevel) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.from_numpy(level.left), torch.from_numpy(level.right), torch.from_numpy(level.keep)
-
-
-def _stack_level(level: StackLevel) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(level.units), torch.from_numpy(level.below)
+def _tensors(*arrays: IntArray) -> tuple[Tensor, ...]:
+    return tuple(map(torch.from_numpy, arrays))
 
 
 def _join(arrays: list[IntArray] | list[NDArray[np.bool_]]) -> Tensor:
@@ -266,7 +280,8 @@ def _move(part: Part, device: torch.device) -> Part:
     if isinstance(part, Tensor):
         return part.to(device, non_blocking=True)  # type: ignore[return-value]
     if isinstance(part, tuple):
-        return tuple(_move(item, device) for item in part)  # type: ignore[return-value]
+        make = getattr(part, "_make", tuple)  # as named as before
+        return make(_move(item, device) for item in part)  # type: ignore[return-value]
     if hasattr(part, "__dataclass_fields__"):
         moved = {
             field.name: getattr(part, field.name)

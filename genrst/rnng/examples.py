@@ -1,4 +1,4 @@
-"""Documents as numbers: words with masked entities, syntax, gold actions (section 5.1 of the paper), and derivations.
+"""Documents as numbers: words with masked entities, syntax and gold actions (section 5.1 of the paper).
 
 An example is all that the network reads of a document, without text or spaCy. Named entities become their type
 (`<ORG>`), one word however many tokens they have; a model never sees the names.
@@ -8,18 +8,16 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genrst.document import Document
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import IntArray, PieceTokenizer, join_edus
 from genrst.errors import TreeError, UnknownLabelError
-from genrst.rnng.config import NONE_ID, PAD_ID, UNK_ID, Symbols
-from genrst.rnng.schedule import IntArray, Units, build_units
-from genrst.rnng.transitions.actions import GENERATE, actions_of
-from genrst.rnng.transitions.features import NOTHING, Features, Syntax, boundaries, unit_layout
+from genrst.rnng.config import UNK_ID, Symbols
+from genrst.rnng.transitions.actions import actions_of
+from genrst.rnng.transitions.features import Syntax
 from genrst.text.layout import edu_kinds
 from genrst.trees.node import Tree
 
@@ -133,7 +131,7 @@ def prepare(
     `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
     """
     actions = () if tree is None else _gold_actions(tree, symbols, document.id)
-    pieces = _join(tokenizer(document.edu_texts) if tokenizer else [])
+    pieces = join_edus(tokenizer(document.edu_texts) if tokenizer else [])
     masked = mask_entities(document, lowercase)
     edus = [symbols.words.numbers(words) or [UNK_ID] for words in masked.edus]
     syntax = Syntax(
@@ -146,18 +144,12 @@ def prepare(
     )
     return Example(
         document.id,
-        *_join(edus),
+        *join_edus(edus),
         np.array(symbols.words.numbers(masked.tokens), dtype=np.int64),
         syntax,
         actions,
         *pieces,
     )
-
-
-def _join(edus: list[list[int]]) -> tuple[IntArray, IntArray]:
-    """The numbers of all EDUs, one after the other, and how many each has."""
-    numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
-    return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
 
 
 def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:
@@ -168,80 +160,3 @@ def _gold_actions(tree: Tree, symbols: Symbols, id: str) -> tuple[int, ...]:
             raise UnknownLabelError(action, id)
         numbered.append(numbers[action])
     return tuple(numbered)
-
-
-class StateFeatures(NamedTuple):
-    """The features of states as the network looks them up, a row per state."""
-
-    words: IntArray
-    """Shape: (states, 8): three head words of the top unit, three of the second, the two of the dominance relation."""
-    comparisons: IntArray
-    """Shape: (states, 2): sentences, paragraphs."""
-    deprels: IntArray
-    """Shape: (states)"""
-    layout: IntArray
-    """Shape: (states, 6): three numbers of the top unit, three of the second."""
-    boundaries: IntArray
-    """Shape: (states): what the next EDU begins; 0 when none is left."""
-
-
-class Derivation(NamedTuple):
-    """The units that actions make, the features of the state before each step, and the correct actions there."""
-
-    units: Units
-    features: StateFeatures
-    correct_actions: IntArray
-    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
-
-
-def derive(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Derivation:
-    """Replay the actions of an example, all of which are correct; `has_kinds` is that of the network."""
-    units = build_units(example.actions, nucleus_is_right)
-    rows = [encode_features(example, _features_before(example, units, step)) for step in range(len(units))]
-    words, comparisons, deprels = zip(*rows, strict=True)
-    found = boundaries(example.syntax, has_kinds)
-    following = np.array([*found, 0])[n_read(example.actions)]
-    features = StateFeatures(
-        np.array(words), np.array(comparisons), np.array(deprels), _layouts(found, units), following
-    )
-    return Derivation(units, features, np.repeat(np.array(example.actions)[:, None], 2, axis=1))
-
-
-def _layouts(found: Sequence[int], units: Units) -> IntArray:
-    """The layout of the top two units before each step."""
-    spans = list(zip(units.start.tolist(), units.stop.tolist(), strict=True))
-    of_unit = [unit_layout(found, *span) for span in spans]
-    nothing = unit_layout(found, -1, -1)
-    below = [of_unit[second] if second >= 0 else nothing for second in units.below.tolist()]
-    after = [(*top, *second) for top, second in zip(of_unit, below, strict=True)]
-    return np.array([(*nothing, *nothing), *after[:-1]])
-
-
-def _features_before(example: Example, units: Units, step: int) -> Features:
-    top = step - 1
-    if top < 0:
-        return example.syntax.features_of_one(0, 0)
-    second = int(units.below[top])
-    start, stop = int(units.start[top]), int(units.stop[top])
-    if second < 0:
-        return example.syntax.features_of_one(start, stop)
-    return example.syntax.features(int(units.start[second]), start, stop)
-
-
-def encode_features(example: Example, features: Features) -> tuple[list[int], tuple[int, int], int]:
-    """Words, comparisons and dependency relation of one state as the network looks them up."""
-    missing_right = PAD_ID if features.n_units >= 1 else NONE_ID
-    missing_left = PAD_ID if features.n_units == 2 else NONE_ID
-    words = example.token_words
-    heads = [missing_right if token == NOTHING else int(words[token]) for token in features.right_heads]
-    heads += [missing_left if token == NOTHING else int(words[token]) for token in features.left_heads]
-    word, head, deprel = features.dominance
-    heads += [NONE_ID if token == NOTHING else int(words[token]) for token in (word, head)]
-    return heads, (features.sentence, features.paragraph), 0 if deprel == NOTHING else deprel
-
-
-def n_read(actions: Sequence[int]) -> IntArray:
-    """The EDUs read before each step."""
-    is_generated = np.asarray(actions) == GENERATE
-    before: IntArray = np.cumsum(is_generated) - is_generated
-    return before

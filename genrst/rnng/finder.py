@@ -94,10 +94,7 @@ class RnngFinder:
     """Finds the best trees of documents step by step; see `genrst.parser.finder.TreeFinder`."""
 
     def __init__(
-        self,
-        members: Sequence[Member],
-        settings: RnngSettings,
-        load_segmenter: Callable[[], Segmenter] | None = None,
+        self, members: Sequence[Member], settings: RnngSettings, load_segmenter: Callable[[], Segmenter] | None = None
     ) -> None:
         """A segmenter is loaded with the first raw text."""
         if len({member.model.symbols.actions for member in members}) > 1:

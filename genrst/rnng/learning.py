@@ -17,9 +17,9 @@ from torch import Tensor
 from genrst.encoder.memory import in_batches
 from genrst.encoder.tokenizer import IntArray
 from genrst.evaluation.report import Evaluation, evaluate_trees
-from genrst.rnng.batch import make_batch
+from genrst.rnng.batch import Derivation, derive, make_batch
 from genrst.rnng.config import SPECIALS, Symbols
-from genrst.rnng.examples import Derivation, Example, derive
+from genrst.rnng.examples import Example
 from genrst.rnng.network import LogProbabilities, Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
@@ -40,7 +40,6 @@ class RnngLearning:
 
     blank_noise: float = 0.25
     exploration: float = 0.0
-    exploration_temperature: float = 1.0
     evaluate_search: Literal["bag", "greedy"] | None = None
     evaluate_beam: int = 4
     batch_documents: int = 8
@@ -83,8 +82,7 @@ class RnngTask(TrainingTask[Example, Network]):
         """Some gold documents, with trees that the network makes."""
         chosen = generator.sample(self._gold, round(self._learning.exploration * len(self._gold)))
         examples = [lesson.example for lesson in chosen]
-        temperature = self._learning.exploration_temperature
-        found = explore(network, examples, self._symbols.nucleus_is_right, temperature, generator.getrandbits(63))
+        found = explore(network, examples, self._symbols.nucleus_is_right, generator.getrandbits(63))
         return [
             Lesson(lesson.number, example, self._derive(example)._replace(correct_actions=correct))
             for lesson, (example, correct) in zip(chosen, found, strict=True)
@@ -169,11 +167,11 @@ def evaluate_parses(examples: Sequence[Example], derivations: Sequence[Sequence[
 
 
 def explore(
-    network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], temperature: float, seed: int
+    network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], seed: int
 ) -> list[tuple[Example, IntArray]]:
     """Each document with actions that the network draws, and the correct ones at each step, of shape (steps, 2).
 
-    A dynamic oracle says what would have been correct. A temperature above 1 makes the distribution flatter.
+    A dynamic oracle says what would have been correct.
     """
     was_training = network.training
     network.eval()
@@ -181,7 +179,7 @@ def explore(
     parses = [
         parse
         for group in in_batches(examples, lambda example: example.n_edus, MOST_EXPLORED)
-        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, temperature, generator))
+        for parse in search_greedily(DrawingScorer(network, group, nucleus_is_right, generator))
     ]
     network.train(was_training)
     return [
@@ -201,15 +199,13 @@ class DrawingScorer(NetworkScorer):
         network: Network,
         examples: Sequence[Example],
         nucleus_is_right: Sequence[bool],
-        temperature: float,
         generator: torch.Generator,
     ) -> None:
         super().__init__(network, examples, nucleus_is_right)
-        self._temperature = temperature
         self._generator = generator
 
     def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the next action with noise, and of words."""
         actions, words = super().score(states, n_words, n_alike)
         exponential = torch.empty_like(actions).exponential_(generator=self._generator)
-        return actions - self._temperature * exponential.clamp_min(1e-30).log(), words
+        return actions - exponential.clamp_min(1e-30).log(), words

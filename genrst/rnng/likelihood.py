@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from genrst.document import Document, require_tree
 from genrst.encoder.device import check_process
 from genrst.errors import ParserWarning, UsageError
-from genrst.rnng.batch import make_batch
+from genrst.rnng.batch import derive, make_batch
 from genrst.rnng.config import EOS
-from genrst.rnng.examples import derive, mask_entities, prepare
+from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.finder import Member, RnngFinder
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.hypotheses import EMPTY_STACK, Forest

@@ -132,14 +132,14 @@ class Network(nn.Module):
         units = self._compose_all(batch.trees, edus)
         stacks = self._push_all(batch.trees, units)
         steps = batch.steps
-        documents = steps.documents[:, None].expand_as(steps.feature_words)
-        words = self.embeddings(_blank(steps.feature_words, documents, is_blank))
-        features = self.features(words, steps.comparisons, steps.deprels)
+        documents = steps.documents[:, None].expand_as(steps.features.words)
+        words = self.embeddings(_blank(steps.features.words, documents, is_blank))
+        features = self.features(words, steps.features.comparisons, steps.features.deprels)
         ahead = None
         if self.lookahead is not None:
             ahead = self.lookahead(edus, list(batch.n_edus)).index_select(0, steps.n_read)
         stacks = stacks.index_select(0, batch.trees.state_rows)
-        states: Tensor = self.state(stacks, features, steps.layout, edus, steps.direct_edus, ahead)
+        states: Tensor = self.state(stacks, features, steps.features.layout, edus, steps.direct_edus, ahead)
         return states
 
     def _compose_all(self, trees: Trees, edus: Tensor) -> Tensor:
@@ -166,7 +166,7 @@ class Network(nn.Module):
 
     def _action_logp(self, batch: Batch, states: Tensor) -> Tensor:
         steps = batch.steps
-        logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce, steps.boundaries)
+        logp: Tensor = self.action_head(states, steps.can_generate, steps.can_reduce, steps.features.boundaries)
         first, second = logp.gather(1, steps.correct_actions).unbind(dim=1)
         return torch.where(
             steps.correct_actions[:, 0] == steps.correct_actions[:, 1], first, torch.logaddexp(first, second)

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.rnng.transitions.actions import GENERATE
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ async def _error_response(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": one_line(str(error))}, status)
 
 
-_SCRIPTS = ("edits.js", "bench.js", "panel.js", "commands.js")
+_SCRIPTS = ("edits.js", "bench.js", "panel.js", "signals.js", "commands.js")
 
 
 @cache
@@ -249,6 +249,7 @@ def workbench(has_files: bool = False) -> tuple[str, str]:
         panels=_part("panels.html").replace("VERSION", VERSION),
         style=_part("workbench.css"),
         scripts=[_part(name) for name in _SCRIPTS],
+        has_signals=True,
     )
     return fill_page(page), f"{page_policy(page)}; frame-ancestors 'none'"
 

@@ -27,7 +27,8 @@ from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusWarning, InputError, OutputError, UsageError
 from genrst.formats.files import RAW_SUFFIXES, TEXT_SUFFIXES, format_documents, read_file, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict
-from genrst.io import decode, read_bytes, write_atomically_with
+from genrst.formats.texts import text_of
+from genrst.io import read_bytes, write_atomically_with
 from genrst.parser.parser import Text
 from genrst.serve.documents import JsonObject, check_size, collected_warnings
 from genrst.serve.parsing import Parsed
@@ -250,7 +251,7 @@ class Files:
 
 def _read_item(content: bytes, path: Path) -> Text | Document:
     if path.suffix.lower() in RAW_SUFFIXES:
-        return Text(path.stem, decode(content, path))
+        return Text(path.stem, text_of(content, path))
     documents = read_file(path, content=content)
     if len(documents) != 1:
         raise CorpusFormatError(f"a file to annotate must hold one document, was: {len(documents)}", path)

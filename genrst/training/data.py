@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
 from genrst.encoder.files import find_tokenizer
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer, join_edus
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
 from genrst.text.annotate import annotate, load_pipeline, pipeline_version
@@ -131,31 +131,34 @@ def _prepare(
     known = set(labels)
     prepared_silver = [_as_model_sees(document, inventory) for document in silver]
     prepared_silver = [document for document in prepared_silver if known.issuperset(_labels_of([document]))]
-    make = _prepare_chart if kind == "chart" else _prepare_rnng
-    prepared = make(config, labels, gold, prepared_silver, tokenizer, inventory, notes)
+    if kind == "chart":
+        assert tokenizer is not None
+        labels_and_classes = _fine_labels(gold, labels, inventory)
+        prepared = _prepare_chart(config, *labels_and_classes, gold, prepared_silver, tokenizer, notes)
+    else:
+        prepared = _prepare_rnng(config, labels, gold, prepared_silver, tokenizer, notes)
     tell(f"relations by {inventory.name}: {describe_classes(relations)}")
     return prepared
 
 
 def _prepare_chart(
     config: DataConfig,
-    labels: Sequence[Label],
+    labels: tuple[Label, ...],
+    classes: tuple[tuple[str, str], ...],
     gold: Sequence[_Gold],
     silver: list[Document],
-    tokenizer: PieceTokenizer | None,
-    inventory: Inventory,
+    tokenizer: PieceTokenizer,
     notes: dict[str, Any],
 ) -> Prepared:
-    from genrst.chart.examples import join_pieces, make_example, units_of
+    from genrst.chart.examples import make_example, units_of
     from genrst.chart.labels import Labels
 
-    assert tokenizer is not None
-    symbols = Labels(*_fine_labels(gold, labels, inventory))
+    symbols = Labels(labels, classes)
 
     def prepare(documents: list[Document], trees: Iterable[Tree]) -> "list[ChartExample]":
         found = []
         for document, tree in zip(_with_sentences(documents, config), trees, strict=True):
-            example = make_example(document, *join_pieces(tokenizer(document.edu_texts)))
+            example = make_example(document, *join_edus(tokenizer(document.edu_texts)))
             found.append(replace(example, units=units_of(tree, symbols, document.id)))
         return found
 
@@ -170,7 +173,6 @@ def _prepare_rnng(
     gold: Sequence[_Gold],
     silver: list[Document],
     tokenizer: PieceTokenizer | None,
-    inventory: Inventory,
     notes: dict[str, Any],
 ) -> Prepared:
     from genrst.rnng.config import make_symbols
@@ -178,7 +180,6 @@ def _prepare_rnng(
     from genrst.rnng.transitions.actions import ActionSet, Reduce
     from genrst.rnng.vectors import load_vectors
 
-    del inventory
     annotated = [annotate_as_configured(documents, config) for documents in (*(one.documents for one in gold), silver)]
     counted = [*annotated[0], *annotated[2]]
     words = (word for document in counted for edu in mask_entities(document, config.lowercase).edus for word in edu)

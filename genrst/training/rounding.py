@@ -10,16 +10,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from genrst.packing import (
-    ENCODER,
-    GROUP,
-    LARGEST_OF_4,
-    LARGEST_OF_7,
-    LARGEST_OF_8,
-    SHARES,
-    Precision,
-    stored_bits,
-)
+from genrst.packing import ENCODER, GROUP, LARGEST_OF_4, LARGEST_OF_7, LARGEST_OF_8, SHARES, Precision, stored_bits
 
 
 @contextmanager

@@ -90,8 +90,6 @@ class TrainingConfig:
     exploration: float = 0.0
     """Share of the gold documents whose actions the model draws itself in an epoch, to learn what would have been
     correct after its own mistakes (discriminative only)."""
-    exploration_temperature: float = 1.0
-    """Above 1 the model makes more mistakes."""
     averaging: float = 0.0
     """Decay of a moving average of all weights, which is then evaluated and saved, such as 0.99; 0: no average."""
     rounded_epochs: int = 0
@@ -132,7 +130,6 @@ class TrainingConfig:
             "silver_epochs": self.silver_epochs >= 0,
             "silver_batch_documents": self.silver_batch_documents >= 0,
             "exploration": 0 <= self.exploration <= 1,
-            "exploration_temperature": 0 < self.exploration_temperature < 1e6,
             "averaging": 0 <= self.averaging < 1,
             "rounded_epochs": self.rounded_epochs >= 0,
             "checkpoint_epochs": self.checkpoint_epochs > 0,

@@ -50,12 +50,7 @@ def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: in
     from genrst.rnng.learning import RnngLearning, RnngTask
 
     learning = RnngLearning(
-        config.blank_noise,
-        config.exploration,
-        config.exploration_temperature,
-        config.evaluate_search,
-        config.evaluate_beam,
-        config.batch_documents,
+        config.blank_noise, config.exploration, config.evaluate_search, config.evaluate_beam, config.batch_documents
     )
     return RnngTask(
         prepared.train,

@@ -74,8 +74,3 @@ def _flat_unit(unit: Unit, children: list[Tree]) -> Tree:
         relations = (*unit.relations[:-1], *last.relations)
         return Unit(unit.relation, "N" * len(merged), merged, relations, *unit.certainty)
     return Unit(unit.relation, unit.nuclearity, tuple(children), unit.relations, *unit.certainty)
-
-
-def is_binary(tree: Tree) -> bool:
-    """Whether every unit has exactly two children."""
-    return fold(tree, lambda leaf: True, lambda unit, parts: len(parts) == 2 and all(parts))

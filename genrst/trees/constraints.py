@@ -95,9 +95,6 @@ def frozen(tree: Tree) -> list[Constraint]:
     return [Constraint(one.start, one.stop, True, one.relation, one.nuclearity) for one in units(tree)]
 
 
-"""A relation and a nuclearity."""
-
-
 @dataclass(frozen=True, slots=True)
 class ResolvedConstraints:
     """The constraints on the trees of a whole document."""

@@ -109,7 +109,7 @@ def content(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def _tables(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for table in TABLES:
-        for path in sorted((folder / table).iterdir()):
+        for path in sorted((folder / table).glob("*")):
             if path.suffix == ".parquet":
                 rows = pyarrow.parquet.read_table(path).to_pylist()
             else:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import genrst
 from genrst.bulk.inputs import Record
 from genrst.bulk.parts import Folder, make_part
 from genrst.bulk.work import Rows, error_row
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.parser.parser import Parser
 from genrst.trees.node import Leaf, Unit
 from tests.bulk.samples import run_here, sentence, write_lines
@@ -37,7 +38,12 @@ def ferry(id: str) -> Document:
     cause, said, joint = fine if id == "a" else ("causal", "attribution", "joint")
     causes = Unit(cause, "NS", (Leaf(0), Unit(cause, "NS", (Leaf(1), Leaf(2)))))
     tree = Unit(joint, "NN", (Unit(said, "NS", (causes, Leaf(3))), Unit(joint, "NN", (Leaf(4), Leaf(5)))))
-    return Document.from_edus(id, EDUS, tree)
+    signals = (
+        *(Signal((1, 3), "dm", "dm", (4,)), Signal((2, 3), "dm", "dm", (9,)), Signal((5, 6), "dm", "dm", (20,))),
+        *(Signal((2, 3), "graphical", "comma"), Signal((4, 5), "orphan", "orphan", (18,), target=(0, 1))),
+    )
+    edge = SecondaryEdge((4, 5), (0, 1), "contrast")
+    return replace(Document.from_edus(id, EDUS, tree), signals=signals, secondary_edges=(edge,))
 
 
 @pytest.fixture
@@ -57,7 +63,7 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[tuple[
 
 
 def test_queries(answers: list[list[tuple[Any, ...]]]):
-    _, errors, relations, chains, speakers, profiles = answers
+    _, errors, relations, chains, speakers, profiles, markers = answers
     assert errors == [("input", 1, "no text")]
     fine = [("causal-cause", 2), ("joint-disjunction", 2), ("attribution-positive", 1)]
     coarse = [("causal", 2), ("joint", 2), ("attribution", 1)]
@@ -67,6 +73,12 @@ def test_queries(answers: list[list[tuple[Any, ...]]]):
     assert [row[0] for row in chains] == [2, 2, 1, 1]
     assert speakers == [("the mayor", 2)]
     assert profiles == [(file, *row) for file in ("a.txt", "b.txt") for row in (("NS", 0.6), ("NN", 0.4))]
+    assert markers == [
+        ("contrast", "or", 2, 0.5),
+        *(("causal", "as", 1, 0.5), ("causal", "because", 1, 0.5)),
+        *(("causal-cause", "as", 1, 0.5), ("causal-cause", "because", 1, 0.5)),
+        *(("joint", "or", 1, 0.25), ("joint-disjunction", "or", 1, 0.25)),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +96,18 @@ def test_queries_find_what_the_shipped_model_writes(
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "ferry.txt").write_text(NEWS, encoding="utf-8")
     (tmp_path / "texts" / "empty.txt").write_text(" ", encoding="utf-8")
-    assert call(capsys, "bulk", "texts", "trees", "--device", "cpu").status == 0
+    assert call(capsys, "bulk", "texts", "trees", "--why", "--device", "cpu").status == 0
     with duckdb.connect() as connection:
-        _, errors, relations, chains, speakers, profiles = [connection.execute(query).fetchall() for query in QUERIES]
+        _, errors, relations, chains, speakers, profiles, markers = [
+            connection.execute(query).fetchall() for query in QUERIES
+        ]
     assert [row[0] for row in errors] == ["parse"]
     assert {"causal-cause", "attribution-positive"} <= {row[1] for row in relations}
     assert chains
     assert "because" in chains[0][2]
     assert ("the mayor", 1) in speakers
     assert {row[1] for row in profiles} == {"NS", "SN", "NN"}
+    assert "because" in {row[1] for row in markers}
 
 
 @pytest.mark.slow

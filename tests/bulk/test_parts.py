@@ -42,6 +42,9 @@ def test_a_part_counts_when_its_documents_are_there(tmp_path: Path, format: Part
 def test_tables_without_rows_have_their_columns(tmp_path: Path):
     folder = Folder(tmp_path, "parquet")
     folder.write(make_part(0, Rows(), "parquet"))
+    assert {path.name for path in tmp_path.iterdir()} == {"documents", "nodes", "errors"}, "not asked for signals"
+    signal = dict.fromkeys(TABLES["signals"]) | {"document": 0}
+    folder.write(make_part(0, Rows(signals=[signal], edges=[dict.fromkeys(TABLES["edges"])]), "parquet"))
     for table, types in TABLES.items():
         schema = pyarrow.parquet.read_schema(tmp_path / table / "00000.parquet")
         assert {name: str(schema.field(name).type) for name in schema.names} == {

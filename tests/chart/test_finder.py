@@ -11,7 +11,6 @@ from genrst.errors import ConfigError, UsageError
 from genrst.parser.folders import describe_model
 from genrst.parser.loading import load
 from genrst.parser.parser import Failure, Parser
-from genrst.trees.binarise import is_binary
 from genrst.trees.constraints import Constraint, KeepWhole, frozen
 from genrst.trees.node import Leaf, Unit, units
 from tests.parser.samples import TEXT, write_chart, write_ensemble, write_parser, write_reading_chart
@@ -41,7 +40,7 @@ def document(parser: Parser) -> Document:
 def test_a_text_gets_a_tree_with_probabilities(parser: Parser):
     document = parser(TEXT)
     assert document.tree is not None
-    assert is_binary(document.tree)
+    assert all(len(unit.children) == 2 for unit in units(document.tree))
     assert document.model == "chart"
     assert all(unit.probability is not None and 0 < unit.probability <= 1 for unit in units(document.tree))
     assert document.log_probability is not None

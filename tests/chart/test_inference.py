@@ -19,7 +19,6 @@ from genrst.chart.inference import (
     mbr_tree,
     sample,
 )
-from genrst.chart.k_best import k_best
 from genrst.errors import UsageError
 from tests.chart.enumeration import (
     Array,
@@ -35,6 +34,7 @@ from tests.chart.enumeration import (
     total_gain,
     unit_probabilities,
 )
+from tests.chart.k_best import k_best
 
 every_size = pytest.mark.parametrize("n_edus", range(1, 8))
 every_dtype = pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -171,17 +171,6 @@ def test_many_best_trees_of_a_longer_document_are_distinct_and_in_order():
     found = k_best(scores[0], 40, 300, random_labels(40, 5, 0))
     assert len({(*tree.units, *tree.labels) for tree in found}) == 300
     assert all(better.score > worse.score for better, worse in pairwise(found))
-
-
-@pytest.mark.parametrize("n_edus", range(1, 6))
-def test_entropy_with_labels_is_that_of_labelled_trees(n_edus):
-    scores, label_logp = random_scores([n_edus], 4), random_labels(n_edus, 3, 4)
-    label_logp[..., 0] = -math.inf  # a label that cannot be costs nothing
-    label_logp = log_softmax(label_logp)
-    pairs = [labelled_score(pair, scores[0], label_logp) for pair in labelled_trees(n_edus, 3)]
-    expected = entropy_of(math.exp(score - log_sum(pairs)) for score in pairs)
-    unit_p, log_z = marginals(scores, [n_edus])
-    assert float(entropy(scores, unit_p, log_z, label_logp[None])[0]) == pytest.approx(expected, abs=1e-9)
 
 
 def chi_square(drawn: list[list[Split]], trees: dict[Tree, float]) -> float:

@@ -242,7 +242,7 @@ def test_signals_and_secondary_edges_are_kept(folder: Path, capsys: pytest.Captu
     assert (converted.signals, converted.secondary_edges) == (LAYERED.signals, LAYERED.secondary_edges)
 
 
-@pytest.mark.parametrize("suffix", [".rs3", ".dis", ".rsd", ".edus"])
+@pytest.mark.parametrize("suffix", [".rs3", ".dis", ".edus"])
 def test_what_a_format_loses_is_said(folder: Path, capsys: pytest.CaptureFixture[str], suffix: str):
     write(LAYERED, folder / "bees.json")
     expected = [f"{WARNING}bees: {suffix} holds no signals or secondary edges, 2 are left out"]

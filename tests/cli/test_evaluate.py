@@ -19,7 +19,6 @@ EDUS = ["Frogs sing", "they say", "in the rain."]
 GOLD = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
 PREDICTED = Unit("justify", "NS", (Unit("attribution", "SN", (Leaf(0), Leaf(1))), Leaf(2)))
 ROOTS = "".join(f"<segment {place}>x</segment>" for place in ('id="1" parent="2" relname="r"', 'id="2"', 'id="3"'))
-COUNTS = {"tp", "n_gold", "n_pred", "precision", "recall", "f1"}
 
 
 @pytest.fixture
@@ -72,21 +71,6 @@ def test_files_that_cannot_be_read_are_skipped_on_request(folder: Path, capsys: 
     outcome = call(capsys, "evaluate", "gold", "predicted", "--skip-bad")
     assert outcome.output.startswith("documents: 1;")
     assert [message.split(":")[2].strip() for message in outcome.messages] == ["gold/bad.dis", "predicted/bad.dis"]
-
-
-@pytest.mark.usefixtures("folder")
-def test_json_has_the_documented_form(capsys: pytest.CaptureFixture[str]):
-    result = scores(call(capsys, "evaluate", "gold", "predicted", "--json"))
-    keys = ["documents", "labels", "parseval", "rst_parseval", "segmentation", "per_relation", "levels"]
-    assert list(result) == keys
-    for metric in ("parseval", "rst_parseval"):
-        assert list(result[metric]) == ["micro", "macro"]
-        for cells in result[metric].values():
-            assert list(cells) == ["S", "N", "R", "F"]
-        assert all(cell.keys() == COUNTS for cell in result[metric]["micro"].values())
-        assert all(cell.keys() == {"precision", "recall", "f1"} for cell in result[metric]["macro"].values())
-    assert result["segmentation"].keys() == COUNTS
-    assert result["levels"] is None
 
 
 @pytest.mark.usefixtures("folder")

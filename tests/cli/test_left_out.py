@@ -38,7 +38,7 @@ def test_a_line_on_what_was_left_out():
 
 
 def test_texts_to_parse(folder: Path, tiny: Path, capsys: pytest.CaptureFixture[str]):
-    for name in ("a.txt", "a.md", "a.pdf", "b.docx", "sub/c.txt", ".hidden/x.txt", ".x.txt"):
+    for name in ("a.txt", "a.md", "a.gif", "b.zip", "sub/c.txt", ".hidden/x.txt", ".x.txt"):
         (folder / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "texts" / name).write_text("It rained, so we stayed in.")
     write(RAIN, folder / "texts" / "a.rs3")
@@ -47,7 +47,7 @@ def test_texts_to_parse(folder: Path, tiny: Path, capsys: pytest.CaptureFixture[
     (line,) = left_out(capsys, "parse", "texts", "--model", tiny, "--edus", "--format", "json", "--output", "out")
     assert line == (
         "texts/: 6 files were left out: link/ (a link to a folder), gone.txt (not a plain file), "
-        "a.pdf, b.docx (not a format that genrst reads), "
+        "a.gif, b.zip (not a format that genrst reads), "
         "a.md, a.txt (a file of the same name in another format is read)"
     )
     assert names(folder / "out") == ["a.json", "sub/c.json"]
@@ -105,10 +105,10 @@ def test_the_folder_of_a_bulk_run(folder: Path, capsys: pytest.CaptureFixture[st
 def test_folders_of_trees(folder: Path, tiny: Path, capsys: pytest.CaptureFixture[str], command: str):
     write(RAIN, folder / "corpus" / "rain.rs3")
     write(RAIN, folder / "gold" / "rain.rs3")
-    for name in ("rain.txt", "notes.md", "scan.pdf"):
+    for name in ("rain.txt", "notes.md", "scan.gif"):
         (folder / "corpus" / name).write_text("x")
     (line,) = left_out(capsys, *command.replace("MODEL", str(tiny)).split())
-    listed = "notes.md, rain.txt (text without trees), scan.pdf (not a format that genrst reads)"
+    listed = "notes.md, rain.txt (text without trees), scan.gif (not a format that genrst reads)"
     assert line == f"corpus/: 3 files were left out: {listed}"
 
 

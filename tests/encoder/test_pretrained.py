@@ -10,9 +10,9 @@ from genrst.encoder import pretrained as pretrained_encoder
 from genrst.encoder.batch import pack_pieces, pack_windows
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError
-from genrst.rnng.batch import Batch, make_batch, pack_examples
+from genrst.rnng.batch import Batch, derive, make_batch, pack_examples
 from genrst.rnng.config import RnngConfig
-from genrst.rnng.examples import Example, derive
+from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from tests.encoder.tiny_encoders import KINDS, N_POSITIONS, make_pretrained, random_pieces

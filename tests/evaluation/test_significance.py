@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from genrst.document import Document
-from genrst.errors import GenrstError, UsageError
-from genrst.evaluation.counts import Counts, macro, micro
+from genrst.errors import GenrstError
+from genrst.evaluation.counts import Counts, micro
 from genrst.evaluation.report import evaluate
-from genrst.evaluation.significance import Average, approximate_randomisation, compare_systems, paired_bootstrap
+from genrst.evaluation.significance import approximate_randomisation, compare_systems, paired_bootstrap
 from tests.evaluation.samples import chain
 
 
@@ -22,71 +22,67 @@ def simulate(n_documents: int, accuracy: float, random: np.random.Generator) -> 
     ]
 
 
-def score(counts: list[Counts], average: Average) -> float:
-    return micro(counts).f1 if average == "micro" else macro(counts).f1
+def score(counts: list[Counts]) -> float:
+    return micro(counts).f1
 
 
-def all_swaps_p_value(first: list[Counts], second: list[Counts], average: Average) -> float:
+def all_swaps_p_value(first: list[Counts], second: list[Counts]) -> float:
     """The exact p-value, by trying every way to swap the two systems."""
-    real = abs(score(first, average) - score(second, average))
+    real = abs(score(first) - score(second))
     n_extreme = 0
     for swaps in product([False, True], repeat=len(first)):
         pairs = [(b, a) if swap else (a, b) for a, b, swap in zip(first, second, swaps, strict=True)]
         left, right = (list(side) for side in zip(*pairs, strict=True))
-        n_extreme += abs(score(left, average) - score(right, average)) >= real - 1e-12
+        n_extreme += abs(score(left) - score(right)) >= real - 1e-12
     return float(n_extreme / 2 ** len(first))
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
 @pytest.mark.parametrize("n_documents", [1, 2, 5, 8])
-def test_few_documents_are_tested_exactly(n_documents: int, average: Average):
+def test_few_documents_are_tested_exactly(n_documents: int):
     random = np.random.default_rng(n_documents)
     first, second = simulate(n_documents, 0.5, random), simulate(n_documents, 0.55, random)
-    exact = all_swaps_p_value(first, second, average)
-    assert approximate_randomisation(first, second, average) == exact
+    exact = all_swaps_p_value(first, second)
+    assert approximate_randomisation(first, second) == exact
     # Too few rounds for all swaps: the same up to chance.
     rounds = 2**n_documents - 1
-    sampled = [approximate_randomisation(first, second, average, rounds=rounds, seed=seed) for seed in range(200)]
+    sampled = [approximate_randomisation(first, second, rounds=rounds, seed=seed) for seed in range(200)]
     assert np.mean(sampled) == pytest.approx(exact + (1 - exact) / (rounds + 1), abs=0.05)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
-def test_the_bootstrap_draws_every_sample_equally_often(average: Average):
+def test_the_bootstrap_draws_every_sample_equally_often():
     random = np.random.default_rng(0)
     first, second = simulate(4, 0.5, random), simulate(4, 0.6, random)
-    real = score(first, average) - score(second, average)
+    real = score(first) - score(second)
     differences = [
-        score([first[number] for number in sample], average) - score([second[number] for number in sample], average)
+        score([first[number] for number in sample]) - score([second[number] for number in sample])
         for sample in product(range(4), repeat=4)
     ]
-    bootstrap = paired_bootstrap(first, second, average, rounds=100_000, confidence=0.5)
+    bootstrap = paired_bootstrap(first, second, rounds=100_000, confidence=0.5)
     exact = np.mean([abs(difference - real) >= abs(real) - 1e-12 for difference in differences])
     assert bootstrap.p_value == pytest.approx(exact, abs=0.006)
     assert (bootstrap.low, bootstrap.high) == pytest.approx(np.percentile(differences, [25, 75]), abs=0.006)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
-def test_equal_systems_do_not_differ(average: Average):
+def test_equal_systems_do_not_differ():
     counts = simulate(40, 0.5, np.random.default_rng(0))
-    bootstrap = paired_bootstrap(counts, counts, average)
+    bootstrap = paired_bootstrap(counts, counts)
     assert (bootstrap.low, bootstrap.high, bootstrap.p_value) == (0, 0, 1)
-    assert approximate_randomisation(counts, counts, average) == 1
+    assert approximate_randomisation(counts, counts) == 1
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
-def test_a_clearly_better_system_is_found(average: Average):
+def test_a_clearly_better_system_is_found():
     random = np.random.default_rng(0)
     better, worse = simulate(40, 0.6, random), simulate(40, 0.4, random)
-    bootstrap = paired_bootstrap(better, worse, average)
+    bootstrap = paired_bootstrap(better, worse)
     assert bootstrap.p_value < 0.001
-    assert 0.1 < bootstrap.low < score(better, average) - score(worse, average) < bootstrap.high < 0.3
-    assert approximate_randomisation(better, worse, average) < 0.001
+    assert 0.1 < bootstrap.low < score(better) - score(worse) < bootstrap.high < 0.3
+    assert approximate_randomisation(better, worse) < 0.001
     # The order of the systems turns the interval round and leaves the p-values.
-    turned = paired_bootstrap(worse, better, average)
+    turned = paired_bootstrap(worse, better)
     assert (turned.low, turned.high, turned.p_value) == pytest.approx(
         (-bootstrap.high, -bootstrap.low, bootstrap.p_value)
     )
-    assert approximate_randomisation(worse, better, average) < 0.001
+    assert approximate_randomisation(worse, better) < 0.001
 
 
 @pytest.mark.slow
@@ -106,7 +102,7 @@ def test_p_values_are_uniform_where_there_is_no_difference():
 def test_the_interval_covers_the_true_difference():
     random = np.random.default_rng(1)
     intervals = [
-        paired_bootstrap(simulate(40, 0.6, random), simulate(40, 0.5, random), "macro", rounds=400, seed=seed)
+        paired_bootstrap(simulate(40, 0.6, random), simulate(40, 0.5, random), rounds=400, seed=seed)
         for seed in range(300)
     ]
     covered = np.mean([interval.low <= 0.1 <= interval.high for interval in intervals])
@@ -143,12 +139,12 @@ def corpus(accuracy: float, n_documents: int = 12) -> list[Document]:
 def test_evaluations_are_compared_by_document():
     gold = corpus(1.0)
     first, second = evaluate(gold, corpus(0.9)), evaluate(list(reversed(gold)), corpus(0.2))
-    result = compare_systems(first, second, "parseval", "R", "macro")
-    assert result.first == pytest.approx(first.macro()["R"].f1)
-    assert result.second == pytest.approx(second.macro()["R"].f1)
+    result = compare_systems(first, second, "parseval", "R")
+    assert result.first == pytest.approx(first.micro()["R"].f1)
+    assert result.second == pytest.approx(second.micro()["R"].f1)
     assert result.difference == pytest.approx(result.first - result.second)
     assert result.randomisation_p_value < 0.05
-    assert compare_systems(first, evaluate(gold, corpus(0.2)), "parseval", "R", "macro") == result
+    assert compare_systems(first, evaluate(gold, corpus(0.2)), "parseval", "R") == result
     spans = compare_systems(first, second, "rst_parseval", "S")
     assert (spans.difference, spans.randomisation_p_value, spans.bootstrap.p_value) == (0, 1, 1)
     assert compare_systems(first, second, "segmentation").first == 1
@@ -161,8 +157,6 @@ def test_only_like_is_compared_with_like():
         compare_systems(whole, part)
     with pytest.raises(GenrstError, match="one label set"):
         compare_systems(whole, evaluate(gold, gold, labels="fine"))
-    with pytest.raises(UsageError, match="was: 'median'"):
-        compare_systems(whole, whole, average="median")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("n_documents", "warns"), [(5, True), (9, True), (10, False)])

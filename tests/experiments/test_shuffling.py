@@ -12,8 +12,8 @@ import genrst
 from experiments.shuffling import flatten, run
 from genrst.document import Document, Span
 from genrst.parser.parser import Parser
-from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import Example, derive
+from genrst.rnng.batch import derive, make_batch
+from genrst.rnng.examples import Example
 from genrst.rnng.finder import make_network
 from genrst.rnng.likelihood import score_trees
 from genrst.rnng.network import Network

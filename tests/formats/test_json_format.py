@@ -176,6 +176,17 @@ def test_only_what_is_there_is_written() -> None:
     assert data["tokens"] == [{"start": 0, "end": 3, "head": 0}]
 
 
+def test_signals_have_their_words() -> None:
+    signals = [
+        {"unit": [0, 1], "type": "dm", "subtype": "dm", "tokens": [4, 1, 2], "words": "whatever"},
+        {"unit": [1, 2], "type": "graphical", "subtype": "layout", "target": [0, 1]},
+    ]
+    written: Any = document_to_dict(read(acme(signals=signals)))["signals"]
+    first, second = written
+    assert first["words"] == [{"text": "Acme closed", "start": 0, "end": 11}, {"text": "CEO", "start": 17, "end": 20}]
+    assert second == signals[1]
+
+
 def test_text_stays_readable_and_encodable() -> None:
     text = write_json(Document.from_edus("x", ["Grüße 🙂 \ud800"]))
     assert "Grüße 🙂 \\ud800" in text

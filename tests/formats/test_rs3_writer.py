@@ -1,5 +1,6 @@
 """Files are written as rstWeb expects them, and read back as the document they came from."""
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from genrst.document import Document, SecondaryEdge, Signal
+from genrst.document import Document, SecondaryEdge, Signal, Span, Token
 from genrst.errors import CorpusWarning, UsageError
 from genrst.formats.dis import read_dis
 from genrst.formats.rs3_nodes import FORBIDDEN
@@ -237,3 +238,31 @@ def test_trees_equal_those_of_bracketed_files(corpora: Path):
         assert (document.edu_texts, document.tree) == (other.edu_texts, other.tree)
         binary = corpora / "gum" / "dis_binary" / bracketed.name
         assert binarise(document.tree) == read_dis(binary.read_bytes(), binary).tree
+
+
+# Words of signals: rstWeb counts what white space separates in segments.
+
+
+def marked_words(document: Document, suffix_text: str) -> list[list[str]]:
+    """The words that the signals of a written file number, found as rstWeb finds them."""
+    segments = re.findall(r"<segment [^>]*>([^<]*)</segment>", suffix_text)
+    words = [word for segment in segments for word in segment.strip().split(" ")]
+    numbers = re.findall(r'<signal [^>]*tokens="([^"]*)"', suffix_text)
+    assert len(numbers) == len(document.signals)
+    return [[words[int(number) - 1] for number in one.split(",") if number] for one in numbers]
+
+
+def test_words_of_signals_are_those_of_the_file():
+    text = "- It rained,\n* but we\xa0went\tout.\n"
+    edus = Span(2, 12), Span(15, 32)
+    signals = tuple(Signal((1, 2), "dm", "dm", numbers) for numbers in ((3,), (4, 5), (), (2, 7)))
+    document = Document("rain", text, edus, Unit("contrast", "NN", (Leaf(0), Leaf(1))), signals=signals)
+    expected = [["but"], ["we", "went"], [], ["rained,"]]
+    assert marked_words(document, write_rs4(document)) == expected
+    places = (2, 4), (5, 11), (11, 12), (15, 18), (19, 21), (22, 26), (27, 30), (30, 31)
+    tokens = tuple(Token(start, end, 0) for start, end in places)
+    numbers = (4,), (5, 6), (), (2, 3, 9)
+    with_tokens = replace(document, tokens=tokens, signals=tuple(Signal((1, 2), "dm", "dm", one) for one in numbers))
+    assert marked_words(with_tokens, write_rs4(with_tokens)) == expected
+    (read,) = [read_rs3(write_rs4(document).encode(), PATH)]
+    assert marked_words(read, write_rs4(read)) == expected

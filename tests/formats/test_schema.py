@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError
 from genrst.formats import json_format
 from genrst.formats.json_format import KEYS, document_from_dict, document_to_dict
+from tests.rendering.samples import marked_bridge
 from tests.strategies import documents, hostile_documents
 
 SCHEMA = json.loads(Path(json_format.__file__).with_name("document.schema.json").read_text(encoding="utf-8"))
@@ -29,7 +31,7 @@ def test_it_has_the_keys_of_documents():
 
 
 @settings(max_examples=15)
-@given(documents() | hostile_documents())
+@given(documents() | hostile_documents() | st.just(marked_bridge()))
 def test_documents_pass(document: Document):
     assert errors(document_to_dict(document)) == []
 

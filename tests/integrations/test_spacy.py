@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from genrst.chart.finder import ChartFinder
-from genrst.document import Document
+from genrst.document import Document, Signal
 from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
 from genrst.integrations.spacy import RstComponent, from_spacy
 from genrst.parser.loading import load, load_with
 from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Failure
+from genrst.trees.node import Leaf
 from tests.parser.samples import PIPELINE, TEXT, check, rnng_finder, write_ensemble, write_parser, write_reading_chart
 
 
@@ -46,6 +47,29 @@ def test_a_doc(nlp: Language, text: str):
     assert {entity.label for entity in document.entities} == {entity.label_ for entity in doc.ents}
     assert len(document.sentences) == len(list(doc.sents))
     assert [span.text for span in doc.spans["edus"]] == document.edu_texts
+
+
+def test_signals(monkeypatch: pytest.MonkeyPatch):
+    """A run of words each, with the type of its signal, also where they are parts of tokens."""
+
+    class Finder:
+        def parse_annotated(self, documents: list[Document]) -> list[Document]:
+            (document,) = documents
+            signals = Signal((0, 1), "dm", "dm", (1, 2, 4)), Signal((0, 1), "graphical", "layout")
+            return [replace(document, tree=Leaf(0), signals=signals * self.n)]
+
+        n = 1
+
+    finder = Finder()
+    monkeypatch.setattr(RstComponent, "parser", finder)
+    component = RstComponent(None, LoadOptions())
+    words, heads = ["Even", "if", "it", "rained", "."], [3, 3, 3, 3, 3]
+    doc, without = (Doc(spacy.blank("en").vocab, words, heads=heads, deps=["dep"] * 5) for _ in range(2))
+    spans = component(doc).spans["signals"]
+    assert [(span.text, span.label_) for span in spans] == [("Even if", "dm"), ("rained", "dm")]
+    assert len(doc._.rst.signals) == 2
+    finder.n = 0
+    assert "signals" not in component(without).spans
 
 
 def test_trees_are_those_of_the_parser(nlp: Language, model: Path):

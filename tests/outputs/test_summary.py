@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -6,9 +7,10 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, Span
 from genrst.errors import GenrstError, UsageError
-from genrst.outputs.summary import OMISSION, summary, summary_rows, summary_text
+from genrst.outputs.passages import reading_order
+from genrst.outputs.summary import OMISSION, SummarySize, summary, summary_rows, summary_text
 from genrst.trees.measures import importance
-from genrst.trees.node import Leaf, Unit
+from genrst.trees.node import Leaf, Tree, Unit
 from tests.outputs.samples import DEEP, FERRY, chain, ferry, one_edu, textless, wild_documents
 from tests.strategies import documents
 
@@ -33,13 +35,16 @@ def test_a_number_of_edus(document: Document, n_edus: int):
 @pytest.mark.slow
 @given(documents(), SHARES)
 def test_a_share_of_the_words(document: Document, percent: int):
-    """As many EDUs as fit, not one more, and at least one."""
+    """As many sentences as fit, not one more, and at least one."""
     edus = summary(document, share=percent / 100)
     budget = Fraction(percent, 100) * n_words(document, list(range(len(document.edus))))
-    assert edus == sorted(ranking(document)[: len(edus)])
-    assert len(edus) == 1 or n_words(document, edus) <= budget
-    more = ranking(document)[: len(edus) + 1]
+    order = reading_order(document)
+    n_taken = next(n for n in range(len(order) + 1) if sum(map(len, order[:n])) == len(edus))
+    assert edus == sorted(edu for sentence in order[:n_taken] for edu in sentence)
+    assert n_taken == 1 or n_words(document, edus) <= budget
+    more = [edu for sentence in order[: n_taken + 1] for edu in sentence]
     assert len(more) == len(edus) or n_words(document, more) > budget
+    assert edus == summary(document, n_sentences=n_taken)
 
 
 @given(wild_documents(), SHARES, SHARES)
@@ -92,14 +97,14 @@ def test_edus_without_space_between_them_stay_together():
 
 def test_a_count_of_one_s_own():
     assert summary(ferry(), share=0.5, count=len) != summary(ferry(), share=0.5, count=lambda text: 1)
-    assert len(summary(ferry(), share=0.5, count=lambda text: 1)) == 4
+    assert len(summary(ferry(), n_words=2, count=lambda text: 1)) == len(summary(ferry(), n_sentences=2))
     assert len(summary(ferry(), share=0.5, count=lambda text: 0)) == 8
 
 
 def test_shares_are_exact():
     """As a float, 0.29 × 100 is less than 29."""
     tree = Unit("joint", "N" * 100, tuple(map(Leaf, range(100))))
-    assert len(summary(Document.from_edus("list", ["word"] * 100, tree), share=0.29)) == 29
+    assert len(summary(Document.from_edus("list", ["Word."] * 100, tree), share=0.29)) == 29
 
 
 def test_one_edu():
@@ -110,7 +115,9 @@ def test_one_edu():
 def test_without_text():
     document = textless(ferry())
     assert summary(document, n_edus=3) == [0, 5, 7]
-    assert summary(document, share=0.5) == summary(ferry(), share=0.5, count=lambda text: -(-len(text) // 6))
+    assert summary(document, n_sentences=3) == [0, 5, 7], "where sentences end is unknown"
+    assert summary(document, n_words=-(-len(FERRY[0]) // 6)) == [0], "six characters are a word"
+    assert len(summary(document, n_words=-(-len(FERRY[0]) // 6) + 8)) == 2
     assert [row["text"] for row in summary_rows(document, n_edus=2)] == [None, None]
     with pytest.raises(GenrstError, match="ferry: a document must have a text"):
         summary_text(document)
@@ -125,15 +132,73 @@ def test_deep_trees(kind: str):
 
 
 @pytest.mark.parametrize(
-    ("n_edus", "share", "message"),
+    ("size", "message"),
     [
-        (0, None, "1 EDU or more, was: 0"),
-        (None, 0.0, "above 0 and at most 1, was: 0.0"),
-        (None, 1.1, "at most 1, was: 1.1"),
-        (None, float("nan"), "was: nan"),
-        (2, 0.5, "was: both"),
+        ({"n_edus": 0}, "1 or more EDUs, was: 0"),
+        ({"n_sentences": 0}, "1 or more sentences, was: 0"),
+        ({"n_words": -1}, "1 or more words, was: -1"),
+        ({"share": 0.0}, "above 0 and at most 1, was: 0.0"),
+        ({"share": 1.1}, "at most 1, was: 1.1"),
+        ({"share": float("nan")}, "was: nan"),
+        ({"n_edus": 2, "share": 0.5}, r"one size, was: 2 \(2 and 0.5\)"),
     ],
 )
-def test_wrong_sizes(n_edus: int | None, share: float | None, message: str):
+def test_wrong_sizes(size: SummarySize, message: str):
     with pytest.raises(UsageError, match=message):
-        summary(ferry(), n_edus=n_edus, share=share)
+        summary(ferry(), **size)
+
+
+# What can be read alone.
+
+
+def article(*edus: str, tree: Tree, paragraphs: tuple[Span, ...] = ()) -> Document:
+    document = Document.from_edus("article", list(edus), tree, paragraph_starts=range(len(edus)))
+    return replace(document, paragraphs=paragraphs or document.paragraphs)
+
+
+def flat(n_edus: int) -> Unit:
+    """A list, of which every item is as important as any other."""
+    return Unit("joint", "N" * n_edus, tuple(map(Leaf, range(n_edus))))
+
+
+def test_sentences_are_whole():
+    """The second EDU is the most important one; alone it would be half a sentence."""
+    why = Unit("cause", "SN", (Leaf(0), Leaf(1)))
+    edus = ["Because it rained,", "we stayed in.", "Nobody minded."]
+    document = Document.from_edus("rain", edus, Unit("x", "NS", (why, Leaf(2))))
+    assert summary(document, n_edus=1) == [1]
+    assert summary_text(document, n_sentences=1) == "Because it rained, we stayed in."
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Ferry returns", "By Anna Reed, 12 May 2026", "Dear Tom,", "Best regards", "2 cups of flour", "Shopping list:"],
+)
+def test_what_is_no_sentence_is_left_out(line: str):
+    document = article(line, "The ferry runs again.", tree=flat(2))
+    assert summary_text(document, n_sentences=1) == "The ferry runs again."
+    assert summary_text(document, n_sentences=1, everything=True) == line
+    assert summary_text(article(line, tree=Leaf(0)), n_sentences=1) == line, "better than nothing"
+
+
+@pytest.mark.parametrize("label", ["head", "header", "code", "table", "signature"])
+def test_paragraphs_without_prose_are_left_out(label: str):
+    edus = ("This would be a sentence.", "The ferry runs again.")
+    spans = (Span(0, len(edus[0]), label), Span(len(edus[0]) + 1, len(edus[0]) + 1 + len(edus[1]), "p"))
+    document = article(*edus, tree=flat(2), paragraphs=spans)
+    assert summary(document, n_sentences=1) == [1]
+    assert summary(document, n_sentences=1, everything=True) == [0]
+
+
+def test_a_sentence_that_needs_the_one_before_follows_it():
+    """However central the second sentence is, nobody could tell what `this` is."""
+    tree = Unit("cause", "SN", (Leaf(0), Unit("elaboration", "NS", (Leaf(1), Leaf(2)))))
+    document = article("The pier fell.", "This stopped the ferry.", "Islanders protested.", tree=tree)
+    assert summary(document, n_edus=1) == [1]
+    assert [summary(document, n_sentences=n) for n in (1, 2, 3)] == [[0], [0, 1], [0, 1, 2]]
+
+
+@given(wild_documents())
+def test_every_sentence_has_its_turn(document: Document):
+    order = reading_order(document, everything=True)
+    assert sorted(edu for sentence in order for edu in sentence) == list(range(len(document.edus)))

@@ -3,16 +3,28 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import MissingDependencyError, UsageError
 from genrst.outputs.profile import profile_rows
-from genrst.outputs.tables import SCHEMES, Row, RowFormat, Scheme, UnitRow, dependency_rows, unit_rows, write_rows
+from genrst.outputs.tables import (
+    SCHEMES,
+    Row,
+    RowFormat,
+    Scheme,
+    UnitRow,
+    dependency_rows,
+    edge_rows,
+    signal_rows,
+    unit_rows,
+    write_rows,
+)
 from genrst.trees.dependency import ROOT
 from genrst.trees.measures import importance
 from genrst.trees.node import Leaf, Tree, Unit, preorder
@@ -49,6 +61,29 @@ def test_rows_slice_the_text(document: Document):
         first, last = document.edus[row["first_edu"]], document.edus[row["last_edu"]]
         assert (row["start"], row["end"]) == (first.start, last.end)
         assert document.text[row["start"] : row["end"]] == row["text"]
+
+
+def test_signals_and_secondary_edges():
+    signals = (
+        Signal((1, 3), "dm", "dm", (6, 4, 5)),
+        Signal((0, 1), "semantic", "antonymy", (1, 4), target=(1, 2)),
+        Signal((0, 2), "graphical", "layout"),
+    )
+    tree = Unit("elaboration", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2)))))
+    document = Document.from_edus("rain", ["It rained,", "and in the end", "it stopped."], tree)
+    edges = SecondaryEdge((0, 1), (1, 2), "contrast"), SecondaryEdge((0, 2), (2, 3), "joint")
+    document = replace(document, signals=signals, secondary_edges=edges)
+    units = unit_rows(document)
+    assert [tuple(row.values())[1:] for row in signal_rows(document, units)] == [
+        (2, None, "elaboration", "dm", "dm", "in the end", 15, 25),
+        (1, 3, "contrast", "semantic", "antonymy", "It … in", 0, 17),
+        (None, None, None, "graphical", "layout", None, None, None),
+    ]
+    assert {row["words"] for row in signal_rows(document, units, with_words=False)} == {None}
+    assert [tuple(row.values()) for row in edge_rows(document, units)] == [
+        ("rain", 1, 3, "contrast"),
+        ("rain", None, 4, "joint"),
+    ]
 
 
 @given(wild_documents())

@@ -19,7 +19,7 @@ from genrst.rnng.config import make_symbols
 from genrst.rnng.finder import RnngFinder, RnngModel, make_network
 from genrst.rnng.transitions.actions import ActionSet, Reduce
 from genrst.storage import SEGMENTER
-from genrst.trees.binarise import is_binary
+from genrst.trees.node import units
 from tests.chart.random_networks import finer
 from tests.encoder.tiny_encoders import make_pretrained, make_tokenizer
 from tests.training.samples import SMALL
@@ -139,5 +139,5 @@ def check(document: Document, text: str) -> None:
         end = edu.end
     assert not any(map(str.isalpha, text[end:]))
     assert document.tree is not None
-    assert is_binary(document.tree)
+    assert all(len(unit.children) == 2 for unit in units(document.tree))
     assert (document.tree.start, document.tree.stop) == (0, len(document.edus))

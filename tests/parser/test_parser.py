@@ -13,8 +13,8 @@ from genrst.document import SecondaryEdge, Signal, Span, Token
 from genrst.errors import GenrstError, TreeError, UsageError
 from genrst.parser.loading import load
 from genrst.parser.parser import Text
-from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import derive, prepare
+from genrst.rnng.batch import derive, make_batch
+from genrst.rnng.examples import prepare
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams, search_greedily
 from genrst.rnng.search.word import WordOptions, search_words

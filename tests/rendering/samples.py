@@ -1,6 +1,8 @@
 """Documents to draw."""
 
-from genrst.document import Document
+from dataclasses import replace
+
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.trees.node import SPAN, Leaf, Tree, Unit
 
 BRIDGE = (
@@ -20,6 +22,20 @@ def bridge() -> Document:
     ferry = Unit("joint", "NN", (Leaf(4), Leaf(5)))
     tree = Unit("elaboration", "NS", (Unit("concession", "NS", (decision, warning)), ferry))
     return Document.from_edus("bridge", BRIDGE, tree)
+
+
+def marked_bridge() -> Document:
+    """The bridge with signals, one of them in two pieces, one without words, and a secondary edge that is marked."""
+    signals = (
+        Signal((1, 2), "syntactic", "infinitival_clause", (7,)),
+        Signal((2, 4), "lexical", "indicative_word", (18, 19)),
+        Signal((2, 4), "dm", "dm", (15, 20)),
+        Signal((4, 6), "graphical", "layout"),
+        Signal((5, 6), "dm", "dm", (29,)),
+        Signal((4, 5), "orphan", "orphan", (27,), target=(2, 4)),
+    )
+    edge = SecondaryEdge((4, 5), (2, 4), "contrast")
+    return replace(bridge(), signals=signals, secondary_edges=(edge,))
 
 
 def several_satellites() -> Document:

@@ -15,8 +15,8 @@ from genrst.rendering.difference import render_difference_html
 from genrst.rendering.page import document_html, render_html
 from genrst.rendering.svg import Style
 from genrst.trees.node import Leaf, Tree, Unit, units
-from tests.rendering.browser import Visit, open_browser
-from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row
+from tests.rendering.browser import OVERLAPS, Visit, open_browser
+from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, marked_bridge, row
 from tests.rendering.test_difference import other_bridge
 from tests.seed import SEED
 
@@ -395,3 +395,24 @@ def test_texts_move_to_the_tree_where_it_is_folded(visit: Open):
     assert one.overlaps() == []
     one.page.locator("#levels").select_option("Infinity")
     assert one.evaluate("document.querySelector('.text').getBoundingClientRect().left") == pytest.approx(before, abs=1)
+
+
+def test_words_light_up_with_their_relation(visit: Open):
+    opened = visit(render_html(marked_bridge()))
+    lit = "() => [...document.querySelectorAll('#text .lit')].map((word) => word.textContent)"
+    opened.page.mouse.move(*place_of(opened, '.node[data-start="0"][data-stop="4"] .dot'))
+    assert opened.page.evaluate(lit) == ["although", "had warned", "that"]
+    opened.page.mouse.move(*place_of(opened, '.beside[data-target="2-4"] text'))
+    assert opened.page.evaluate(lit) == ["still"]
+    opened.page.mouse.move(5, 5)
+    assert opened.page.evaluate(lit) == []
+    opened.page.locator("#text .edu").nth(5).focus()
+    assert opened.page.evaluate(lit) == ["and"]
+    overlaps = opened.page.evaluate(OVERLAPS)
+    assert not overlaps
+
+
+def place_of(opened: Visit, selector: str) -> tuple[float, float]:
+    box = opened.page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -1,17 +1,18 @@
 import doctest
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.characters import inert
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.rendering import terminal
 from genrst.rendering.terminal import LEAST_WIDTH, render_text
 from genrst.trees.node import SPAN, Leaf, Unit
-from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, row, several_satellites
+from tests.rendering.samples import BRIDGE, SCRIPTS, bridge, chain, marked_bridge, row, several_satellites
 from tests.strategies import documents
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
@@ -40,10 +41,44 @@ def test_documents_without_tree_or_text():
     assert render_text(row([""])) == "1\n"
 
 
+def test_signals_are_beside_the_relations_that_they_mark():
+    lines = render_text(marked_bridge(), why=True).splitlines()
+    assert lines == [
+        "elaboration ← layout 1–6",
+        '├─N concession ← "although … that", indicative word "had warned" 1–4',
+        '│ ├─N purpose ← infinitival clause "to" 1–2',
+        f"│ │ ├─N 1 {BRIDGE[0]}",
+        f"│ │ └─S 2 {BRIDGE[1]}",
+        "│ └─S attribution 3–4",
+        f"│   ├─S 3 {BRIDGE[2]}",
+        f"│   └─N 4 {BRIDGE[3]}",
+        '└─S joint ← "and" 5–6',
+        f"  ├─N 5 {BRIDGE[4]}",
+        f"  └─N 6 {BRIDGE[5]}",
+        "",
+        '5 ⇢ 3–4 contrast ← "still"',
+    ]
+    assert render_text(marked_bridge()) == render_text(bridge()), "only if asked for"
+    assert render_text(bridge(), why=True) == render_text(bridge())
+    assert render_text(marked_bridge().root.children[1], why=True).splitlines()[0] == 'joint ← "and" 5–6'
+    assert "⇢" not in render_text(marked_bridge().root.children[1], why=True), "one end of the edge is elsewhere"
+
+
+def test_signals_of_several_satellites():
+    signals = Signal((0, 1), "dm", "dm", (1,)), Signal((4, 5), "dm", "dm", (1000, 0)), Signal((1, 2), "dm", "dm", (10,))
+    lines = render_text(replace(several_satellites(), signals=signals), why=True).splitlines()
+    assert lines[1].startswith('├─S (preparation ← "The") 1 ')
+    assert lines[2].startswith('├─S (background ← "old") 2 ')
+    assert lines[5].startswith("└─S (evaluation ← dm) 5 "), "the words of its signal are not there"
+
+
 @pytest.mark.slow
 @given(document=documents(), width=st.integers(0, 100))
 def test_lines_fit_and_no_text_is_lost(document: Document, width: int):
-    shown = render_text(document, width)
+    edus = {(edu, edu + 1) for edu in range(len(document.edus))}
+    signals = tuple(Signal(edu, "dm", "dm", tuple(range(1, 30))) for edu in edus)
+    document = replace(document, signals=signals, secondary_edges=(SecondaryEdge((0, 1), (0, 1), "ab " * 80),))
+    shown = render_text(document, width, why=True)
     assert all(_columns(line) <= max(width, LEAST_WIDTH) for line in shown.splitlines())
     flat = LINES.sub("", shown)
     at = 0

@@ -12,7 +12,7 @@ from genrst.rnng.config import EOS_ID, FIRST_OUTPUT_ID, NONE_ID, PAD_ID, UNK_ID
 from genrst.rnng.examples import Example
 from genrst.rnng.layers import EduEncoder
 from genrst.rnng.network import Network
-from genrst.rnng.transitions.features import NOTHING
+from tests.rnng.transitions.definition import encode
 
 Pair = tuple[Tensor, Tensor]
 
@@ -101,22 +101,9 @@ class Reference:
 
     def embed_features(self, spans: Sequence[tuple[int, int]]) -> Tensor:
         """Equation 7."""
-        words, layer = [], self.network.features
-        syntax, token_words = self.example.syntax, self.example.token_words
-
-        def look_up(tokens: Sequence[int], missing: int) -> list[int]:
-            return [missing if token == NOTHING else int(token_words[token]) for token in tokens]
-
-        words += look_up(syntax.head_words(*spans[-1]), PAD_ID) if spans else [NONE_ID] * 3
-        words += look_up(syntax.head_words(*spans[-2]), PAD_ID) if len(spans) > 1 else [NONE_ID] * 3
-        sentence = paragraph = deprel = 0
-        dominance = [NONE_ID, NONE_ID]
-        if len(spans) > 1:
-            features = syntax.features(spans[-2][0], spans[-1][0], spans[-1][1])
-            sentence, paragraph = int(features.sentence), int(features.paragraph)
-            dominance = look_up(features.dominance[:2], NONE_ID)
-            deprel = max(features.dominance.deprel, 0)
-        words += dominance
+        layer = self.network.features
+        second, (top, stop) = spans[-2][0] if len(spans) > 1 else -1, spans[-1] if spans else (-1, 0)
+        words, (sentence, paragraph), deprel = encode(self.example, second, top, stop)
         embedded = [self.embed(word) for word in words]
         return torch.cat(
             [*embedded, layer.sentence.weight[sentence], layer.paragraph.weight[paragraph], layer.deprel.weight[deprel]]

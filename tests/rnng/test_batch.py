@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from genrst.rnng.batch import Batch, make_batch, pack_words
+from genrst.rnng.batch import Batch, derive, make_batch, pack_words
 from genrst.rnng.config import EOS_ID
-from genrst.rnng.examples import Example, derive
+from genrst.rnng.examples import Example
 from genrst.rnng.transitions.actions import GEN, Reduce
 from tests.rnng.random_examples import NUCLEUS_IS_RIGHT, random_example
 from tests.rnng.transitions.machine import State

@@ -132,7 +132,6 @@ def test_an_edu_without_tokens_is_one_unknown_word():
     assert example.edu_lengths.tolist() == [2, 1, 2]
     assert example.edu_words.tolist()[2] == UNK_ID
     assert example.syntax.edu_tokens == [0, 2, 2, 4]
-    assert example.syntax.features(0, 1, 2).right_heads == (-1, -1, -1)
 
 
 def test_tokens_outside_the_edus_are_not_lost():

@@ -157,16 +157,10 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 MEMBER_ERRORS: list[tuple[object, str]] = [
     ({"members": []}, "members: an ensemble must have 1 to 100 members, was: 0"),
     ({}, "members: an ensemble must have 1 to 100 members, was: 0"),
-    ({"members": 3}, "members: the value must be a list, was: 3"),
-    ({"members": ["tiny"]}, "members[0]: the value must be a table, was: 'tiny'"),
     ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
-    ({"members": [{"model": 3}]}, "members[0].model: the value must be of type str, was: 3"),
     ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, was: 'nowhere'"),
-    ({"members": [{"model": "n" * 5000}]}, "a member must be a folder or an installed model, was: 'nnn"),
     ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, was: 'a\\x00b'"),
     ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, was: 'parser"),
-    ({"members": [{"model": "m", "weight": "1"}]}, "members[0].weight: the value must be of type float, was: '1'"),
-    ({"members": [{"model": "m", "weight": True}]}, "members[0].weight: the value must be of type float, was: True"),
     ({"members": [{"model": "m", "weight": 0}]}, "a member's weight must be a number above 0, was: 0.0 ('m')"),
     ({"members": [{"model": "m", "weight": -1}]}, "a member's weight must be a number above 0, was: -1.0 ('m')"),
     (
@@ -177,10 +171,8 @@ MEMBER_ERRORS: list[tuple[object, str]] = [
         {"members": [{"model": "m", "weight": float("inf")}]},
         "a member's weight must be a number above 0, was: inf",
     ),
-    ({"members": [{"model": "m", "weight": 10**400}]}, "members[0].weight: a whole number must have at most 64 bits"),
     ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is an ensemble"),
     ({"members": [{}]}, "a member must have weights of its own, was: '', which is an ensemble"),
-    ([], "a configuration: the value must be a table, was: []"),
 ]
 
 
@@ -283,12 +275,6 @@ def encoded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_raw_texts_with_a_pretrained_encoder(encoded: Parser):
     check(encoded(TEXT), TEXT)
-
-
-def test_given_edus_with_a_pretrained_encoder(encoded: Parser):
-    document = encoded.parse_edus(["It rained,", "so we stayed in."])
-    assert document.tree is not None
-    assert (document.tree.start, document.tree.stop) == (0, 2)
 
 
 @pytest.mark.slow

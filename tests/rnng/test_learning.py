@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from genrst.evaluation.report import evaluate
-from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import derive
+from genrst.rnng.batch import derive, make_batch
 from genrst.rnng.finder import make_network
 from genrst.rnng.learning import (
     RnngLearning,
@@ -118,7 +117,7 @@ def make_discriminative() -> Network:
 def test_actions_are_drawn_from_the_network():
     """How often the commonest trees are drawn, against the network's own probabilities."""
     network, example = make_discriminative(), PREPARED.train[0]
-    draws = explore(network, [example] * 4000, IS_RIGHT, 1.0, seed=1)
+    draws = explore(network, [example] * 4000, IS_RIGHT, seed=1)
     found = Counter(drawn.actions for drawn, _ in draws)
     assert len(found) > 20
     for actions, count in found.most_common(5):
@@ -129,27 +128,14 @@ def test_actions_are_drawn_from_the_network():
         assert abs(count - expected) < 5 * expected**0.5
 
 
-def test_high_temperatures_make_more_kinds_of_trees():
-    network, example = make_discriminative(), PREPARED.train[1]
-    for parameter in network.action_head.parameters():
-        parameter.data *= 5
-    kinds = [
-        len({drawn.actions for drawn, _ in explore(network, [example] * 200, IS_RIGHT, temperature, seed=1)})
-        for temperature in (0.01, 1.0, 100.0)
-    ]
-    assert kinds[0] == 1 < kinds[1] < kinds[2]
-
-
 def test_right_actions_are_those_of_the_oracle_and_trees_are_complete():
     network = make_discriminative()
-    for example, (drawn, right) in zip(
-        PREPARED.train, explore(network, PREPARED.train, IS_RIGHT, 1.0, seed=3), strict=True
-    ):
+    for example, (drawn, right) in zip(PREPARED.train, explore(network, PREPARED.train, IS_RIGHT, seed=3), strict=True):
         assert tree_of(PREPARED.symbols.actions[action] for action in drawn.actions).stop == example.n_edus
         assert right.shape == (len(drawn.actions), 2)
         assert (right[0] == 0).all()
         assert (right[-1] > 0).all()
-    assert explore(network, [], IS_RIGHT, 1.0, seed=3) == []
+    assert explore(network, [], IS_RIGHT, seed=3) == []
     assert network.training
 
 
@@ -176,11 +162,11 @@ def test_documents_are_explored_in_groups(monkeypatch: pytest.MonkeyPatch):
     """Each is complete and in its place, and no group is drawn like another."""
     network = make_discriminative()
     monkeypatch.setattr("genrst.rnng.learning.MOST_EXPLORED", 8)
-    found = explore(network, PREPARED.train * 12, IS_RIGHT, 1.0, seed=1)
+    found = explore(network, PREPARED.train * 12, IS_RIGHT, seed=1)
     assert [drawn.id for drawn, _ in found] == [example.id for example in PREPARED.train] * 12
     assert all(len(drawn.actions) == 2 * drawn.n_edus - 1 == len(right) for drawn, right in found)
     assert len({drawn.actions for drawn, _ in found[::3]}) > 5
-    again = explore(network, PREPARED.train * 12, IS_RIGHT, 1.0, seed=1)
+    again = explore(network, PREPARED.train * 12, IS_RIGHT, seed=1)
     assert [drawn.actions for drawn, _ in again] == [drawn.actions for drawn, _ in found]
 
 

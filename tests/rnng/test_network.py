@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from genrst.errors import ConfigError
-from genrst.rnng.batch import make_batch
+from genrst.rnng.batch import derive, make_batch
 from genrst.rnng.config import FIRST_OUTPUT_ID, SPECIALS, RnngConfig
-from genrst.rnng.examples import Example, derive
+from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from genrst.rnng.search.beam import BeamOptions, search_beams
@@ -107,7 +107,7 @@ def test_legal_actions_sum_to_one_in_every_state(kind):
     edus = network.edu_encoder(network.embed_packed(batch.words))
     states = network.state_vectors(batch, edus)
     steps = batch.steps
-    probabilities = network.action_head(states, steps.can_generate, steps.can_reduce, steps.boundaries).exp()
+    probabilities = network.action_head(states, steps.can_generate, steps.can_reduce, steps.features.boundaries).exp()
     torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(len(states)).double())
     assert (probabilities[~batch.steps.can_generate, 0] == 0).all()
     assert (probabilities[~batch.steps.can_reduce, 1:] == 0).all()

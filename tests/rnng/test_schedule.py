@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.rnng.schedule import IntArray, Units, build_units, schedule_stacks, schedule_trees
+from genrst.encoder.tokenizer import IntArray
+from genrst.rnng.schedule import Units, build_units, schedule_stacks, schedule_trees
 from genrst.rnng.transitions.actions import ActionSet, Reduce, actions_of
 from genrst.trees.dependency import head_edu
 from genrst.trees.measures import depth, stack_depth

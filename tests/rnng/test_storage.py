@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from genrst.encoder.model import Model, save_model
 from genrst.errors import ConfigError, GenrstError, MissingDependencyError, ModelNotFoundError
-from genrst.rnng.examples import derive
+from genrst.rnng.batch import derive
 from genrst.rnng.finder import RnngModel, load_rnng, make_network
 from genrst.rnng.learning import gold_likelihood
 from genrst.storage import CONFIG, ENCODER, SYMBOLS, WEIGHTS
@@ -98,15 +98,6 @@ def test_a_damaged_file(folder: Path, name: str, keep: int):
     assert one_line(folder).startswith(f"{path}: a file of the model is damaged")
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"[" * 100_000, b"junk"])
-def test_files_of_another_kind(folder: Path, content: bytes):
-    for name in (CONFIG, SYMBOLS, WEIGHTS):
-        old = (folder / name).read_bytes()
-        (folder / name).write_bytes(content)
-        assert one_line(folder).startswith(f"{folder / name}: a file of the model is damaged")
-        (folder / name).write_bytes(old)
-
-
 def change(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
@@ -175,25 +166,13 @@ def test_a_model_with_an_encoder_comes_back_bit_for_bit(kind: str, tmp_path: Pat
     assert loaded.tokenizer.json == make_tokenizer(kind).json
     examples = prepare_samples(loaded.tokenizer).train
     with torch.inference_mode():
-        # Our own MPNet rounds otherwise than that of transformers.
-        found, expected = loaded.network.encode_edus(examples), model.network.encode_edus(examples)
-        torch.testing.assert_close(found, expected, atol=0 if kind == "bert" else 1e-5, rtol=0)
+        assert torch.equal(loaded.network.encode_edus(examples), model.network.encode_edus(examples))
 
 
 def test_files_of_a_model_with_an_encoder(encoded: Path):
     files = {str(path.relative_to(encoded)) for path in encoded.rglob("*") if path.is_file()}
     assert files == {CONFIG, SYMBOLS, WEIGHTS, f"{ENCODER}/config.json", f"{ENCODER}/tokenizer.json"}
     assert not [name for name in load_file(encoded / WEIGHTS) if "pooler" in name]
-
-
-def test_half_precision_of_an_encoder(tmp_path: Path):
-    model = make_encoded()
-    save_model(model, tmp_path, "float16")
-    assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.float16}
-    loaded = load_rnng(tmp_path).network.state_dict()
-    for name, tensor in model.network.state_dict().items():
-        assert loaded[name].dtype == torch.float32
-        torch.testing.assert_close(loaded[name], tensor, atol=1e-3, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])

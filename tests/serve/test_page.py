@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +18,6 @@ from genrst.serve.app import make_app
 from genrst.serve.files import Files
 from genrst.serve.middleware import Access
 from genrst.trees.node import Leaf, Unit
-from tests.rendering.browser import open_browser
 from tests.serve.bench import SETTLED, Bench, bare, serving, units
 
 if TYPE_CHECKING:
@@ -32,28 +30,6 @@ TEXT = """The ferry returns. The harbour ferry will carry passengers again from 
 timetable is restored, the port authority said. The service stopped two years ago when a storm damaged the pier.
 
 Repairs took longer than planned because divers found cracks, and the bill rose. Shop owners welcomed the news."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    with open_browser() as page:
-        assert page.context.browser is not None
-        yield page.context.browser
-
-
-@pytest.fixture(scope="module")
-def address(chart: Parser) -> Iterator[str]:
-    with serving(make_app([chart])) as address:
-        yield address
-
-
-@pytest.fixture
-def bench(browser: "Browser", address: str) -> Iterator[Bench]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    bench = Bench(context.new_page(), address)
-    yield bench
-    bench.check()
-    context.close()
 
 
 def find(document: dict[str, Any], *, least: int = 2, is_inner: bool = True) -> tuple[int, int]:

@@ -146,13 +146,6 @@ def test_texts_without_words(pipeline: Language, text: str):
     assert (annotated.tokens, annotated.sentences, annotated.entities) == ((), (), ())
 
 
-def test_documents_come_in_order(pipeline: Language):
-    many = [Document.from_edus(f"{number}", ["word " * (number % 7 + 1)]) for number in range(30)]
-    annotated = list(annotate(iter(many), pipeline))
-    assert [document.id for document in annotated] == [document.id for document in many]
-    assert [len(document.tokens) for document in annotated] == [number % 7 + 1 for number in range(30)]
-
-
 @pytest.mark.parametrize(
     ("document", "message"),
     [

@@ -110,7 +110,7 @@ FALSE = {
     "words and colons in wrapped lines": "We went to\nLondon: it was far.\nWe went to\nRome: it was near.\nLondon: no.",
     "times": "10:30 Coffee.\n11:00 Talk.\n10:30: More coffee.",
     "links": "http://a.example: a page.\nhttps://b.example: a page.\nhttp://a.example: a page.",
-    "a mail that is quoted": "I got this.\n\nFrom: Ann\nTo: Bob\nSubject: The boat\nDate: Monday\n\nDear Bob,\n\nit sank.",
+    "a quoted mail": "I got this.\n\nFrom: Ann\nTo: Bob\nSubject: The boat\nDate: Monday\n\nDear Bob,\n\nit sank.",
     "records": "Dog: Rex\nOwner: Ann\n\nDog: Tom\nOwner: Bob\n\nDog: Max\nOwner: Cy",
     "a recipe": "Ingredients: flour, eggs.\nMethod: Mix them.\n\nIngredients: milk.\nMethod: Drink it.",
     "a recipe for four": "Ingredients: flour, eggs\n\nServes: 4\n\nMethod: Mix them.",

@@ -1,21 +1,25 @@
 """Three tiny documents with trees, prepared without spaCy."""
 
 from dataclasses import replace
+from itertools import islice
 
 import torch
+from safetensors.torch import load_file
 
-from genrst.chart.examples import join_pieces, make_example, units_of
+from genrst.chart.examples import make_example, units_of
 from genrst.chart.labels import Labels
 from genrst.document import Document, Span, Token
-from genrst.encoder.tokenizer import PieceTokenizer
+from genrst.encoder.tokenizer import PieceTokenizer, join_edus
 from genrst.rnng.config import RnngConfig, make_symbols
 from genrst.rnng.examples import mask_entities, prepare
 from genrst.rnng.finder import make_network
 from genrst.rnng.transitions.actions import ActionSet
+from genrst.storage import WEIGHTS
 from genrst.training.prepared import Prepared
+from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
 from genrst.training.run_config import TrainingConfig
 from genrst.training.tasks import make_task
-from genrst.training.trainer import Trainer
+from genrst.training.trainer import Record, Trainer
 from genrst.trees.node import Leaf, Tree, Unit
 
 SMALL = RnngConfig(
@@ -93,12 +97,31 @@ def prepare_chart_samples(tokenizer: PieceTokenizer) -> Prepared:
     labels = Labels(tuple(pairs))
     examples = [
         replace(
-            make_example(document, *join_pieces(tokenizer(document.edu_texts))),
+            make_example(document, *join_edus(tokenizer(document.edu_texts))),
             units=units_of(tree, labels, document.id),
         )
         for document, tree in zip(documents, trees, strict=True)
     ]
     return Prepared("chart", labels, examples, examples, None, {"relations": {}}, tokenizer=tokenizer.json)
+
+
+def timeless(records: list[Record]) -> list[Record]:
+    return [replace(record, train_seconds=0.0, dev_seconds=0.0) for record in records]
+
+
+def assert_goes_on(whole: Run, broken: Run, prepared: Prepared, stop: int = 2) -> None:
+    """A run that stopped in the midst of its log and is resumed is the one that never stopped, bit for bit."""
+    expected = timeless(list(whole.records(prepared)))
+    list(islice(broken.records(prepared), stop))
+    with (broken.folder / LOG).open("a") as log:
+        log.write('{"epoch": ')  # as a crash would leave it
+    assert len(read_log(broken.folder / LOG)) == stop
+    list(broken.records(prepared, broken.find_checkpoint()))
+    assert timeless(read_log(broken.folder / LOG)) == expected
+    for file in (CHECKPOINT, f"{MODEL}/{WEIGHTS}"):
+        found = load_file(broken.folder / file)
+        for name, tensor in load_file(whole.folder / file).items():
+            assert torch.equal(tensor, found[name]), name
 
 
 def make_trainer(

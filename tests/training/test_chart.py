@@ -1,25 +1,21 @@
 """A chart from training to parsing: what was learned in PyTorch is known in ONNX Runtime, with few bits too."""
 
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 import genrst
 from experiments.shipped_model import pack
 from genrst.chart.config import ChartConfig
 from genrst.chart.finder import ChartFinder
 from genrst.chart.scorer import OnnxScorer
-from genrst.storage import WEIGHTS
-from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
+from genrst.training.run import MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
-from tests.training.samples import make_document, prepare_chart_samples
-from tests.training.test_run import timeless
+from tests.training.samples import assert_goes_on, make_document, prepare_chart_samples
 
 PREPARED = prepare_chart_samples(make_tokenizer("mpnet"))
 SMALL = ChartConfig(
@@ -69,11 +65,4 @@ def test_what_was_learned_is_parsed(trained: Path, tmp_path: Path, precision: st
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, encoder: Path, more: dict[str, Any]):
     """Bit for bit, also in the middle of epochs that see rounded weights."""
     whole, broken = (make_run(tmp_path / name, encoder, max_epochs=4, **more) for name in ("whole", "broken"))
-    expected = timeless(list(whole.records(PREPARED)))
-    list(islice(broken.records(PREPARED), 2))
-    list(broken.records(PREPARED, broken.find_checkpoint()))
-    assert timeless(read_log(broken.folder / LOG)) == expected
-    for file in (CHECKPOINT, f"{MODEL}/{WEIGHTS}"):
-        found = load_file(broken.folder / file)
-        for name, tensor in load_file(whole.folder / file).items():
-            assert torch.equal(tensor, found[name]), name
+    assert_goes_on(whole, broken, PREPARED)

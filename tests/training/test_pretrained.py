@@ -1,26 +1,22 @@
 """Training with a pretrained encoder."""
 
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from genrst.encoder.pretrained import PretrainedEncoder
 from genrst.errors import ConfigError
 from genrst.rnng.finder import load_rnng
 from genrst.rnng.learning import evaluate_bags
-from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint
-from genrst.training.run import CHECKPOINT, LOG, MODEL, Run, read_log
+from genrst.training.run import CHECKPOINT, MODEL, Run
 from genrst.training.run_config import RunConfig, TrainingConfig
 from genrst.training.tasks import make_task
 from genrst.training.trainer import Trainer
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
-from tests.training.samples import SMALL, prepare_chart_samples, prepare_samples
-from tests.training.test_run import timeless
+from tests.training.samples import SMALL, assert_goes_on, prepare_chart_samples, prepare_samples
 
 torch.set_num_threads(1)
 PREPARED = prepare_samples(make_tokenizer())
@@ -62,14 +58,7 @@ def test_three_documents_are_learned_by_heart(kind: str, architecture: str, tmp_
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, encoder: Path, precision: str):
     """Bit for bit, with the encoder's own dropout, and without its folder needed for anything but its shape."""
     whole, broken = (make_run(tmp_path / name, encoder, precision=precision) for name in ("whole", "broken"))
-    expected = timeless(list(whole.records(PREPARED)))
-    list(islice(broken.records(PREPARED), 2))
-    list(broken.records(PREPARED, broken.find_checkpoint()))
-    assert timeless(read_log(broken.folder / LOG)) == expected
-    for file in (CHECKPOINT, f"{MODEL}/{WEIGHTS}"):
-        found = load_file(broken.folder / file)
-        for name, tensor in load_file(whole.folder / file).items():
-            assert torch.equal(tensor, found[name]), name
+    assert_goes_on(whole, broken, PREPARED)
 
 
 @pytest.mark.slow

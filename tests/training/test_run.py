@@ -4,31 +4,28 @@ import json
 import math
 import sys
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 import genrst
-from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
+from genrst.errors import CorpusFormatError, MissingDependencyError
 from genrst.parser.folders import read_parser_config
-from genrst.rnng.examples import derive
+from genrst.rnng.batch import derive
 from genrst.rnng.finder import load_rnng
 from genrst.rnng.learning import evaluate_bags, gold_likelihood
 from genrst.rnng.network import Network
-from genrst.storage import WEIGHTS
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint
 from genrst.training.distributed import ALONE, Processes
 from genrst.training.prepared import Prepared
 from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, Run, plot_curves, read_log
 from genrst.training.run_config import RunConfig, TrainingConfig, load_config
 from genrst.training.trainer import Record
-from tests.training.samples import SMALL, make_trainer, prepare_samples
+from tests.training.samples import SMALL, assert_goes_on, make_trainer, prepare_samples
 
 torch.set_num_threads(1)
 PREPARED = prepare_samples()
@@ -37,10 +34,6 @@ PREPARED = prepare_samples()
 def make_run(folder: Path, processes: Processes = ALONE, **training) -> Run:
     settings = {"batch_documents": 2, "learning_rate": 1e-2, "max_epochs": 5} | training
     return Run(RunConfig(model=SMALL, training=TrainingConfig(**settings)), 1, folder, torch.device("cpu"), processes)
-
-
-def timeless(records: list[Record]) -> list[Record]:
-    return [replace(record, train_seconds=0.0, dev_seconds=0.0) for record in records]
 
 
 def hide_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,17 +100,7 @@ def test_the_model_is_that_of_the_best_epoch(tmp_path: Path):
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, checkpoint_epochs: int, stop: int):
     """From its last checkpoint; later epochs that the log has are done and written again, and come out the same."""
     whole, broken = (make_run(tmp_path / name, checkpoint_epochs=checkpoint_epochs) for name in ("whole", "broken"))
-    expected = timeless(list(whole.records(PREPARED)))
-    list(islice(broken.records(PREPARED), stop))
-    with (broken.folder / LOG).open("a") as log:
-        log.write('{"epoch": ')  # as a crash would leave it
-    assert len(read_log(broken.folder / LOG)) == stop
-    list(broken.records(PREPARED, broken.find_checkpoint()))
-    assert timeless(read_log(broken.folder / LOG)) == expected
-    for file in (CHECKPOINT, f"{MODEL}/{WEIGHTS}"):
-        found = load_file(broken.folder / file)
-        for name, tensor in load_file(whole.folder / file).items():
-            assert torch.equal(tensor, found[name]), name
+    assert_goes_on(whole, broken, PREPARED, stop)
 
 
 def test_a_finished_run_has_nothing_more_to_do(tmp_path: Path):
@@ -167,11 +150,6 @@ def test_vectors_without_any_known_word_change_nothing(tmp_path: Path):
     vectors = np.zeros((len(PREPARED.symbols.words), SMALL.word_size))
     found, expected = (word_vectors(make_run(tmp_path), prepared) for prepared in (with_vectors(vectors), PREPARED))
     assert torch.equal(found, expected)
-
-
-def test_vectors_of_another_width(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"model.word_size: must be the width of the vectors, 5, or less, was: 16"):
-        next(make_run(tmp_path).records(with_vectors(np.ones((len(PREPARED.symbols.words), 5)))))
 
 
 def test_logs_that_cannot_be_read(tmp_path: Path):

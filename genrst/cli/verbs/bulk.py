@@ -22,7 +22,13 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from genrst.cli.console import counted, has_terminal, show, show_json, show_progress
-from genrst.cli.inputs import add_model_arguments, add_search_arguments, add_tree_arguments, load_options
+from genrst.cli.inputs import (
+    add_model_arguments,
+    add_search_arguments,
+    add_tree_arguments,
+    add_why_argument,
+    load_options,
+)
 from genrst.errors import UsageError
 from genrst.io import INTERVAL, tell
 
@@ -39,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model = add_model_arguments(parser)
     add_search_arguments(model)
     add_tree_arguments(model)
+    add_why_argument(model, "find the words that mark relations, and secondary edges, for tables of their own")
     documents = parser.add_argument_group("documents")
     documents.add_argument("--text-column", default="text", metavar="NAME", help="of JSON lines and tables")
     documents.add_argument("--id-column", default="id", metavar="NAME", help="of JSON lines and tables")

@@ -23,12 +23,12 @@ from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_file
 from genrst.cli.guard import Guard
 from genrst.cli.inputs import Source, add_document_arguments, find_documents, read_each_document
-from genrst.cli.outputs import add_output_arguments, check_suffix, make_guard, summary_size
+from genrst.cli.outputs import SUMMARY_SIZES, add_output_arguments, check_suffix, make_guard, summary_size
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
 from genrst.outputs.profile import profile_rows
-from genrst.outputs.summary import join_edus, summary_rows
+from genrst.outputs.summary import SummarySize, join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, unit_rows, write_rows
 from genrst.trees.relations import load_inventory
 
@@ -40,6 +40,7 @@ Tables: TypeAlias = Iterator[tuple[Document, Sequence[Row]]]
 # Options that only some exports have.
 _OPTIONS = {
     "size": "summary",
+    "everything": "summary",
     "tokens": "chunks",
     "min_tokens": "chunks",
     "scheme": "dependencies",
@@ -55,7 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--what", required=True, choices=("summary", "chunks", "units", "dependencies", "profile"), help="what to make"
     )
-    parser.add_argument("--size", help="of a summary: a number of EDUs (5) or a share of the words (20%%, the default)")
+    parser.add_argument("--size", help=f"of a summary: {SUMMARY_SIZES} (default: 20%%)")
+    parser.add_argument(
+        "--everything",
+        action="store_true",
+        default=None,
+        help="let a summary have headings, bylines, greetings, tables and code",
+    )
     parser.add_argument("--tokens", type=int, metavar="N", help="the most words in a chunk (default: 200)")
     parser.add_argument(
         "--min-tokens",
@@ -124,8 +131,9 @@ def _choose_format(arguments: argparse.Namespace) -> str:
 def _row_maker(arguments: argparse.Namespace) -> Callable[[Document], Sequence[Row]] | None:
     """What makes the rows of one document; None where it takes all of them."""
     if arguments.what == "summary":
-        n_edus, share = (None, None) if arguments.size is None else summary_size(arguments.size, "--size")
-        return lambda document: summary_rows(document, n_edus=n_edus, share=share)
+        size: SummarySize = {} if arguments.size is None else summary_size(arguments.size, "--size")
+        size["everything"] = bool(arguments.everything)
+        return lambda document: summary_rows(document, **size)
     if arguments.what == "chunks":
         tokens = DEFAULT_TOKENS if arguments.tokens is None else arguments.tokens
         return lambda document: chunk_rows(document, tokens, min_tokens=arguments.min_tokens)

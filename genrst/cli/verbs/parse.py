@@ -5,6 +5,7 @@
   genrst parse texts/ --format json --output trees/
   genrst parse article.txt --kbest 3 --json
   genrst parse article.txt --summary 20%
+  genrst parse article.txt --why
   genrst parse article.txt --uncertain 5 --colours certainty
   genrst parse article.json --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
   echo "It rained, so we stayed in." | genrst parse -
@@ -36,6 +37,7 @@ from genrst.cli.inputs import (
     add_constraint_arguments,
     add_search_arguments,
     add_text_arguments,
+    add_why_argument,
     constrained,
     find_texts,
     load_parser,
@@ -43,6 +45,7 @@ from genrst.cli.inputs import (
     read_sources,
 )
 from genrst.cli.outputs import (
+    SUMMARY_SIZES,
     Format,
     Result,
     add_colours_argument,
@@ -91,10 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kbest", type=int, default=1, metavar="N", help="the N most probable trees (tree, json or jsonl)"
     )
-    parser.add_argument(
-        "--summary", metavar="SIZE", help="a summary instead: a number of EDUs (5) or a share of the words (20%%)"
-    )
+    parser.add_argument("--summary", metavar="SIZE", help=f"a summary instead: {SUMMARY_SIZES}")
     add_colours_argument(parser)
+    add_why_argument(parser, "find the words that mark relations, and secondary edges; in a tree, show them")
     add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
     add_constraint_arguments(parser)
     chart = parser.add_argument_group("only with a chart parser, such as en")
@@ -178,23 +180,13 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     """The format that the options ask for, if they fit together."""
     name = choose_format(arguments, {suffix: name for name, suffix in SUFFIXES.items()}, "tree")
     suffix = SUFFIXES[name]
-    if arguments.summary is not None and name != "tree":
-        raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
-    if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
-        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
-    drawn = name if arguments.summary is None else "summary"
-    if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
-        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
-    if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
-        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
+    _check_format(name, arguments)
     colours: Colours = arguments.colours or "relation"
     if name == "tree" and arguments.summary is not None:
         from genrst.outputs.summary import summary_text
 
-        n_edus, share = summary_size(arguments.summary, "--summary")
-        return Format(
-            suffix, lambda document: inert(summary_text(document, n_edus=n_edus, share=share)) + "\n", "with titles"
-        )
+        size = summary_size(arguments.summary, "--summary")
+        return Format(suffix, lambda document: inert(summary_text(document, **size)) + "\n", "with titles")
     if name == "tree":
         return Format(suffix, lambda document: _draw_tree(document, arguments), "with titles")
     if name == "svg":
@@ -220,8 +212,23 @@ def _make_format(arguments: argparse.Namespace) -> Format:
     )
 
 
+def _check_format(name: str, arguments: argparse.Namespace) -> None:
+    """What is asked for must fit the format."""
+    if arguments.summary is not None and name != "tree":
+        raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
+    if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
+        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
+    drawn = name if arguments.summary is None else "summary"
+    if arguments.signals and drawn in ("summary", "dis", "rs3", "edus"):
+        raise UsageError(f"--why must go with a format that shows or holds signals, was: {drawn}")
+    if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
+        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
+    if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
+        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
+
+
 def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
-    drawn = draw_text(document, arguments.output, colours=arguments.colours or "relation")
+    drawn = draw_text(document, arguments.output, None, arguments.colours or "relation", arguments.signals)
     if arguments.uncertain is None:
         return drawn
     from genrst.rendering.colours import render_least_certain

@@ -3,6 +3,7 @@
   genrst render article.rs3 article.html
   genrst render article.rs3 article.svg --style compact
   genrst render article.rs3 - --to txt
+  genrst render article.rs4 - --to txt --why
   genrst render article.txt article.png
   genrst render article.json article.svg --colours certainty
   genrst render gold.rs3 difference.html --against predicted.json
@@ -19,7 +20,13 @@ import argparse
 from pathlib import Path
 
 from genrst.cli.console import Failures
-from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document, tell_left_out
+from genrst.cli.inputs import (
+    add_document_arguments,
+    add_why_argument,
+    find_documents,
+    read_each_document,
+    tell_left_out,
+)
 from genrst.cli.outputs import (
     Format,
     Result,
@@ -54,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: classic if it fits a page)",
     )
     add_colours_argument(parser)
+    add_why_argument(parser, "show the words that mark relations in .txt, too; in a text that is parsed, find them")
     add_binary_argument(parser)
     parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (no .txt)")
     parser.add_argument(
@@ -109,7 +117,7 @@ def _check(arguments: argparse.Namespace) -> str:
 def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:
     colours: Colours = arguments.colours or "relation"
     if suffix == ".txt":
-        return draw_text(document, arguments.target, arguments.width, colours)
+        return draw_text(document, arguments.target, arguments.width, colours, arguments.signals)
     if suffix == ".html":
         from genrst.rendering.page import render_html
 

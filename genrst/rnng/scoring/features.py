@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.rnng.config import NONE_ID, PAD_ID
 from genrst.rnng.examples import Example
-from genrst.rnng.schedule import IntArray
 from genrst.rnng.transitions.features import (
     NOTHING,
     Comparison,
@@ -136,7 +136,7 @@ class FeatureLookup:
         return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
 
     def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-        """As `genrst.rnng.transitions.features.unit_layout` has it.
+        """The boundary before a unit, the strongest one inside it, and the class of its size.
 
         Shape: (2, states, boundaries), (2, states), (2, states) → (2, states, 3)
         """

@@ -11,20 +11,20 @@ makes the search linear in the length of the document; if the best tree reaches 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import UsageError
 from genrst.rnng.search.cuda import replay_search
 from genrst.rnng.search.hypotheses import Beams, Forest, start
 from genrst.rnng.search.results import Completed, Parse, SearchResult
 from genrst.rnng.search.scorer import Constrained, Scorer, sync_is_free
 from genrst.rnng.search.successors import NOWHERE, Sources, Successors, build, choose, chosen_from, expand
-from genrst.rnng.transitions.features import IntArray
 from genrst.trees.constraints import ResolvedConstraints
 
 
@@ -191,6 +191,3 @@ def _diagonal(
     moved = torch.from_numpy(np.concatenate(parts)).to(device, non_blocking=True)
     columns = torch.split(moved, [len(part) for part in parts])
     return Diagonal(columns[0], columns[1], columns[2], columns[3], columns[4], n_generating)
-
-
-Item = TypeVar("Item")

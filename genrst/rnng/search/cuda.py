@@ -8,7 +8,6 @@ stay empty. After an even number of actions stacks are of even size, after an od
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from typing import TypeVar
 
 import numpy as np
@@ -145,7 +144,7 @@ class _Pair:
         """Take both steps; returns the beams between them."""
         odd = self._step(self._beams, self._to_odd)
         is_complete = (odd.sizes == 1) & (odd.n_generated == self._n_edus[odd.documents][:, None])
-        even = self._step(odd.only(~is_complete), self._to_even)
-        for field in fields(Beams)[1:]:
-            getattr(self._beams, field.name).copy_(getattr(even, field.name))
+        even = self._step(odd.keep(~is_complete), self._to_even)
+        for column, found in zip(self._beams[1:], even[1:], strict=True):
+            column.copy_(found)
         return odd

@@ -5,18 +5,17 @@ stack, so thousands of them share nearly everything. This file knows nothing of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from itertools import accumulate
-from typing import overload
+from typing import NamedTuple, overload
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import GenrstError
 from genrst.rnng.search.scorer import Columns, Scorer, sync_is_free
 from genrst.rnng.transitions.actions import GENERATE, NO_UNIT, States
-from genrst.rnng.transitions.features import IntArray
 
 EMPTY_STACK = 0
 """The number of the empty stack, the same for all documents."""
@@ -36,8 +35,7 @@ def stacks_between_collections(device: torch.device) -> int:
     return most
 
 
-@dataclass(frozen=True, slots=True)
-class Beams:
+class Beams(NamedTuple):
     """Beams side by side. A slot without a hypothesis has log-probability −∞."""
 
     documents: Tensor
@@ -66,17 +64,15 @@ class Beams:
 
     def rows(self, index: Tensor) -> "Beams":
         """Some of the beams."""
-        return Beams(*(getattr(self, field.name)[index] for field in fields(self)))
+        return Beams(*(column[index] for column in self))
 
     def slots(self, index: Tensor) -> "Beams":
         """Some slots of each beam, or all in another order. Shape: (beams, slots)"""
-        columns = (getattr(self, field.name).gather(1, index) for field in fields(self)[1:])
-        return Beams(self.documents, *columns)
+        return Beams(self.documents, *(column.gather(1, index) for column in self[1:]))
 
-    def only(self, is_kept: Tensor) -> "Beams":
+    def keep(self, is_kept: Tensor) -> "Beams":
         """Without the hypotheses that are not kept; their slots stay."""
-        action_logp = self.action_logp.masked_fill(~is_kept, -torch.inf)
-        return Beams(self.documents, self.stacks, self.sizes, self.n_generated, action_logp, self.word_logp)
+        return self._replace(action_logp=self.action_logp.masked_fill(~is_kept, -torch.inf))
 
 
 def where(is_first: Tensor, first: Beams, second: Beams) -> Beams:
@@ -88,15 +84,12 @@ def where(is_first: Tensor, first: Beams, second: Beams) -> Beams:
 
 def _padded(beams: Beams, n_slots: int) -> list[Tensor]:
     extra = n_slots - beams.shape[1]
-    columns = [getattr(beams, field.name) for field in fields(Beams)[1:]]
-    fills = [-torch.inf if column is beams.action_logp else 0 for column in columns]
-    return [pad(column, (0, extra), value=fill) for column, fill in zip(columns, fills, strict=True)]
+    return [pad(column, (0, extra), value=-torch.inf if column is beams.action_logp else 0) for column in beams[1:]]
 
 
 def join_slots(left: Beams, right: Beams) -> Beams:
     """Beams of the same documents, the slots of the second after those of the first."""
-    pairs = ((getattr(left, field.name), getattr(right, field.name)) for field in fields(Beams)[1:])
-    return Beams(left.documents, *(torch.cat(pair, dim=1) for pair in pairs))
+    return Beams(left.documents, *(torch.cat(pair, dim=1) for pair in zip(left[1:], right[1:], strict=True)))
 
 
 def start(scorer: Scorer) -> Beams:

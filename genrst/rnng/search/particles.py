@@ -76,7 +76,7 @@ class _Particles:
 
     def _step(self, acts: Tensor) -> None:
         """An action of each particle that acts. Shape: (1, particles)"""
-        acting = self.beam.only(acts)
+        acting = self.beam.keep(acts)
         successors = expand(self._forest, acting)
         offered = torch.cat([successors.generate_logp[:, :, None], successors.reduce_logp], dim=2)
         offered = offered - self.beam.action_logp[:, :, None]

@@ -4,6 +4,7 @@ Nothing is composed before it has entered a beam, so a label that does not enter
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -127,8 +128,7 @@ class Sources:
     """The old beam whose hypotheses reduce, or `NOWHERE`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Successors that have entered a beam. Shape of all: (beams, slots)"""
 
     parents: Tensor

@@ -11,7 +11,7 @@ reduced, so trees branch to the right, while the paper's figures branch to the l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -81,7 +81,7 @@ class _Search:
         self.completed = Completed()
         self._options, self._generator = options, generator
         self._current = start(scorer)
-        self._next = self._current.only(torch.zeros_like(self._current.is_alive))
+        self._next = self._current.keep(torch.zeros_like(self._current.is_alive))
         self._n_complete = torch.zeros_like(self._current.documents)
         self._step = 0
 
@@ -95,12 +95,12 @@ class _Search:
         """One action of every hypothesis in a current beam."""
         after, is_generate = self._expand()
         is_complete = (after.sizes == 1) & (after.n_generated == self.forest.n_edus[after.documents][:, None])
-        done, others = after.only(is_complete), after.only(~is_complete)
+        done, others = after.keep(is_complete), after.keep(~is_complete)
         self.completed.add(done)
         self._n_complete += done.is_alive.sum(dim=1)
         # A document with k complete trees is done.
         is_wanted = (self._n_complete < self._options.beam)[:, None]
-        self._swap(others.only(~is_generate & is_wanted), others.only(is_generate))
+        self._swap(others.keep(~is_generate & is_wanted), others.keep(is_generate))
         self._step += 1
         if self.forest.is_full:
             stacks = torch.cat([self._current.stacks.flatten(), self._next.stacks.flatten()])
@@ -114,7 +114,8 @@ class _Search:
         rows = torch.arange(len(beams.documents), device=beams.documents.device)
         sources = Sources(beams.documents, rows, rows)
         kept = self._pruned(successors)
-        chosen = _side_by_side([chosen_from(offered, columns, sources, successors) for offered, columns in kept])
+        parts = [chosen_from(offered, columns, sources, successors) for offered, columns in kept]
+        chosen = Chosen(*(torch.cat(columns, dim=1) for columns in zip(*parts, strict=True)))
         return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == GENERATE
 
     def _pruned(self, successors: Successors) -> list[tuple[Tensor, Tensor]]:
@@ -133,8 +134,4 @@ class _Search:
         goes_on = is_full | ~reduced.is_alive.any(dim=1, keepdim=True)
         waiting = waiting.slots(choose(waiting.scores(self._options.word_weight), word_beam, self._generator))
         self._current = where(goes_on, waiting, reduced)
-        self._next = waiting.only(~goes_on)
-
-
-def _side_by_side(parts: Sequence[Chosen]) -> Chosen:
-    return Chosen(*(torch.cat([getattr(part, field.name) for part in parts], dim=1) for field in fields(Chosen)))
+        self._next = waiting.keep(~goes_on)

@@ -1,28 +1,28 @@
-"""Structural features of the top two units as plain integers (section 3.3.2 of the paper), also as tables, and layout.
+"""Tables of the structural features of the top two units (section 3.3.2 of the paper), and layout.
 
-They depend only on which EDUs the two units cover, never on the trees inside: the left unit covers the EDUs
-[start, middle), the right one [middle, stop). Words are token numbers of the document; `NOTHING` stands for padding.
+Features are up to three words of each unit with heads outside it, the first dependency between the two units, and how
+the units lie with respect to sentences and paragraphs. They depend only on which EDUs the two units cover, never on the
+trees inside: the left unit covers the EDUs [start, middle), the right one [middle, stop). Words are token numbers of
+the document; `NOTHING` stands for padding.
 
-`Syntax.features` is the definition; the tables give the same integers for thousands of pairs at once, without a loop
-over tokens. They rest on two facts. First, dependencies stay inside *blocks*, runs of EDUs that no dependency leaves
-(sentences, as a rule). So the words of a unit with heads outside it are some of its first block, which depend only on
-where the unit starts, the roots of the blocks between, and some of its last block, which depend only on where it ends.
-Second, a dependency between two units crosses the border between them, and few dependencies cross any one border.
+The tables answer for thousands of pairs at once, without a loop over tokens. They rest on two facts. First,
+dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule). So the words of a unit
+with heads outside it are some of its first block, which depend only on where the unit starts, the roots of the blocks
+between, and some of its last block, which depend only on where it ends. Second, a dependency between two units crosses
+the border between them, and few dependencies cross any one border.
 
 The layout of a text, what each EDU begins and what that says about a unit, is not in the paper, which only compares the
 sentences and paragraphs of two units.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from genrst.encoder.tokenizer import IntArray
 from genrst.errors import ConfigError
 from genrst.text.layout import SIZES, Kind
 
@@ -45,42 +45,13 @@ class Comparison(IntEnum):
     """One of them spans several."""
 
 
-class Dominance(NamedTuple):
-    """A syntactic dependency between the two units: a word of one whose head is in the other."""
-
-    word: int
-    head: int
-    deprel: int
-
-
-NO_DOMINANCE = Dominance(NOTHING, NOTHING, NOTHING)
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What the paper's model sees of the top two units besides their vectors."""
-
-    n_units: int
-    """How many of the two there are."""
-    right_heads: tuple[int, int, int]
-    """Up to three words of the topmost unit whose syntactic head is outside it."""
-    left_heads: tuple[int, int, int]
-    """The same for the second unit."""
-    sentence: Comparison
-    paragraph: Comparison
-    dominance: Dominance
-
-
-_NO_HEADS = (NOTHING, NOTHING, NOTHING)
-
-
 @dataclass(frozen=True, slots=True)
 class Syntax:
     """The parts of a document that features are made of, as integers.
 
     `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
     token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
-    `kinds` says what every EDU begins (`genrst.rnng.transitions.features.Kind`); it is empty if that is not known.
+    `kinds` says what every EDU begins (`genrst.text.layout.Kind`); it is empty if that is not known.
     """
 
     heads: Sequence[int]
@@ -89,60 +60,6 @@ class Syntax:
     sentences: Sequence[int]
     paragraphs: Sequence[int]
     kinds: Sequence[int] = ()
-
-    def features(self, start: int, middle: int, stop: int) -> Features:
-        """The features of the units [start, middle) and [middle, stop)."""
-        return Features(
-            2,
-            self.head_words(middle, stop),
-            self.head_words(start, middle),
-            _compare(self.sentences, start, middle, stop),
-            _compare(self.paragraphs, start, middle, stop),
-            self.dominance(start, middle, stop),
-        )
-
-    def features_of_one(self, start: int, stop: int) -> Features:
-        """The features of a stack that holds only the unit [start, stop), or nothing if start = stop."""
-        n_units = int(start < stop)
-        heads = self.head_words(start, stop) if n_units else _NO_HEADS
-        return Features(n_units, heads, _NO_HEADS, Comparison.NO_PAIR, Comparison.NO_PAIR, NO_DOMINANCE)
-
-    def head_words(self, start: int, stop: int) -> tuple[int, int, int]:
-        """The first three tokens of a unit whose head is outside it; the head of a root is outside everything."""
-        first, last = self.edu_tokens[start], self.edu_tokens[stop]
-        found: list[int] = []
-        for token in range(first, last):
-            head = self.heads[token]
-            if head == token or not first <= head < last:
-                found.append(token)
-                if len(found) == N_HEAD_WORDS:
-                    break
-        found += [NOTHING] * (N_HEAD_WORDS - len(found))
-        return found[0], found[1], found[2]
-
-    def dominance(self, start: int, middle: int, stop: int) -> Dominance:
-        """The first dependency between the two units, by the position of the dependent.
-
-        Only the sentence at the border can hold one, so only its part of both units is searched.
-        """
-        if self.sentences[middle - 1] != self.sentences[middle]:
-            return NO_DOMINANCE
-        border = self.sentences[middle]
-        start = bisect_left(self.sentences, border, start, middle)
-        stop = bisect_right(self.sentences, border, middle, stop)
-        first, split, last = self.edu_tokens[start], self.edu_tokens[middle], self.edu_tokens[stop]
-        for token in range(first, last):
-            head = self.heads[token]
-            if first <= head < last and (token < split) != (head < split):
-                return Dominance(token, head, self.deprels[token])
-        return NO_DOMINANCE
-
-
-def _compare(groups: Sequence[int], start: int, middle: int, stop: int) -> Comparison:
-    """Groups are numbered in order, so a unit lies inside one if its first and last EDU do."""
-    if groups[start] != groups[middle - 1] or groups[middle] != groups[stop - 1]:
-        return Comparison.INCOMPARABLE
-    return Comparison.SAME if groups[start] == groups[middle] else Comparison.DIFFERENT
 
 
 class Boundary(IntEnum):
@@ -184,17 +101,6 @@ def _kinds(syntax: Syntax) -> list[int]:
     first, *others = map(int, syntax.kinds)
     # A part of a document that stands alone begins a paragraph, as documents do.
     return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]
-
-
-def unit_layout(found: Sequence[int], start: int, stop: int) -> tuple[int, int, int]:
-    """The boundary before a unit, the strongest one inside it, and the class of its size; zeros for no unit."""
-    if start < 0:
-        return 0, 0, 0
-    inside = max(found[start + 1 : stop], default=0)
-    return 1 + found[start], 1 + inside, 1 + bisect_right(SIZES, stop - start)
-
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +154,7 @@ def head_word_tables(syntax: Syntax) -> HeadWordTables:
 
 
 def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
-    """`Syntax.head_words` of all units inside the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
+    """The words with outside heads of all units inside the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
     found = np.full((stop - start, stop - start, N_HEAD_WORDS), NOTHING)
     for begin in range(start, stop):
         outside: list[int] = []

@@ -88,8 +88,9 @@ function open(doc, { file = null, name = null, version = null, past = [], first 
 
 // Take a step: the document becomes another one, and can become the old one again.
 function step(doc, { select = bench.selected, changed = [], isLabel = false } = {}) {
-  bench.past = [...bench.past, bench.doc].slice(-MOST_STEPS);
-  Object.assign(bench, { doc, future: [], selected: select, changed });
+  const before = bench.doc;
+  bench.past = [...bench.past, before].slice(-MOST_STEPS);
+  Object.assign(bench, { doc: sameWords(before, doc), future: [], selected: select, changed });
   if (isLabel) echo(select);
   else vanish();
   return drawAndRemember();
@@ -262,7 +263,7 @@ function patch(trees) {
 // What a picture needs of a document.
 function seen(doc) {
   const { id, text, edus, tree, paragraphs, sentences } = doc;
-  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }) };
+  return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }), ...layersOf(doc) };
 }
 
 function settleAgain(folded, place) {

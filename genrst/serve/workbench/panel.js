@@ -23,7 +23,8 @@ function showPanel() {
   find("undo").disabled = !bench.past.length;
   find("redo").disabled = !bench.future.length;
   if (!place) return panel.replaceChildren();
-  panel.replaceChildren(heading(place), ...(isUnit(place) ? unitTools(place) : eduTools(place)), ...commonTools(place));
+  const tools = isUnit(place) ? unitTools(place) : eduTools(place);
+  panel.replaceChildren(heading(place), ...tools, ...commonTools(place), ...whyTools(place));
   if (held) find(held)?.focus();
   return undefined;
 }

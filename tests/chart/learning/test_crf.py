@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from genrst.chart import inference
-from genrst.chart.k_best import k_best
 from genrst.chart.learning.crf import inside, split_logp
 from genrst.errors import UsageError
 from tests.chart.enumeration import Array, all_trees, log_sum, score_of
+from tests.chart.k_best import k_best
 from tests.chart.test_inference import random_scores
 
 SHAPES = [[1], [2], [3, 1], [5], [4, 4, 2], [7, 1, 3, 6], [9], [2] * 5, [12, 5]]

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.rnng.config import NONE_ID
-from genrst.rnng.examples import Example, encode_features
+from genrst.rnng.examples import Example
 from genrst.rnng.scoring.features import FeatureLookup, LookedUp, join_syntax
-from genrst.rnng.transitions.features import NOTHING, Dominance, Features, boundaries, unit_layout
+from genrst.rnng.transitions.features import boundaries
 from tests.rnng.random_examples import random_example
+from tests.rnng.transitions.definition import encode, unit_layout
 from tests.rnng.transitions.test_feature_tables import syntaxes
 
 CPU = torch.device("cpu")
@@ -54,12 +55,6 @@ def look_up(examples: list[Example], wanted: list[Span], has_kinds: bool = False
     return FeatureLookup(examples, CPU, has_kinds).features(*torch.tensor(rows).T)
 
 
-def defined(example: Example, span: Span) -> Features:
-    if span.second < 0:
-        return example.syntax.features_of_one(max(span.top, 0), span.stop)
-    return example.syntax.features(span.second, span.top, span.stop)
-
-
 def with_sparse_heads(example: Example, seed: int) -> Example:
     """The same document with heads as in real trees: nearby, one root a sentence, no cycles."""
     rng = random.Random(seed)
@@ -79,7 +74,7 @@ def test_tables_give_the_features_of_the_definition(seed, is_sparse):
     if is_sparse:
         examples = [with_sparse_heads(example, seed) for example in examples]
     wanted = all_spans(examples)
-    encoded = [encode_features(examples[span.document], defined(examples[span.document], span)) for span in wanted]
+    encoded = [encode(examples[document], *span) for document, *span in wanted]
     words, comparisons, deprels = zip(*encoded, strict=True)
     found = look_up(examples, wanted)
     assert torch.equal(found.words, torch.tensor(words))
@@ -144,39 +139,6 @@ def test_places_without_a_hypothesis_can_be_looked_up(sizes, seed):
     for column in found:
         assert len(column) == len(rows)
         assert (column >= 0).all()
-
-
-def shifted(features: Features, n_tokens: int) -> Features:
-    """With tokens that are numbered after so many others."""
-
-    def move(token: int) -> int:
-        return token if token == NOTHING else token + n_tokens
-
-    (a, b, c), (d, e, f) = features.right_heads, features.left_heads
-    word, head, deprel = features.dominance
-    return replace(
-        features,
-        right_heads=(move(a), move(b), move(c)),
-        left_heads=(move(d), move(e), move(f)),
-        dominance=Dominance(move(word), move(head), deprel),
-    )
-
-
-@given(st.lists(syntaxes(), min_size=1, max_size=3))
-def test_joined_syntax_has_the_features_of_its_documents(parts):
-    joined = join_syntax(parts)
-    firsts = [0, *accumulate(len(part.sentences) for part in parts)]
-    tokens = [0, *accumulate(len(part.heads) for part in parts)]
-    assert len(joined.sentences) == len(joined.paragraphs) == len(joined.edu_tokens) - 1 == firsts[-1]
-    assert len(joined.heads) == len(joined.deprels) == tokens[-1]
-    for part, first, n_tokens in zip(parts, firsts, tokens, strict=False):
-        for _, second, top, stop in spans(0, len(part.sentences)):
-            if second >= 0:
-                expected = shifted(part.features(second, top, stop), n_tokens)
-                assert joined.features(first + second, first + top, first + stop) == expected
-            elif top >= 0:
-                expected = shifted(part.features_of_one(top, stop), n_tokens)
-                assert joined.features_of_one(first + top, first + stop) == expected
 
 
 @given(st.lists(syntaxes(), min_size=2, max_size=3))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from genrst.rnng.batch import make_batch
-from genrst.rnng.examples import Example, derive
+from genrst.rnng.batch import derive, make_batch
+from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 from genrst.rnng.scoring.scorer import NetworkScorer
 from tests.rnng.random_examples import N_DEPRELS, N_WORDS, random_example

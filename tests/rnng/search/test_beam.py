@@ -244,30 +244,12 @@ def test_generating_first_or_reducing_first():
     assert last.actions == (0, 0, 1, 0, 1, 0, 1)
 
 
-def test_unlikely_words_do_not_keep_edus_from_being_generated():
-    likes_to_generate = fixed(1.0, 0.0, 0.0)
-    (parse,) = search_greedily(TableScorer([5], lambda place: Scores(likes_to_generate(place).actions, -99.0)))
-    assert parse.actions[:5] == (0,) * 5
-
-
-def test_a_forced_derivation_is_certain():
-    """One EDU leaves nothing to choose."""
-    (parse,) = search_greedily(TableScorer([1], wild()))
-    assert parse.actions == (0,)
-    assert parse.action_logp == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.slow
 def test_long_documents():
     """No bound on the stack: all EDUs are on it before the first reduction."""
     (parse,) = search_greedily(TableScorer([1000], fixed(1.0, 0.0, 0.0)))
     assert len(parse.actions) == 1999
     assert largest_stack(parse.actions) == 1000
-
-
-def test_greedy_scores_that_are_not_numbers_are_an_error_and_no_endless_loop():
-    with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan"):
-        search_greedily(TableScorer([3], lambda place: Scores([math.nan] * 3)))
 
 
 class Cell(NamedTuple):

@@ -2,7 +2,6 @@
 
 import math
 import random
-from dataclasses import fields
 
 import pytest
 import torch
@@ -136,7 +135,7 @@ def random_beams(n_beams: int, n_slots: int, seed: int) -> Beams:
 
 def plain(beams: Beams) -> list[tuple[int, list[Row]]]:
     """The same as lists: of each beam its document and the rows of its slots."""
-    columns = [getattr(beams, field.name).tolist() for field in fields(Beams)[1:]]
+    columns = [column.tolist() for column in beams[1:]]
     rows = [list(zip(*slots, strict=True)) for slots in zip(*columns, strict=True)]
     return list(zip(beams.documents.tolist(), rows, strict=True))
 
@@ -171,7 +170,7 @@ def test_hypotheses_are_dropped_without_moving_the_others(shape, data):
     beams = random_beams(n_beams, n_slots, seed)
     of_beam = st.lists(st.booleans(), min_size=n_slots, max_size=n_slots)
     is_kept = data.draw(st.lists(of_beam, min_size=n_beams, max_size=n_beams))
-    for one, before, kept in zip(plain(beams.only(torch.tensor(is_kept))), plain(beams), is_kept, strict=True):
+    for one, before, kept in zip(plain(beams.keep(torch.tensor(is_kept))), plain(beams), is_kept, strict=True):
         assert one[0] == before[0]
         for found, row, is_left in zip(one[1], before[1], kept, strict=True):
             assert (found == row) if is_left else found[3] == -math.inf
@@ -277,15 +276,6 @@ def known(forest: Forest, column: int) -> set[int]:
     """The numbers of the stacks or units that the scorer could be asked about."""
     table = forest._stacks if column == STACK_ROW else forest._units
     return {*(table[column][: table.n_rows] >= 0).nonzero()[:, 0].tolist()}
-
-
-def test_stacks_that_are_shared_are_kept_once():
-    scorer = TableScorer([3], wild())
-    forest = Forest(scorer)
-    (first,) = forest.advance(*columns((0, EMPTY_STACK, 0, 0))).tolist()
-    above = [*forest.advance(*columns((0, first, 1, 0), (0, first, 1, 0))).tolist()]
-    forest.collect(torch.tensor(above), 2)
-    assert known(forest, STACK_ROW) == {EMPTY_STACK, first, *above}
 
 
 class Pairs:

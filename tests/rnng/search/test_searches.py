@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -276,7 +275,7 @@ class NoDoubles(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def start_single(scorer: Scorer) -> Beams:
     with torch.utils._python_dispatch._disable_current_modes():
         beams = start(scorer)
-        return replace(beams, action_logp=beams.action_logp.float(), word_logp=beams.word_logp.float())
+        return beams._replace(action_logp=beams.action_logp.float(), word_logp=beams.word_logp.float())
 
 
 @every_search

@@ -177,7 +177,7 @@ def test_words_are_asked_for_where_an_edu_can_come(waits, monkeypatch):
     for _ in range(2):
         chosen = Chosen(torch.arange(3)[:, None], torch.zeros(3, 1, dtype=torch.long), torch.ones(3, 1).bool())
         beams = build(forest, beams, expand(forest, beams), beams.documents, chosen)
-    dead = beams.only(torch.tensor([[True], [True], [False]]))
+    dead = beams.keep(torch.tensor([[True], [True], [False]]))
     both = beams.slots(torch.tensor([[0, 0]] * 3))
     asked.clear()
     for one, word_weight in ((beams, 1.0), (beams, 0.0), (dead, 1.0), (both, 1.0)):

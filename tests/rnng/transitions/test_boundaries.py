@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.errors import ConfigError
-from genrst.rnng.transitions.features import Syntax, boundaries, n_boundaries, n_classes, unit_layout
+from genrst.rnng.transitions.features import Syntax, boundaries, n_boundaries, n_classes
 from genrst.text.layout import SIZES, Kind
+from tests.rnng.transitions.definition import unit_layout
 
 KINDS = st.sampled_from([*map(int, Kind)])
 

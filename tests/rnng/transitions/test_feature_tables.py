@@ -1,4 +1,4 @@
-"""The tables against `Syntax`, which defines what they hold. That lookups use them rightly is tested with the model."""
+"""The tables against the definition of what they hold. That lookups use them rightly is tested with the model."""
 
 import random
 from itertools import accumulate, pairwise
@@ -8,14 +8,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.rnng.transitions.features import (
-    NO_DOMINANCE,
     NOTHING,
-    Dominance,
+    Comparison,
     DominanceTables,
     Syntax,
     dominance_tables,
     head_word_tables,
 )
+from tests.rnng.transitions.definition import compare, dominance, head_words
+
+# "Acme closed plants [.] The CEO said [they lost money .]": EDUs 0 | 1 2, the last two share a sentence.
+ACME = Syntax(
+    heads=[1, 1, 1, 1, 5, 6, 6, 8, 6, 8, 6],
+    deprels=[1, 0, 2, 3, 4, 1, 0, 1, 5, 2, 3],
+    edu_tokens=[0, 4, 7, 11],
+    sentences=[0, 1, 1],
+    paragraphs=[0, 0, 0],
+)
+
+
+def test_the_definition_by_hand():
+    assert head_words(ACME, 0, 1) == (1, NOTHING, NOTHING)
+    assert (head_words(ACME, 1, 2), head_words(ACME, 2, 3)) == ((6, NOTHING, NOTHING), (8, 10, NOTHING))
+    assert (dominance(ACME, 1, 2, 3), dominance(ACME, 0, 1, 3)) == ((8, 6, 5), (NOTHING,) * 3)
+    found = [compare(ACME.sentences, *places) for places in ((1, 2, 3), (0, 1, 3), (0, 2, 3))]
+    assert found == [Comparison.SAME, Comparison.DIFFERENT, Comparison.INCOMPARABLE]
+    assert_defined_head_words(ACME)
+    assert_defined_dominance(ACME)
 
 
 @st.composite
@@ -73,16 +92,16 @@ def assert_defined_head_words(syntax: Syntax) -> None:
                 words = tables.first[start][: tables.n_first[start]].tolist()
                 words += tables.roots[tables.first_root[block + 1] : tables.first_root[last_block]].tolist()
                 words += tables.last[stop].tolist()
-            assert (*words, NOTHING, NOTHING)[:3] == syntax.head_words(start, stop)
+            assert (*words, NOTHING, NOTHING)[:3] == head_words(syntax, start, stop)
 
 
-def first_between(tables: DominanceTables, start: int, middle: int, stop: int) -> Dominance:
+def first_between(tables: DominanceTables, start: int, middle: int, stop: int) -> tuple[int, ...]:
     """The first crossing of the border that lies inside both units together."""
     names = ("low", "high", "words", "heads", "deprels")
     for low, high, *entry in zip(*(getattr(tables, name)[middle].tolist() for name in names), strict=True):
         if low >= start and high < stop:
-            return Dominance(*entry)
-    return NO_DOMINANCE
+            return tuple(entry)
+    return NOTHING, NOTHING, NOTHING
 
 
 def assert_defined_dominance(syntax: Syntax) -> None:
@@ -91,7 +110,7 @@ def assert_defined_dominance(syntax: Syntax) -> None:
     for middle in range(1, n_edus):
         for start in range(middle):
             for stop in range(middle + 1, n_edus + 1):
-                assert first_between(tables, start, middle, stop) == syntax.dominance(start, middle, stop)
+                assert first_between(tables, start, middle, stop) == dominance(syntax, start, middle, stop)
 
 
 @given(syntaxes())

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.silver_trees.soft_trees import LEAST, make_soft_tree
 from genrst.chart.examples import ChartExample, SoftTree
 from genrst.chart.learning.network import ChartNetwork
 from genrst.chart.learning.task import find_losses
-from genrst.chart.learning.teaching import LEAST, make_context, make_soft_starts, make_soft_tree
+from genrst.chart.learning.teaching import make_context, make_soft_starts
 from genrst.chart.scorer import Scorer
 from genrst.trees.constraints import UNCONSTRAINED, ResolvedConstraints, resolve_constraints
 from tests.chart.enumeration import labelled_score, labelled_trees, log_sum
@@ -83,7 +84,7 @@ def test_soft_segments_are_the_mean_of_the_probabilities():
 @torch.no_grad()
 def test_the_loss_of_a_soft_tree_is_the_mean_of_those_of_its_trees(monkeypatch: pytest.MonkeyPatch):
     """Weighted by their probabilities, and for trees and labels."""
-    monkeypatch.setattr("genrst.chart.learning.teaching.LEAST", 0.0)
+    monkeypatch.setattr("experiments.silver_trees.soft_trees.LEAST", 0.0)
     teacher, student, example = make_network(seed=1), make_network(seed=2), piece_example(4, seed=1)
     soft = make_soft([(teacher, 1.0)], example)
     tree, label, *_ = find_losses(student, [replace(example, soft=soft)])

@@ -1,0 +1,69 @@
+"""HTML: the main content of a page by trafilatura, without menus, advertisements and footers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from genrst.formats.readers.blocks import Block, one_line, table, tidy
+
+
+def read(content: bytes, path: Path) -> list[Block]:
+    """The blocks of a page; none if it has no text of its own."""
+    del path
+    import trafilatura
+
+    xml = trafilatura.extract(content, output_format="xml", include_comments=False, favor_recall=True)
+    main = ElementTree.fromstring(xml).find("main") if xml else None
+    if main is None:
+        _, text, _ = trafilatura.baseline(content)
+        return [Block("p", line) for line in text.splitlines()]
+    found = [block for element in main for block in _blocks(element)]
+    title = trafilatura.extract_metadata(content).title
+    has_title = any(block.kind == "head" and block.level == 1 for block in found[:3])
+    return found if has_title or not title else [Block("head", title), *found]
+
+
+def _blocks(element: Element) -> Iterator[Block]:
+    match element.tag:
+        case "head":
+            yield Block("head", _text(element), int(element.get("rend", "h2")[1:]))
+        case "list":
+            yield from _items(element, 1)
+        case "quote":
+            yield from (
+                Block("quote", _text(part)) for part in (element if element.find("p") is not None else [element])
+            )
+        case "code":
+            yield Block("code", "".join(element.itertext()))
+        case "table":
+            yield table([one_line(_text(cell)) for cell in row] for row in element.iter("row"))
+        case _:
+            yield Block("p", _text(element))
+
+
+def _items(root: Element, level: int) -> Iterator[Block]:
+    """The items of a list and of the lists inside; walked with a stack, because pages nest as deeply as they like."""
+    waiting = [(item, number, level, root.get("rend")) for number, item in reversed([*enumerate(root, start=1)])]
+    while waiting:
+        item, number, depth, kind = waiting.pop()
+        yield Block("item", _text(item), depth, f"{number}." if kind == "ol" else "-")
+        for inner in reversed(item.findall("list")):
+            for number, below in reversed([*enumerate(inner, start=1)]):
+                waiting.append((below, number, depth + 1, inner.get("rend")))
+
+
+def _text(element: Element) -> str:
+    """The words of an element, without those of lists in it; `lb` ends a line, other white space is a space."""
+    parts, waiting = list[str](), [(element, False)]
+    while waiting:
+        one, is_left = waiting.pop()
+        if is_left:
+            parts.append(one.tail or "")
+            continue
+        parts.append("\0" if one.tag == "lb" else one.text or "")
+        for child in reversed(one):
+            waiting.append((child, True))
+            if child.tag != "list":
+                waiting.append((child, False))
+    return tidy(one_line("".join(parts)).replace("\0", "\n"))

@@ -1,0 +1,53 @@
+"""Word documents (.docx) by python-docx: the paragraphs and tables of the body, by the names of their styles."""
+
+import re
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from genrst.errors import CorpusFormatError
+from genrst.formats.readers.blocks import Block, table, tidy
+
+if TYPE_CHECKING:
+    from docx.text.paragraph import Paragraph
+
+MOST_BYTES = 256 << 20
+"""What a document may unpack to, so that a small file cannot fill the memory."""
+_HEADING = re.compile(r"(?:heading|überschrift|titre) ?([1-9])", re.IGNORECASE)
+
+
+def read(content: bytes, path: Path) -> list[Block]:
+    """The blocks of a document; headers, footers and comments are left out."""
+    from docx import Document
+    from docx.text.paragraph import Paragraph
+
+    if sum(part.file_size for part in ZipFile(BytesIO(content)).infolist()) > MOST_BYTES:
+        raise CorpusFormatError(f"the Word file must unpack to at most {MOST_BYTES >> 20} MiB, was: more", path)
+    found, style, number = list[Block](), "", 0
+    for part in Document(BytesIO(content)).iter_inner_content():
+        if not isinstance(part, Paragraph):
+            found.append(table([cell.text for cell in row.cells] for row in part.rows))
+            continue
+        name = str(part.style.name) if part.style is not None else ""
+        style, number = name, number + 1 if name == style else 1
+        found.append(_block(part, name, number))
+    return found
+
+
+def _block(paragraph: "Paragraph", name: str, number: int) -> Block:
+    """The block of a paragraph by the name of its style; the number is that of an item among others."""
+    text = tidy(paragraph.text)
+    properties = paragraph._p.pPr
+    numbering = None if properties is None else properties.numPr
+    depth = getattr(numbering, "ilvl", None)
+    if heading := _HEADING.match(name):
+        return Block("head", text, int(heading[1]))
+    if name in ("Title", "Subtitle"):
+        return Block("head", text, 1 if name == "Title" else 2)
+    if "Quote" in name:
+        return Block("quote", text)
+    if numbering is not None or (name.startswith("List") and name != "List Continue"):
+        level = 1 if depth is None else int(depth.val) + 1
+        return Block("item", text, level, f"{number}." if "Number" in name else "-")
+    return Block("p", text)

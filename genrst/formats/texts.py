@@ -1,0 +1,86 @@
+"""Files as people have them: plain text, Markdown, HTML, PDF, Word and e-mail, read into plain text with its layout.
+
+Plain text and e-mail need nothing else. HTML, PDF and Word files need the extra `files`, and so do the marks inside
+lines of Markdown: without it, its text stays as it is.
+"""
+
+import logging
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from genrst.errors import CorpusFormatError, GenrstError, MissingDependencyError
+from genrst.formats.readers.blocks import one_line, to_text
+from genrst.io import decode, read_bytes
+
+
+class _Format(NamedTuple):
+    name: str
+    reader: str
+    """The file of `genrst.formats.readers` whose `read` makes blocks."""
+    needs: str | None = None
+    """The package that it cannot do without."""
+
+
+_HTML = _Format("HTML", "html", "trafilatura")
+FORMATS = {
+    ".html": _HTML,
+    ".htm": _HTML,
+    ".pdf": _Format("PDF", "pdf", "pypdf"),
+    ".docx": _Format("Word", "word", "docx"),
+    ".eml": _Format("e-mail", "mail"),
+}
+"""The formats that are more than plain text."""
+_MARKDOWN = (".md", ".markdown")
+
+_SIGNS = {b"%pdf-": ".pdf", b"<!doctype html": ".html", b"<html": ".html"}
+"""How files begin whose name may say something else."""
+_HINTS = {
+    b"\xd0\xcf\x11\xe0": "is an old Office file; save it as .docx",
+    b"{\\rtf": "is rich text; save it as .docx",
+    b"\x89PNG": "is a picture; recognise its text first, for example with tesseract",
+    b"\xff\xd8\xff": "is a picture; recognise its text first, for example with tesseract",
+    b"GIF8": "is a picture; recognise its text first, for example with tesseract",
+    b"PK\x03\x04": "is an archive; unpack it first",
+}
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a file in any of these formats, with its layout as people write it in plain text.
+
+    EDUs are spans of this text. Headings begin with `#`, items with `-` or a number, quotations with `>`; code stands
+    between fences, and cells of tables between bars.
+    """
+    path = Path(path)
+    return text_of(read_bytes(path), path)
+
+
+def text_of(content: bytes, path: Path) -> str:
+    """Return the text of a file with this content; the path tells the format, and is named in messages."""
+    suffix = path.suffix.lower()
+    if (start := content[:64].lstrip().lower()) and suffix not in FORMATS:
+        suffix = next((found for sign, found in _SIGNS.items() if start.startswith(sign)), suffix)
+    found = FORMATS.get(suffix)
+    if suffix != ".docx" and (hint := next((hint for sign, hint in _HINTS.items() if content.startswith(sign)), None)):
+        raise CorpusFormatError(f"the file {hint}", path)
+    if found is None:
+        text = decode(content, path)
+        if suffix not in _MARKDOWN or not find_spec("markdown_it"):
+            return text
+        from genrst.formats.readers.markdown import read_markdown
+
+        return to_text(read_markdown(text))
+    if found.needs and not find_spec(found.needs):
+        raise MissingDependencyError(f"{path}: {found.name} files need the extra `files`: pip install 'genrst[files]'")
+    logging.getLogger(found.needs or "email").setLevel(logging.CRITICAL)  # one message is enough
+    try:
+        text = to_text(import_module(f"genrst.formats.readers.{found.reader}").read(content, path))
+    except GenrstError:
+        raise
+    except Exception as error:  # the libraries raise anything when a file is damaged
+        reason = f"{type(error).__name__}: {one_line(str(error))}".removesuffix(": ")
+        raise CorpusFormatError(f"the {found.name} file must be intact, was: damaged ({reason})", path) from error
+    if not text.strip():
+        raise CorpusFormatError(f"the {found.name} file must hold text, was: none", path)
+    return text
