@@ -96,18 +96,17 @@ def test_queries_find_what_the_shipped_model_writes(
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "ferry.txt").write_text(NEWS, encoding="utf-8")
     (tmp_path / "texts" / "empty.txt").write_text(" ", encoding="utf-8")
-    assert call(capsys, "bulk", "texts", "trees", "--why", "--device", "cpu").status == 0
+    assert call(capsys, "bulk", "texts", "trees", "--device", "cpu").status == 0
     with duckdb.connect() as connection:
-        _, errors, relations, chains, speakers, profiles, markers = [
-            connection.execute(query).fetchall() for query in QUERIES
-        ]
+        # What needs --why needs a model that finds signals.
+        queries = [query for query in QUERIES if "trees/signals/" not in query]
+        _, errors, relations, chains, speakers, profiles = [connection.execute(query).fetchall() for query in queries]
     assert [row[0] for row in errors] == ["parse"]
     assert {"causal-cause", "attribution-positive"} <= {row[1] for row in relations}
     assert chains
     assert "because" in chains[0][2]
     assert ("the mayor", 1) in speakers
     assert {row[1] for row in profiles} == {"NS", "SN", "NN"}
-    assert "because" in {row[1] for row in markers}
 
 
 @pytest.mark.slow
