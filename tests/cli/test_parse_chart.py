@@ -8,7 +8,8 @@ from time import sleep
 
 import pytest
 
-from genrst.chart.posterior import infer
+from genrst.chart.posterior import Posterior, infer
+from genrst.chart.scoring import ScoringContext
 from genrst.document import Document, Span
 from genrst.formats.files import read, write, write_documents
 from genrst.parser.loading import load
@@ -215,7 +216,12 @@ def test_which_of_the_most_probable_trees_is_printed(run: Run, chart: Path):
 
 def test_a_long_text_says_what_is_under_way(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.io.INTERVAL", 0.02)
-    monkeypatch.setattr("genrst.chart.finder.infer", lambda context: [sleep(0.1), infer(context)][1])
+
+    def slowly(context: ScoringContext) -> Posterior:
+        sleep(0.1)
+        return infer(context)
+
+    monkeypatch.setattr("genrst.chart.finder.infer", slowly)
     outcome = run("storm.json")
     assert "genrst: parsed 0 of 1 file, 0 documents, 0 EDUs; finding the tree for 0 s" in outcome.messages
     assert outcome.status == 0

@@ -18,6 +18,7 @@ genrst parse has written with a chart's model.
 
 import argparse
 from pathlib import Path
+from typing import Literal
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import (
@@ -154,7 +155,7 @@ def _draw_difference(document: Document, partner: Document, suffix: str, argumen
     from genrst.rendering.difference import render_difference_html, render_difference_image, render_difference_svg
 
     names = "standard input" if arguments.source == "-" else arguments.source, arguments.against
-    labels = arguments.labels or "coarse"
+    labels: Literal["coarse", "fine"] = arguments.labels or "coarse"
     if suffix in (".png", ".pdf"):
         return render_difference_image(document, partner, "png" if suffix == ".png" else "pdf", labels, names)
     draw = render_difference_html if suffix == ".html" else render_difference_svg

@@ -18,7 +18,7 @@ from itertools import pairwise
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_text_arguments, find_texts, load_parser, read_sources
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
-from genrst.document import Document, Span
+from genrst.document import Document
 from genrst.errors import TreeError
 from genrst.formats.files import format_documents
 
@@ -61,19 +61,20 @@ def write_tok(document: Document) -> str:
     text = document.text or ""
     starts = {edu.start for edu in document.edus}
     lines = [f"# newdoc id = {' '.join(document.id.split())}"]
-    for number, token in enumerate(document.tokens or _find_tokens(document), start=1):
-        form = text[token.start : token.end]
-        label = "Seg=B-seg" if token.start in starts else "Seg=O"
+    known = [(token.start, token.end) for token in document.tokens]
+    for number, (start, end) in enumerate(known or _find_tokens(document), start=1):
+        form = text[start:end]
+        label = "Seg=B-seg" if start in starts else "Seg=O"
         lines.append("\t".join([str(number), form, *["_"] * 7, label]))
     return "\n".join(lines) + "\n\n"
 
 
-def _find_tokens(document: Document) -> Iterator[Span]:
+def _find_tokens(document: Document) -> Iterator[tuple[int, int]]:
     """The tokens of a text that nobody has tokenised: words without clitics, and signs. None reaches across an EDU."""
     text = document.text or ""
     borders = {0, len(text), *(border for edu in document.edus for border in (edu.start, edu.end))}
     for start, end in pairwise(sorted(borders)):
-        yield from (Span(*match.span()) for match in _TOKEN.finditer(text, start, end))
+        yield from (match.span() for match in _TOKEN.finditer(text, start, end))
 
 
 FORMATS = {
