@@ -38,9 +38,9 @@ def test_trees_pass_through_every_pair_of_formats(
 ):
     write(DOCUMENT, folder / f"in{source}")
     before = (folder / f"in{source}").read_bytes()
-    outcome = call(capsys, "convert", f"in{source}", f"new/out{target}")
+    outcome = call(capsys, "convert", f"in{source}", f"out{target}")
     assert (outcome.status, outcome.output, outcome.messages) == (0, "", [])
-    converted = read(folder / "new" / f"out{target}")
+    converted = read(folder / f"out{target}")
     assert (converted.tree, converted.edu_texts) == (TREE, DOCUMENT.edu_texts)
     assert (folder / f"in{source}").read_bytes() == before
 

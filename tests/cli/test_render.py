@@ -45,9 +45,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def test_every_format(folder: Path, capsys: pytest.CaptureFixture[str]):
     expected = {"svg": render_svg(BEES), "html": render_html(BEES), "txt": render_text(BEES)}
     for suffix, content in expected.items():
-        outcome = call(capsys, "render", "bees.json", f"new/bees.{suffix}")
+        outcome = call(capsys, "render", "bees.json", f"drawn.{suffix}")
         assert (outcome.status, outcome.output, outcome.messages) == (0, "", [])
-        assert (folder / "new" / f"bees.{suffix}").read_text(encoding="utf-8") == content
+        assert (folder / f"drawn.{suffix}").read_text(encoding="utf-8") == content
         outcome = call(capsys, "render", "bees.json", "-", "--to", suffix)
         assert (outcome.status, outcome.output) == (0, content)
     assert call(capsys, "render", "bees.json", "BEES.SVG").status == 0
