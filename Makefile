@@ -64,7 +64,7 @@ lowest:
 		--editable '.[parquet,plot,serve]' 'fsspec>=2024.2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pytest>=8'
 	$(LOWEST)/bin/genrst parse examples/library.txt --output $(LOWEST)/library.png --force
 	$(LOWEST)/bin/genrst bulk examples/library.txt $(LOWEST)/trees-$$(date +%s) --workers 1
-	$(LOWEST)/bin/python -m pytest tests/trees tests/formats tests/corpora tests/evaluation tests/outputs tests/test_io.py
+	$(LOWEST)/bin/python -m pytest -W default::DeprecationWarning tests/trees tests/formats tests/corpora tests/evaluation tests/outputs tests/test_io.py
 
 # Damaged input of every kind, for some time or so many cases; crashes are kept in tests/data/fuzz, figures are printed.
 SECONDS := 60
