@@ -8,7 +8,7 @@ DEMO := runs/demo
 # Each process takes one half of the files, so that what a file prepares is prepared once; who is done first helps.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: demo check test suite lint lock bench fuzz pictures docs clean
+.PHONY: demo check test suite lint lock bench fuzz pictures docs lowest clean
 
 # All packages must have the hashes of their list but PyTorch: which build fits, and what it brings, depends on the machine.
 define install
@@ -28,6 +28,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt requirements/test.txt
 
 # From raw text to a tree, in the terminal and as a picture.
 demo: $(VENV)/.user
+	mkdir -p $(DEMO)
 	$(BIN)/genrst parse examples/library.txt
 	$(BIN)/genrst parse examples/library.txt --format html --output $(DEMO)/library.html
 	$(BIN)/genrst parse examples/library.txt --summary 20%
@@ -54,6 +55,16 @@ bench: $(VENV)/.dev
 	mkdir -p runs
 	$(BIN)/python -m benchmarks.train --documents 16 --epochs 2 | tee runs/bench-train.json
 	$(BIN)/python -m benchmarks.search --edus 50 100 --beams 1 10 --literal 6 --literal-beam 5 | tee runs/bench-search.jsonl
+
+# The lower ends of the ranges in pyproject.toml, but for PyTorch, spaCy and Ray, in an environment of their own. Not in CI.
+LOWEST := runs/lowest
+lowest:
+	test -x $(LOWEST)/bin/uv || ($(PYTHON) -m venv $(LOWEST) && $(LOWEST)/bin/pip install --quiet uv)
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		--editable '.[parquet,plot,serve]' 'fsspec>=2024.2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pytest>=8'
+	$(LOWEST)/bin/genrst parse examples/library.txt --output $(LOWEST)/library.png --force
+	$(LOWEST)/bin/genrst bulk examples/library.txt $(LOWEST)/trees-$$(date +%s) --workers 1
+	$(LOWEST)/bin/python -m pytest -W default::DeprecationWarning tests/trees tests/formats tests/corpora tests/evaluation tests/outputs tests/test_io.py
 
 # Damaged input of every kind, for some time or so many cases; crashes are kept in tests/data/fuzz, figures are printed.
 SECONDS := 60

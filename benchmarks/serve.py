@@ -4,7 +4,8 @@
 
 A service is started on this machine, once with batches and once without. Clients ask for the trees of different parts
 of a text, whose EDUs are known, one request after the other; every answer is compared with what the parser gives
-without the service. Prints a line of JSON for each setting (requests a second, seconds by percentile, answers that
+without the service. Prints a line of JSON for each setting (requests a second, and a second of
+the service's processor time, its start included; seconds by percentile, answers that
 differ, resident memory after the first tenth and at the end), and a last one with the ratio of the two rates.
 
     python -m benchmarks.serve --hostile 3      # three times without and with a hostile client beside the others
@@ -19,6 +20,7 @@ import argparse
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -87,6 +89,7 @@ def measure(
     arguments: argparse.Namespace, batch: int, questions: Sequence[tuple[bytes, Any]], has_hostile: bool = False
 ) -> dict[str, Any]:
     """Ask a service from many clients for some time, perhaps with a hostile one beside them."""
+    cpu_before = children_cpu_seconds()
     hostile = attacking if has_hostile else nullcontext
     with serving(arguments.model, arguments.device, batch, READ_ANEW) as (port, process), hostile(port):
         start = time.perf_counter()
@@ -111,6 +114,7 @@ def measure(
         "hostile": has_hostile,
         "clients": arguments.clients,
         "requests_per_second": round(len(seconds) / elapsed, 2),
+        "requests_per_cpu_second": round(len(seconds) / (children_cpu_seconds() - cpu_before), 2),
         **{f"p{share}": round(float(np.percentile(seconds, share)), 3) for share in (50, 99) if seconds},
         **outcomes,
         "megabytes": [early, late],
@@ -252,6 +256,12 @@ def shape(tree: Any) -> Any:  # noqa: ANN401
     if "edu" in tree:
         return tree["edu"]
     return tree["relation"], tree["nuclearity"], [shape(child) for child in tree["children"]]
+
+
+def children_cpu_seconds() -> float:
+    """The processor time of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def resident_megabytes(pid: int) -> int | None:

@@ -18,6 +18,7 @@ from genrst.errors import (
     CorpusFormatError,
     CorpusNotFoundError,
     CorpusWarning,
+    EvaluationWarning,
     GenrstError,
     InputError,
     MissingDependencyError,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from genrst.outputs.tables import dependency_rows, unit_rows, write_rows
     from genrst.parser.loading import load
     from genrst.parser.parser import Failure, Parser, Text
-    from genrst.rendering.difference import render_difference_html, render_difference_svg
+    from genrst.rendering.difference import render_difference_html, render_difference_image, render_difference_svg
     from genrst.rendering.image import render_image
     from genrst.rendering.page import render_html
     from genrst.rendering.svg import render_svg
@@ -57,13 +58,15 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "Chunk", "ConfigError", "Constraint", "ConstraintError", "CorpusFormatError", "CorpusNotFoundError",
-    "CorpusWarning", "Distribution", "Document", "Evaluation", "Failure", "GenrstError", "InputError", "Leaf",
-    "MissingDependencyError", "ModelNotFoundError", "Node", "OutputError", "Parser", "ParserWarning", "SecondaryEdge",
-    "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit", "UnknownLabelError", "UsageError",
-    "__version__", "binarise", "chunks", "dependency_rows", "document_from_dict", "document_to_dict", "evaluate",
+    "CorpusWarning", "Distribution", "Document", "Evaluation", "EvaluationWarning", "Failure", "GenrstError",
+    "InputError", "Leaf", "MissingDependencyError", "ModelNotFoundError", "Node", "OutputError", "Parser",
+    "ParserWarning", "SecondaryEdge", "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit",
+    "UnknownLabelError", "UsageError", "__version__", "binarise", "chunks", "dependency_rows", "document_from_dict",
+    "document_to_dict", "evaluate",
     "flatten", "importance", "load", "load_corpus", "profile", "profile_rows", "read", "read_documents",
-    "read_text", "render_difference_html", "render_difference_svg", "render_html", "render_image", "render_svg",
-    "render_text", "summary", "summary_text", "unit_rows", "write", "write_documents", "write_rows",
+    "read_text", "render_difference_html", "render_difference_image", "render_difference_svg", "render_html",
+    "render_image", "render_svg", "render_text", "summary", "summary_text", "unit_rows", "write", "write_documents",
+    "write_rows",
 ]
 # fmt: on
 
@@ -82,7 +85,7 @@ _LAZY = {
         "outputs.tables": "dependency_rows unit_rows write_rows",
         "parser.loading": "load",
         "parser.parser": "Failure Parser Text",
-        "rendering.difference": "render_difference_html render_difference_svg",
+        "rendering.difference": "render_difference_html render_difference_image render_difference_svg",
         "rendering.image": "render_image",
         "rendering.page": "render_html",
         "rendering.svg": "render_svg",

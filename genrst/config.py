@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from genrst.errors import ConfigError, InputError
+from genrst.errors import ConfigError, InputError, guess
 from genrst.io import read_bytes
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -31,7 +31,7 @@ def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
     table = f"{where}." if where else ""
     unknown = [key for key in data if key not in hints]
     if unknown:
-        raise ConfigError(f"{table}{unknown[0]}: the key must be one of {', '.join(hints)}")
+        raise ConfigError(f"{table}{unknown[0]}: the key must be one of {', '.join(hints)}{guess(unknown[0], hints)}")
     return cls(**{key: _value(hints[key], value, f"{table}{key}") for key, value in data.items()})
 
 
@@ -42,9 +42,9 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         if value not in arguments:
-            raise ConfigError(
-                f"{where}: the value must be one of {', '.join(map(repr, arguments))}, was: {_shown(value)}"
-            )
+            rule = f"{where}: the value must be one of {', '.join(map(repr, arguments))}"
+            found = guess(value, arguments) if isinstance(value, str) else ""
+            raise ConfigError(f"{rule}, was: {_shown(value)}{found}")
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
@@ -67,7 +67,8 @@ def _of_kind(types: Sequence[type], data: object, where: str) -> type:
     kinds = [typing.get_args(typing.get_type_hints(one)["kind"]) for one in types]
     if kind is not None and not any(kind in own for own in kinds):
         names = ", ".join(repr(name) for own in kinds for name in own)
-        raise ConfigError(f"{where}.kind: the value must be one of {names}, was: {_shown(kind)}")
+        found = guess(kind, (name for own in kinds for name in own))
+        raise ConfigError(f"{where}.kind: the value must be one of {names}, was: {_shown(kind)}{found}")
     return next((one for one, own in zip(types, kinds, strict=True) if kind in own), types[0])
 
 
@@ -93,8 +94,9 @@ def find_config(name: str) -> Path:
     if path.is_file() or str(path.parent) != ".":
         return path
     if not shipped.is_file():
-        known = ", ".join(sorted(one.stem for one in CONFIGS.glob("*.toml")))
-        raise ConfigError(f"{name}: a configuration must be a file or one of {known}, was: neither")
+        known = sorted(one.stem for one in CONFIGS.glob("*.toml"))
+        rule = f"{name}: a configuration must be a file or one of {', '.join(known)}"
+        raise ConfigError(f"{rule}, was: neither{guess(path.name.removesuffix('.toml'), known)}")
     return shipped
 
 

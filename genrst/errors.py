@@ -14,9 +14,11 @@ GenrstError
 └── UsageError              options that do not fit together
     └── ConstraintError     no tree of a document can be as it is demanded
 
-A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`.
+A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`, what
+makes a score worth less an `EvaluationWarning`.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -89,5 +91,17 @@ class CorpusWarning(UserWarning):
     """An oddity in a file was repaired; the message names the file and the node."""
 
 
+class EvaluationWarning(UserWarning):
+    """A score says less than it seems to; the message says why."""
+
+
 class ParserWarning(UserWarning):
     """A tree may be worse than it could be; the message says why."""
+
+
+def guess(word: object, known: Iterable[object]) -> str:
+    """What might have been meant, to go after a message."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(str(word), map(str, known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""

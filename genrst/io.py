@@ -10,8 +10,11 @@ import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
 from typing import BinaryIO, TypeVar, cast
 
 from genrst.characters import one_line
@@ -181,9 +184,59 @@ Item = TypeVar("Item")
 
 
 def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items on, with a bar on standard error if that is a terminal: a pipe carries nothing but results."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """Pass items on, with a bar on standard error if that is a terminal, else with a line now and then."""
+    if sys.stderr is None:
         return iter(items)
+    if not sys.stderr.isatty():
+        return _counted(items, description, total)
     from tqdm import tqdm
 
     return iter(tqdm(items, one_line(description), total, leave=False, unit=" documents"))
+
+
+def _counted(items: Iterable[Item], description: str, total: int | None) -> Iterator[Item]:
+    done = 0
+
+    def so_far() -> str:
+        # A file may hold several documents.
+        return f"{description}: {done:,}{'' if total is None or done > total else f' of {total:,}'} done"
+
+    with heartbeat(so_far):
+        for item in items:
+            yield item
+            done += 1
+
+
+INTERVAL = 30.0
+"""Seconds between two lines about long work."""
+_stages: list[tuple[str, float]] = []
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """What is under way, for `heartbeat` to say."""
+    _stages.append((name, monotonic()))
+    try:
+        yield
+    finally:
+        _stages.pop()
+
+
+@contextmanager
+def heartbeat(describe: Callable[[], str]) -> Iterator[None]:
+    """Say now and then how far long work is. A thread does it, for a single text can take minutes."""
+    is_done = Event()
+
+    def beat() -> None:
+        while not is_done.wait(INTERVAL):
+            name, start = _stages[-1] if _stages else ("", 0.0)
+            now = f"; {name} for {monotonic() - start:.0f} s" if name else ""
+            tell(f"{describe()}{now}")
+
+    thread = Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()

@@ -282,6 +282,37 @@ def write_pcc(folder: Path) -> Path:
     return folder
 
 
+def write_pcc_2(folder: Path) -> Path:
+    """PCC 2.0: in every file the heading stands beside the tree, as a root of its own."""
+    write_pcc(folder)
+    for path in (folder / "rst").glob("*.rs3"):
+        heading = '<segment id="heading">A heading</segment>'
+        path.write_text(path.read_text(encoding="utf-8").replace("<body>", f"<body>{heading}"), encoding="utf-8")
+    return folder
+
+
+def write_rst_corpus_rus(folder: Path) -> Path:
+    """The files that RRT began with: drafts whose units have a relation to nothing, and others without any group."""
+    segments = "".join(f'<segment id="{number}" relname="antithesis">x</segment>' for number in range(3, 9))
+    pair = '<segment id="1" parent="2" relname="cause">a</segment><segment id="2" relname="antithesis">b</segment>'
+    for name in ("further_annotation/first_annotation_lenta1_EDUs_splitted.rs3_anna", "edu_split_with_rel/10"):
+        path = folder / f"{name}.rs3"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"<rst><header/><body>{pair}{segments}</body></rst>", encoding="utf-8")
+    (folder / "to_transform").mkdir()
+    (folder / "to_transform" / "10.txt").write_text("a b x", encoding="utf-8")
+    return folder
+
+
+def write_with_odd_files(folder: Path, n_files: int, n_odd: int) -> Path:
+    """A folder of `.rs3` files of which the first ones have two roots, as some of UMUC have."""
+    _write_many_rs3(folder, [f"unsc{number:02}" for number in range(n_files)])
+    for path in sorted(folder.glob("*.rs3"))[:n_odd]:
+        last = '<segment id="last">The meeting rose.</segment>'
+        path.write_text(path.read_text(encoding="utf-8").replace("</body>", f"{last}</body>"), encoding="utf-8")
+    return folder
+
+
 def write_rrt(folder: Path) -> Path:
     """RRT as it is published: a folder for each genre, and a file of two trees."""
     for genre in ("news1", "news2", "blogs"):

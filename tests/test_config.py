@@ -184,3 +184,16 @@ def test_configurations_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert find_config("elsewhere/small.toml") == Path("elsewhere/small.toml")
     with pytest.raises(ConfigError, match=r"^smal: a configuration must be a file or one of fast, .*, small, was"):
         find_config("smal")
+
+
+def test_what_was_meant(file: Path):
+    for changes, end in (
+        (["training.clips=1"], "; did you mean clip?"),
+        (["trainin.clip=1"], "; did you mean training?"),
+        (["training.select=los"], ", was: 'los'; did you mean loss?"),
+    ):
+        with pytest.raises(ConfigError) as error:
+            load_config(file, changes)
+        assert str(error.value).endswith(end)
+    with pytest.raises(ConfigError, match=r"was: neither; did you mean small\?"):
+        find_config("smal")

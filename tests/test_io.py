@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from genrst.io import (
     progress,
     read_bytes,
     read_table,
+    stage,
     tell,
     unpack_lines,
     write_atomically,
@@ -190,3 +192,18 @@ def test_what_a_shell_hands_over_is_read():
         file.write(b"It rained.")
     with os.fdopen(reader):
         assert read_bytes(Path(f"/dev/fd/{reader}")) == b"It rained."
+
+
+def test_long_work_says_how_far_it_is_where_no_bar_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("genrst.io.INTERVAL", 0.02)
+    for _ in progress(range(3), "reading", 3):
+        with stage("finding the tree"):
+            sleep(0.05)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "genrst: reading: 0 of 3 done; finding the tree for 0 s"
+    assert "genrst: reading: 2 of 3 done; finding the tree for 0 s" in lines
+    assert list(progress(range(3), "quick")) == [0, 1, 2]
+    sleep(0.05)
+    assert capsys.readouterr().err == "", "it ends with the work"

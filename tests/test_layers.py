@@ -177,7 +177,7 @@ def test_the_root_is_the_ground_floor(name: str):
 
 
 def test_the_root_is_listed():
-    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", *ROOT}
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", *ROOT}
 
 
 def test_the_wheel_installs_one_package():

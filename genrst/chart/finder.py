@@ -24,6 +24,7 @@ from genrst.document import Document, constraints_of
 from genrst.encoder.memory import in_batches
 from genrst.encoder.onnx import in_threads
 from genrst.errors import ConfigError, UsageError
+from genrst.io import stage
 from genrst.trees.constraints import Constraint, KeepWhole, Label, ResolvedConstraints
 from genrst.trees.node import Certainty, Tree, units
 
@@ -123,7 +124,8 @@ class ChartFinder:
             members: list[list[Member]] = [[] for _ in batch]
             marks: list[Mark] = []
             for (scorer, weight), cache in zip(self.scorers, self._caches, strict=True):
-                texts = _checked(encode_texts(scorer, batch, cache))
+                with stage("reading the text"):
+                    texts = _checked(encode_texts(scorer, batch, cache))
                 marks = marks or [self._mark(text) for text in texts]
                 batch = [text.document for text in texts]  # segmented by the first one
                 for own, text in zip(members, texts, strict=True):
@@ -140,7 +142,9 @@ class ChartFinder:
                 )
                 for document, own, text in zip(batch, members, texts, strict=True)
             ]
-            for text, posterior, mark in zip(texts, in_threads(infer, contexts), marks, strict=True):
+            with stage("finding the tree"):
+                posteriors = in_threads(infer, contexts)
+            for text, posterior, mark in zip(texts, posteriors, marks, strict=True):
                 yield Distribution(text.document, posterior, settings, text.border_p, mark)
 
     def mark(self, documents: Sequence[Document]) -> Iterator[Document]:

@@ -84,16 +84,21 @@ class Failures:
         return 1 if self.count else 0
 
 
+def has_terminal() -> bool:
+    """Whether standard error is a terminal, which a bar or a line that goes away can be drawn on."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 @contextmanager
 def waiting(description: str) -> Iterator[None]:
     """Say what takes its time on standard error, if that is a terminal; the line goes away afterwards."""
-    has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    if has_terminal:
+    is_shown = has_terminal()
+    if is_shown:
         print(f"genrst: {one_line(description)} …", end="", file=sys.stderr, flush=True)
     try:
         yield
     finally:
-        if has_terminal:
+        if is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 

@@ -6,7 +6,6 @@ from outputs that somebody has corrected since. Nothing is lost with the hidden 
 """
 
 import argparse
-import json
 import os
 import stat
 from collections.abc import Callable, Set
@@ -15,10 +14,8 @@ from typing import BinaryIO
 
 from genrst.errors import OutputError, UsageError
 from genrst.formats.files import TREE_SUFFIXES
+from genrst.formats.folder import NOTES, note, read_notes
 from genrst.io import write_atomically_with
-
-NOTES = ".genrst-outputs"
-"""The hidden file of a folder."""
 
 
 def add_force_argument(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +56,12 @@ class Guard:
                 "--force replaces any file"
             )
 
+    def check_file(self, path: Path) -> None:
+        """The same for a file that is named itself: its folder must exist, for a typing error should make none."""
+        if not path.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
+        self.check(path)
+
     def write(self, path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
         """Write a file, all of it or nothing; a callable writes the content itself."""
 
@@ -82,26 +85,17 @@ class Guard:
         try:
             notes = self._read_notes(path.parent)
             with path.open("rb") as file:
-                return self._line(path, file) in notes
+                return note(path, file, self.command) in notes
         except OSError as error:
             raise OutputError(f"{path}: cannot be replaced: {error.strerror or error}") from error
 
     def _note(self, path: Path, file: BinaryIO) -> None:
-        line = self._line(path, file)
+        line = note(path, file, self.command)
         notes = self._read_notes(path.parent)
         if line not in notes:
             notes.add(line)
             with (path.parent / NOTES).open("a", encoding="utf-8") as list_of_outputs:
                 list_of_outputs.write(f"{line}\n")
-
-    def _line(self, path: Path, file: BinaryIO) -> str:
-        import hashlib
-
-        digest = hashlib.sha256()
-        file.seek(0)
-        while block := file.read(1 << 20):
-            digest.update(block)
-        return json.dumps([digest.hexdigest(), self.command, path.name])
 
     def _read_notes(self, folder: Path) -> set[str]:
         if folder not in self._notes:
@@ -109,5 +103,5 @@ class Guard:
             # A link in a folder from elsewhere could lead anywhere.
             if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
                 raise OutputError(f"{path}: must be a plain file, was: a link, a folder or a device")
-            self._notes[folder] = set(path.read_text("utf-8", "replace").split("\n")) if path.exists() else set()
+            self._notes[folder] = read_notes(folder)
         return self._notes[folder]

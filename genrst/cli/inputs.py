@@ -21,11 +21,12 @@ from genrst.formats.files import (
     RAW_SUFFIXES,
     TEXT_SUFFIXES,
     TREE_SUFFIXES,
-    document_files,
+    list_documents,
     read_content,
     read_file,
 )
-from genrst.io import progress, read_bytes
+from genrst.formats.folder import SAME_NAME, Listing, describe_joined, describe_left_out, list_folder
+from genrst.io import progress, read_bytes, tell
 from genrst.parser import DEFAULT_MODEL, Relations, Search
 from genrst.trees.constraints import Constraint, KeepWhole, constraint_from_dict
 
@@ -134,8 +135,6 @@ def load_options(arguments: argparse.Namespace) -> "LoadOptions":
     from genrst.parser.options import LoadOptions
 
     names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
-    if getattr(arguments, "signals", False) and "signals" not in names:
-        raise UsageError(f"--why must go with a parser that finds signals, was: {arguments.model or DEFAULT_MODEL}")
     return LoadOptions(**{name: getattr(arguments, name) for name in names})
 
 
@@ -143,8 +142,9 @@ def load_parser(arguments: argparse.Namespace) -> "Parser":
     """The parser that the arguments choose."""
     with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
         options = load_options(arguments)
-        from genrst.parser.loading import load_with
+        from genrst.parser.loading import load_with, warn_of_options
 
+        warn_of_options(arguments.model, options)
         return load_with(arguments.model, options)
 
 
@@ -167,22 +167,33 @@ def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[Tex
         if name == "-":
             path = Path("stdin")
             found.append(Source(path, partial(_read_raw, standard_input, path, has_edus), is_file=False))
-        elif path.is_dir() and (files := text_files(path)):
-            found += [Source(file, partial(_read_text, file, has_edus), path) for file in files]
-        else:
-            found.append(Source(path, partial(_read_text, path, has_edus)))
+            continue
+        files, folder = [path], None
+        if path.is_dir():
+            listing = list_texts(path)
+            tell_left_out(listing)
+            files, folder = listing.files or files, path
+        found += [Source(file, partial(_read_text, file, has_edus), folder) for file in files]
     if len(found) == 1 and found[0].is_file and not found[0].path.exists():
         read_bytes(found[0].path)  # says what is wrong, before a model is loaded for nothing
     return found
 
 
-def text_files(folder: Path) -> list[Path]:
+def list_texts(folder: Path) -> Listing:
     """What can be parsed below a folder: of several files with one stem, the first in the order of `TEXT_SUFFIXES`."""
-    found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in TEXT_SUFFIXES and file.is_file())
+    listing = list_folder(folder, TEXT_SUFFIXES)
     by_stem: dict[Path, Path] = {}
-    for file in sorted(found, key=lambda file: TEXT_SUFFIXES.index(file.suffix.lower())):
+    for file in sorted(listing.files, key=lambda file: TEXT_SUFFIXES.index(file.suffix.lower())):
         by_stem.setdefault(file.with_suffix(""), file)
-    return sorted(by_stem.values())
+    listing.keep(set(by_stem.values()), SAME_NAME)
+    return listing
+
+
+def tell_left_out(one: "Listing | Corpus") -> None:
+    """Say on standard error what of a folder is not read, or not as it is."""
+    joined = () if isinstance(one, Listing) else set(one.joined)
+    for line in filter(None, (describe_left_out(one.folder, one.left_out), describe_joined(one.folder, joined))):
+        tell(line)
 
 
 def is_raw(path: Path) -> bool:
@@ -292,9 +303,22 @@ def find_documents(
     if _is_text(Path(name)):
         return [_text_source(Path(name), partial(read_bytes, Path(name)), arguments, has_model)]
     if has_corpora:
-        return [Source(Path(name), read) for read in open_corpus(name, arguments).sources]
-    folder = Path(name) if Path(name).is_dir() else None
-    return [Source(file, partial(read_file, file, roots=roots), folder) for file in document_files(name)]
+        corpus = open_corpus(name, arguments)
+        return [Source(Path(name), partial(_read_part, corpus, number)) for number in range(len(corpus))]
+    if not Path(name).is_dir():
+        return [Source(Path(name), partial(read_file, Path(name), roots=roots))]
+    listing = list_documents(Path(name))
+    tell_left_out(listing)
+    return [Source(file, partial(read_file, file, roots=roots), listing.folder) for file in listing.files]
+
+
+def _read_part(corpus: "Corpus", number: int) -> Iterator[Document]:
+    """A file of a corpus. What has no words is known, and told, when all have been read."""
+    try:
+        yield from replace(corpus, sources=corpus.sources[number : number + 1])
+    finally:
+        if number == len(corpus) - 1:
+            tell_left_out(corpus)
 
 
 def _is_text(path: Path) -> bool:
@@ -362,11 +386,11 @@ def _add_roots_argument(parser: "argparse._ActionsContainer") -> None:
 
 
 def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
-    """Open the corpus that the arguments choose."""
-    from genrst.corpora.corpus import load_corpus
+    """Open the corpus that the arguments choose; `tell_left_out` says what of it is not read."""
+    from genrst.corpora.corpus import open_corpus
 
     refuse_text(path)
-    return load_corpus(
+    return open_corpus(
         path,
         arguments.corpus,
         arguments.split,
@@ -375,3 +399,9 @@ def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
         roots=arguments.roots,
         skip_bad=arguments.skip_bad,
     )
+
+
+def read_corpus(corpus: "Corpus", description: str) -> Iterator[Document]:
+    """The documents of a corpus; says what of it is not read."""
+    yield from progress(corpus, description, len(corpus))
+    tell_left_out(corpus)

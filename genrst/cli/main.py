@@ -8,11 +8,11 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn, TextIO
 
-from genrst.errors import GenrstError, UsageError
+from genrst.errors import GenrstError, UsageError, guess
 from genrst.io import tell
 from genrst.version import VERSION
 
@@ -47,24 +47,16 @@ class _Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            raise argparse.ArgumentError(action, f"{error.message}{_guess(value, action.choices or ())}") from error
+            raise argparse.ArgumentError(action, f"{error.message}{guess(value, action.choices or ())}") from error
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """End with an error for words that nobody knows."""
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), "")
-        self.error(f"unrecognized arguments: {' '.join(unknown)}{_guess(option, self._option_string_actions)}")
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{guess(option, self._option_string_actions)}")
 
     def error(self, message: str) -> NoReturn:
         tell(f"{message} (see {self.prog} --help)")
         self.exit(2)
-
-
-def _guess(word: object, known: Iterable[object]) -> str:
-    """What might have been meant, to go after an error."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(str(word), map(str, known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def make_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:

@@ -195,7 +195,7 @@ class OneFile:
         self._guard = guard
         self._waiting: list[Result] = []
         if target != "-":
-            guard.check(Path(target))
+            guard.check_file(Path(target))
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
         """Keep them."""

@@ -5,15 +5,16 @@ that `genrst.formats.files` reads.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from genrst.corpora.layouts import LAYOUTS, VERSION, find_corpus
 from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, CorpusWarning, GenrstError, UsageError
-from genrst.formats.files import document_files, read_file
+from genrst.formats.files import list_documents, read_file
+from genrst.formats.folder import OUTPUT, SAME_NAME, Listing, describe_left_out
 from genrst.formats.rs3_reader import Roots
 
 CORPORA = (*dict.fromkeys(layout.name for layout in LAYOUTS), "files")
@@ -32,6 +33,11 @@ class Corpus:
     sources: tuple[Callable[[], Iterable[Document]], ...]
     on_bad: Callable[[GenrstError], object] | None = None
     """What is called with the error of a file that cannot be read; without it, the error is raised."""
+    folder: Path = Path()
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    """By the reason, the files and documents that are not read; complete when all sources have been read."""
+    joined: list[str] = field(default_factory=list)
+    """The documents of several trees that were joined although nobody asked for it; complete then, too."""
 
     def __iter__(self) -> Iterator[Document]:
         for source in self.sources:
@@ -57,12 +63,32 @@ def load_corpus(
     roots: Roots = "error",
     skip_bad: bool = False,
 ) -> Corpus:
-    """Open a corpus.
+    """Open a corpus; warns of documents that are not read because they are there in another file.
 
     `name` is recognised from the folder unless given. `version` is that of GUM's list of splits. `with_textless`
     includes documents whose words are missing. `roots` is for `.rs3` files of several trees, `skip_bad` for files that
     cannot be read.
     """
+    opened = open_corpus(
+        path, name, split, version=version, with_textless=with_textless, roots=roots, skip_bad=skip_bad
+    )
+    repeated = {reason: names for reason, names in opened.left_out.items() if reason in (OUTPUT, SAME_NAME)}
+    if line := describe_left_out(opened.folder, repeated):
+        warnings.warn(CorpusWarning(line), stacklevel=2)
+    return opened
+
+
+def open_corpus(
+    path: str | Path,
+    name: str | None = None,
+    split: str | None = None,
+    *,
+    version: str = VERSION,
+    with_textless: bool = False,
+    roots: Roots = "error",
+    skip_bad: bool = False,
+) -> Corpus:
+    """The same without a warning, for those who tell all that is left out."""
     path = Path(path)
     if not path.exists():
         raise CorpusNotFoundError(f"{path}: no such file or folder")
@@ -71,36 +97,34 @@ def load_corpus(
     on_bad = _warn if skip_bad else None
     opened = None if name == "files" else find_corpus(path, name)
     if opened is None:
-        sources = [partial(read_file, file, roots=roots) for file in _plain_files(path, split)]
-        return Corpus("files", split, tuple(sources), on_bad)
+        listing = _plain_files(path, split)
+        sources = [partial(read_file, file, roots=roots) for file in listing.files]
+        return Corpus("files", split, tuple(sources), on_bad, listing.folder, listing.left_out)
     files = opened.files(split, version)
     if not files:
         raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, was: none")
     readers = tuple(partial(opened.read, file, roots, with_textless) for file in files)
-    return Corpus(opened.layout.name, split, readers, on_bad)
+    return Corpus(opened.layout.name, split, readers, on_bad, opened.folder, opened.left_out, opened.joined)
 
 
 def _warn(error: GenrstError) -> None:
     warnings.warn(CorpusWarning(f"{error}; skipped"), stacklevel=2)
 
 
-def _plain_files(path: Path, split: str | None) -> list[Path]:
-    """The files of a folder; a split is a subfolder of that name."""
+def _plain_files(path: Path, split: str | None) -> Listing:
+    """The files of a folder; a split is a subfolder of that name. Of a document in several formats, the one with most
+    in it.
+    """
     if split is not None:
         path = path / split
         if not path.is_dir():
             raise CorpusNotFoundError(f"{path}: a split of a plain folder must be a subfolder of that name")
-    return _without_copies(document_files(path), path) if path.is_dir() else [path]
-
-
-def _without_copies(files: Sequence[Path], folder: Path) -> list[Path]:
-    """Without the files of a document that is also there in a format with more in it."""
+    if not path.is_dir():
+        return Listing(path.parent, [path])
+    listing = list_documents(path)
     best: dict[str, str] = {}
-    for file in files:
+    for file in listing.files:
         suffix = file.suffix.lower()
         best[file.stem] = min(best.get(file.stem, suffix), suffix, key=_BEST_FIRST.index)
-    kept = [file for file in files if file.suffix.lower() in (best[file.stem], ".jsonl")]
-    if copies := len(files) - len(kept):
-        message = f"{folder}: files of documents that are there in another format are left out: {copies}"
-        warnings.warn(CorpusWarning(message), stacklevel=3)
-    return kept
+    listing.keep({file for file in listing.files if file.suffix.lower() in (best[file.stem], ".jsonl")}, SAME_NAME)
+    return listing

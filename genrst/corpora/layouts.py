@@ -14,9 +14,9 @@ from genrst.corpora.conllu import attach, read_conllu, read_disrpt
 from genrst.document import Document
 from genrst.errors import CorpusNotFoundError, UsageError
 from genrst.formats.files import read_file
-from genrst.formats.rs3_reader import Roots
+from genrst.formats.rs3_reader import VIRTUAL_ROOT, Roots
 from genrst.io import decode, read_bytes, read_table
-from genrst.trees.node import relabel
+from genrst.trees.node import Unit, relabel
 
 SPLITS = ("train", "dev", "test")
 VERSION = "11.1"
@@ -93,8 +93,8 @@ LAYOUTS = (
         classes=CLASSES,
     ),
     CorpusLayout("amalgum", ["*.jsonl.gz"], {"train": ["*.jsonl.gz"]}, classes=CLASSES, read=read_genre),
-    CorpusLayout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"]),
-    CorpusLayout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"]),
+    CorpusLayout("pcc", ["rst/maz-*.rs3"], {"train": ["rst/*.rs3"]}, drawn=["test", "dev"], joins_roots=True),
+    CorpusLayout("pcc", ["rs3/maz-*.rs3"], {"train": ["rs3/*.rs3"]}, drawn=["test", "dev"], joins_roots=True),
     CorpusLayout(
         "gcdt",
         marks=["rs3/train/gcdt_*.rs3", "conllu/train"],
@@ -107,6 +107,13 @@ LAYOUTS = (
         marks=["news1", "news2", "blogs"],
         trees={"train": ["**/*.rs3"]},
         places=["", "RuRsTreebank_full"],
+        drawn=["test", "dev"],
+        joins_roots=True,
+    ),
+    CorpusLayout(
+        "rrt",
+        marks=["edu_split_with_rel", "further_annotation"],
+        trees={"train": ["further_annotation/*.rs3", "edu_split_with_rel/*.rs3"]},
         drawn=["test", "dev"],
         joins_roots=True,
     ),
@@ -127,6 +134,10 @@ class FoundCorpus:
 
     layout: CorpusLayout
     folder: Path
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    """By the reason, the documents that are not read."""
+    joined: list[str] = field(default_factory=list)
+    """The documents of several trees that this layout joins."""
 
     def files(self, split: str | None, version: str = VERSION) -> list[Path]:
         """The files of a split, or all."""
@@ -136,14 +147,25 @@ class FoundCorpus:
         if split not in (None, *known):
             names = ", ".join(sorted(known, key=lambda name: (*SPLITS, name).index(name)))
             raise UsageError(f"a split of {self.layout.name} must be one of {names}, was: {split!r}")
-        left_out = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
-        return [path for own, path in rows if split in (None, own) and path.stem not in left_out]
+        never = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
+        wanted = [path for own, path in rows if split in (None, own)]
+        self._leave_out("never read: docs/corpora.md says why", (path.stem for path in wanted if path.stem in never))
+        if path is not None and version == VERSION:
+            listed = {path for _, path in rows}
+            self._leave_out(f"not in {path.name}", (one.name for one in self._trees() if one not in listed))
+        return [path for path in wanted if path.stem not in never]
+
+    def _leave_out(self, reason: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.left_out.setdefault(reason, []):
+                self.left_out[reason].append(name)
 
     def read(self, path: Path, roots: Roots, with_textless: bool = False) -> Iterator[Document]:
         """The documents of a file, without those whose words are missing (underscores), unless these are wanted."""
         classes, read = self.layout.classes, self.layout.read
         for document in [self._read_one(path, roots)] if read is None else read(path):
             if not with_textless and set(document.text or "x") <= set("_ \n"):
+                self._leave_out("no words; --with-textless includes them", [document.id])
                 continue
             if classes and document.tree is not None:
                 document = replace(document, tree=relabel(document.tree, lambda name: classes.get(name, name)))
@@ -151,6 +173,8 @@ class FoundCorpus:
 
     def _read_one(self, path: Path, roots: Roots) -> Document:
         (document,) = read_file(path, roots="join" if self.layout.joins_roots else roots)
+        if roots == "error" and isinstance(document.tree, Unit) and document.tree.relation == VIRTUAL_ROOT:
+            self.joined.append(document.id)
         if not self.layout.syntax:
             return document
         trees, syntax = self.layout.syntax
@@ -168,10 +192,13 @@ class FoundCorpus:
                 found.setdefault(path.with_suffix(""), path)
         return sorted(found.values())
 
+    def _trees(self) -> list[Path]:
+        return self._find(pattern for patterns in self.layout.trees.values() for pattern in patterns)
+
     def _listed(self, path: Path) -> list[tuple[str, Path]]:
         """Every file of a list with its split, in the order of the list."""
         patterns = [pattern for patterns in self.layout.trees.values() for pattern in patterns]
-        found = {path.stem: path for path in self._find(patterns)}
+        found = {path.stem: path for path in self._trees()}
         rows = []
         for name, (split, new_name) in _read_list(path).items():
             # One that is missing becomes an error when it is read.

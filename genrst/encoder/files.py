@@ -100,8 +100,15 @@ def find_encoder(name: str) -> Path:
 
     `NAME@COMMIT` says which state of it; only those in `REVISIONS` may do without.
     """
-    if name and Path(name).is_dir():
-        return Path(name)
+    folder = Path(name)
+    if name and folder.is_dir():
+        if not (folder / CONFIG).is_file():
+            rule = f"{name}: the folder of an encoder (model.encoder) must hold {CONFIG}, {TOKENIZER} and {WEIGHTS}"
+            raise ModelNotFoundError(f"{rule}, was: without {CONFIG}")
+        return folder
+    if name.startswith(("/", ".", "~")) or name.count("/") > 1 or (name and folder.exists()):
+        found = "a file" if folder.exists() else "no such folder"
+        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, was: {found}")
     _import_transformers()
     from huggingface_hub import snapshot_download
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from genrst.characters import one_line
 from genrst.document import Document, Span, require_tree, unplaced_edus
 from genrst.errors import GenrstError, UsageError
-from genrst.evaluation.counts import Agreement, Counts, Scores, cohen_kappa, count_matches, macro, micro
+from genrst.evaluation.counts import Agreement, Counts, Scores, cohen_kappa, count_matches, macro, micro, percent
 from genrst.evaluation.parseval import (
     ASPECTS,
     LEVELS,
@@ -98,6 +98,11 @@ class Evaluation:
 
     labels: str
     documents: Sequence[DocumentResult]
+
+    def __repr__(self) -> str:
+        n = len(self.documents)
+        scores = ", ".join(f"{aspect} {percent(counts.f1)}" for aspect, counts in self.micro().items())
+        return f"<Evaluation of {n} document{'s' * (n != 1)}, {self.labels}: {scores}>"
 
     def document_counts(self, metric: Metric = "parseval", aspect: str = "F") -> list[Counts]:
         """The counts of each document; segmentation has no aspects and ignores the second argument."""

@@ -5,6 +5,7 @@ draws documents with replacement and also gives a confidence interval. Approxima
 2000) swaps the two systems' results at random, document by document, and is exact where all swaps can be tried.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,12 +13,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from genrst.errors import GenrstError
+from genrst.errors import EvaluationWarning, GenrstError
 from genrst.evaluation.counts import Counts
 from genrst.evaluation.report import Evaluation, Metric
 
 _Array: TypeAlias = npt.NDArray[np.float64]
 
+ENOUGH_DOCUMENTS = 10
+"""With fewer, the bootstrap's intervals are too narrow: with 5 normal draws, 81% of its 95% intervals hold the mean,
+with 10 it is 93%."""
 _MAX_CELLS = 2_000_000
 """How many rounds × documents are held in memory at once."""
 
@@ -58,6 +62,9 @@ def compare_systems(
     first_counts = _counts_by_id(first, metric, aspect)
     second_counts = _counts_by_id(second, metric, aspect)
     _check_same_gold(first_counts, second_counts)
+    if len(first_counts) < ENOUGH_DOCUMENTS:
+        message = f"few documents for a test: {len(first_counts)}; below {ENOUGH_DOCUMENTS} the interval is too narrow"
+        warnings.warn(EvaluationWarning(message), stacklevel=2)
     pairs = list(first_counts.values()), [second_counts[id] for id in first_counts]
     return Significance(
         first=float(_f1(_statistics(pairs[0]).sum(axis=0))),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, CorpusNotFoundError, CorpusWarning, TreeError, UsageError
+from genrst.formats.folder import Listing, list_folder
 from genrst.io import read_bytes, write_atomically
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def read(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) 
 
 def read_documents(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) -> Iterator[Document]:
     """Read all documents of a file, or of every file with trees below a folder, in the order of their names."""
-    for file in document_files(path):
+    path = Path(path)
+    for file in list_documents(path).files if path.is_dir() else [path]:
         yield from read_file(file, roots=roots, with_tree=with_tree)
 
 
@@ -89,16 +91,13 @@ def read_content(content: bytes, path: Path, *, roots: "Roots" = "error", with_t
         raise CorpusFormatError(str(error), path) from error
 
 
-def document_files(path: str | Path) -> list[Path]:
-    """The file itself, or the files with trees below a folder, sorted by name."""
-    path = Path(path)
-    if not path.is_dir():
-        return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in TREE_SUFFIXES and file.is_file())
-    if not found:
+def list_documents(folder: Path) -> Listing:
+    """The files with trees below a folder, and what is left out."""
+    listing = list_folder(folder, TREE_SUFFIXES, texts=(".edus", *RAW_SUFFIXES))
+    if not listing.files:
         suffixes = ", ".join(TREE_SUFFIXES)
-        raise CorpusNotFoundError(f"{path}: the folder must hold files with trees ({suffixes}), was: none")
-    return found
+        raise CorpusNotFoundError(f"{folder}: the folder must hold files with trees ({suffixes}), was: none")
+    return listing
 
 
 def write(document: Document, path: str | Path) -> None:

@@ -151,7 +151,8 @@ class _TreeBuilder:
         if len(tops) > 1 and roots == "error":
             names = ", ".join(node.id for node in tops[:10]) + (", …" if len(tops) > 10 else "")
             message = f"a tree must have one root, was: {len(tops)} unattached units: nodes {names}"
-            raise CorpusFormatError(f"{message}; roots=join joins them", self._path, tops[1].line)
+            hint = '--roots join (in Python roots="join") joins them'
+            raise CorpusFormatError(f"{message}; {hint}", self._path, tops[1].line)
         trees: dict[str, Tree] = {}
         for node in reversed(nodes):
             trees[node.id] = self._tree(node, trees)

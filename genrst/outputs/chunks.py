@@ -29,8 +29,9 @@ RelationPath: TypeAlias = tuple[tuple[str, str], ...]
 class Chunk:
     """A piece of a text: `text` is what the document has from `start` to `end`; `edus` are numbers (start, stop).
 
-    `relation_path` leads from the root to the chunk. Where children of one unit were put together, it ends with their
-    relation if that is the same for all, else at the unit; where parts of several units were, at the one that has all.
+    `relation_path` leads from the root to the chunk, if that is a unit or an EDU. Where some children of one unit were
+    put together, it ends with their relation if that is the same for all, else at the unit; where parts of several
+    units were, at the one that has all.
     """
 
     start: int
@@ -95,10 +96,9 @@ def chunks(
             pending.extend(reversed(_merge(children, fits) if merge else children))
     if merge:
         found = _Repair(document, tree, measure, (least, max_tokens)).repaired(found)
-    return [
-        Chunk(*document.offsets(piece.start, piece.stop), document.slice(piece.start, piece.stop), *piece.place)
-        for piece in found
-    ]
+    steps = _steps(tree)
+    places = [((piece.start, piece.stop), _path_to((piece.start, piece.stop), steps) or piece.path) for piece in found]
+    return [Chunk(*document.offsets(*edus), document.slice(*edus), edus, path) for edus, path in places]
 
 
 def chunk_rows(
@@ -134,10 +134,31 @@ class _Piece:
     path: RelationPath
     unit: Unit | None = None
 
-    @property
-    def place(self) -> tuple[tuple[int, int], RelationPath]:
-        """The EDUs, and the way to them."""
-        return (self.start, self.stop), self.path
+
+_Edus: TypeAlias = tuple[int, int]
+_Steps: TypeAlias = dict[_Edus, tuple[_Edus, tuple[str, str]]]
+
+
+def _steps(tree: Tree) -> _Steps:
+    """By their EDUs, the parents of all units and EDUs, and the step from each parent."""
+    return {
+        (child.start, child.stop): ((unit.start, unit.stop), _step(unit, relation, letter))
+        for unit in units(tree)
+        for child, relation, letter in zip(unit.children, unit.relations, unit.nuclearity, strict=True)
+    }
+
+
+def _step(unit: Unit, relation: str, letter: str) -> tuple[str, str]:
+    return (unit.relation if relation == SPAN else relation, letter)
+
+
+def _path_to(edus: _Edus, steps: _Steps) -> RelationPath:
+    """The way to a unit or an EDU; empty if there is none with these EDUs."""
+    path = []
+    while edus in steps:
+        edus, step = steps[edus]
+        path.append(step)
+    return tuple(reversed(path))
 
 
 def _too_large(tree: Tree, fits: Callable[[int, int], bool]) -> dict[tuple[int, int], Unit]:
@@ -160,8 +181,8 @@ def _too_large(tree: Tree, fits: Callable[[int, int], bool]) -> dict[tuple[int, 
 def _children(unit: Unit, path: RelationPath, too_large: dict[tuple[int, int], Unit]) -> list[_Piece]:
     pieces = []
     for child, letter, relation in zip(unit.children, unit.nuclearity, unit.relations, strict=True):
-        step = (unit.relation if relation == SPAN else relation, letter)
-        pieces.append(_Piece(child.start, child.stop, (*path, step), too_large.get((child.start, child.stop))))
+        path_to = (*path, _step(unit, relation, letter))
+        pieces.append(_Piece(child.start, child.stop, path_to, too_large.get((child.start, child.stop))))
     return pieces
 
 

@@ -5,13 +5,14 @@ PyTorch is imported when a parser is loaded, spaCy when a model that needs it re
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from genrst.errors import MissingDependencyError, UsageError
+from genrst.errors import MissingDependencyError, ParserWarning, UsageError
 from genrst.parser import Relations, Search
 from genrst.parser.finder import TreeFinder
 from genrst.parser.folders import find_model, find_segmenter, read_kind, read_models, read_parser_config
@@ -46,10 +47,20 @@ def load(
     `coarse` or `fine`, for a chart that knows fine ones. With `signals`, documents get the words that mark relations,
     and secondary edges.
     """
-    return load_with(
-        name_or_folder,
-        LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations, signals),
-    )
+    options = LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations, signals)
+    warn_of_options(name_or_folder, options)
+    return load_with(name_or_folder, options)
+
+
+def warn_of_options(name_or_folder: str | Path | None, options: LoadOptions) -> None:
+    """Warn of options that the model does not look at."""
+    folder = find_model(name_or_folder)
+    kind = read_kind(folder)
+    if idle := options.without_effect(kind):
+        has = "has" if len(idle) == 1 else "have"
+        which = "which is a chart" if kind == "chart" else "which is no chart"
+        message = f"{' and '.join(idle)} {has} no effect on {read_parser_config(folder).name}, {which}"
+        warnings.warn(ParserWarning(message), stacklevel=3)
 
 
 def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser:

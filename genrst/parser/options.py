@@ -71,6 +71,11 @@ class LoadOptions:
     signals: bool = False
     """Whether trees get signals and secondary edges."""
 
+    def without_effect(self, kind: ModelKind) -> list[str]:
+        """The options given that a model of some kind does not look at."""
+        others = ("pipeline", "beam", "word_weight") if kind == "chart" else ("relations",)
+        return [name for name in others if getattr(self, name) is not None]
+
     def apply(self, config: ParserConfig, kind: ModelKind) -> ParserConfig:
         """The settings of a model of some kind, with these changes."""
         changes = {field.name: getattr(self, field.name) for field in fields(self) if hasattr(config, field.name)}

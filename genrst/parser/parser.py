@@ -97,7 +97,11 @@ class Parser:
     def kbest(
         self, item: Item, n: int, constraints: Sequence[Constraint] | None = None, *, id: str = "text"
     ) -> list[Document]:
-        """The document of an item with its n best trees, the best first; fewer if no more are found."""
+        """The document of an item with its n best trees, the best first; fewer if no more are found.
+
+        Of a chart these are the most probable trees. If n is 1 it is the tree of minimum risk, as in `parse`, which may
+        be another: see `Distribution.best`.
+        """
         if constraints is not None:
             item = replace(unwrap(to_document(item, id)), constraints=tuple(constraints))
         (outcome,) = self._parse([(item, id)], n)
@@ -250,8 +254,13 @@ def check_sampling(n: int, seed: int, particles: int) -> None:
 
 def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = ()) -> Document:
     """The document of a text that is given as EDUs."""
-    if not isinstance(edus, list | tuple) or not all(isinstance(edu, str) for edu in edus):
-        raise UsageError(f"{id}: it must be a text, a list of EDUs or a Document, was: {type(edus).__name__}")
+    rule = f"{id}: it must be a text, a list of EDUs or a Document"
+    if not isinstance(edus, list | tuple):
+        raise UsageError(f"{rule}, was: {type(edus).__name__}")
+    if not edus:
+        raise UsageError(f"{rule}, was: an empty list; Parser.pipe takes lists of texts")
+    if others := [type(edu).__name__ for edu in edus if not isinstance(edu, str)]:
+        raise UsageError(f"{rule}, was: a list with {others[0]}; Parser.pipe takes lists of several")
     for number, edu in enumerate(edus):
         check_words(f"{id}: EDU {number}", edu)
     return Document.from_edus(id, edus, paragraph_starts=paragraph_starts)

@@ -27,7 +27,17 @@ from genrst.evaluation.parseval import (
 )
 from genrst.rendering.colours import BLUE, BROWN, GREEN, PURPLE, RED, Scheme
 from genrst.rendering.folding import FoldingPicture, folding_layout
-from genrst.rendering.geometry import MARGIN, Picture, layout_legend, wrap_relation
+from genrst.rendering.geometry import (
+    MARGIN,
+    NOWHERE,
+    Align,
+    Canvas,
+    Picture,
+    layout_legend,
+    line_height,
+    wrap_relation,
+)
+from genrst.rendering.image import ImageFormat, draw_image
 from genrst.rendering.labels import Range, titles
 from genrst.rendering.measure import is_right_to_left
 from genrst.rendering.page import Page, fill_page, html_legend, html_text, tree_data
@@ -207,6 +217,43 @@ def render_difference_svg(
 
     Where their EDUs are the same the text stands once, between the trees; otherwise each tree has its own.
     """
+    parts, width, legend, scheme = _lay_out(first, second, labels, names)
+    body = [
+        *_draw(parts[0], 0.0, width, scheme),
+        *_draw(parts[1], width - parts[1].width, width, scheme),
+        *svg_groups(legend, {}, scheme),
+    ]
+    return svg_file((max(width, legend.width), legend.height), first.id, body, scheme)
+
+
+def render_difference_image(
+    first: Document,
+    second: Document,
+    format: ImageFormat = "png",
+    labels: Granularity = "coarse",
+    names: Names = ("first", "second"),
+) -> bytes:
+    """Draw the same picture as PNG or PDF."""
+    parts, width, legend, scheme = _lay_out(first, second, labels, names)
+    places = 0.0, width - parts[1].width
+    drawn = [part.picture.moved(left - part.left, _HEADER) for part, left in zip(parts, places, strict=True)]
+    canvas = Canvas()
+    sides: list[tuple[_Part, float, Align]] = [(parts[0], MARGIN, "left"), (parts[1], width - MARGIN, "right")]
+    for part, x, align in sides:
+        name = wrap_relation(part.name, width / 2 - 2 * MARGIN, limit=1)
+        canvas.text(NOWHERE, "relation", (x, MARGIN - line_height("relation") / 2), name, align=align)
+    pictures = [*drawn, legend, canvas.finish()]
+    boxes, shapes = (
+        tuple(part for one in pictures for part in one.boxes),
+        tuple(part for one in pictures for part in one.shapes),
+    )
+    return draw_image(Picture(max(width, legend.width), legend.height, boxes, shapes), format, scheme, first)
+
+
+def _lay_out(
+    first: Document, second: Document, labels: Granularity, names: Names
+) -> "tuple[list[_Part], float, Picture, Scheme]":
+    """The two trees, the width of both side by side, the legend below them, and the colours."""
     difference = compare(first, second, labels)
     one, other = _compared_trees((first, second), difference, names)
     parts = [
@@ -219,12 +266,7 @@ def render_difference_svg(
     top = _HEADER + max(part.picture.height for part in parts)
     scheme = _scheme(difference, names)
     legend = layout_legend(scheme.keys, width, top, _scores(difference))
-    body = [
-        *_draw(parts[0], 0.0, width, scheme),
-        *_draw(parts[1], width - parts[1].width, width, scheme),
-        *svg_groups(legend, {}, scheme),
-    ]
-    return svg_file((max(width, legend.width), legend.height), first.id, body, scheme)
+    return parts, width, legend, scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +291,12 @@ def _facing(part: _Part, difference: Difference) -> _Part:
     if not difference.has_same_edus:
         return replace(part, picture=picture)
     boxes = tuple(box for box in picture.boxes if box.kind != "text")
-    places = [x for shape in picture.shapes for x, _ in shape.points]
+    # The lines between paragraphs are as wide as the text.
+    shapes = tuple(shape for shape in picture.shapes if shape.kind != "rule")
+    places = [x for shape in shapes for x, _ in shape.points]
     places += [edge for box in boxes for edge in (box.x, box.x + box.width)]
     left, right = min(places) - MARGIN, max(places) + MARGIN
-    return replace(part, picture=replace(picture, boxes=boxes), left=left, right=right)
+    return replace(part, picture=replace(picture, boxes=boxes, shapes=shapes), left=left, right=right)
 
 
 def _draw(part: _Part, left: float, width: float, scheme: Scheme) -> Iterator[str]:

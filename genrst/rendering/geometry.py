@@ -119,6 +119,12 @@ class Picture:
         shapes = (replace(shape, points=tuple((self.width - x, y) for x, y in shape.points)) for shape in self.shapes)
         return replace(self, boxes=tuple(boxes), shapes=tuple(shapes))
 
+    def moved(self, right: float, down: float) -> "Picture":
+        """The same picture with all its parts moved."""
+        boxes = (replace(box, x=box.x + right, y=box.y + down) for box in self.boxes)
+        shapes = (replace(one, points=tuple((x + right, y + down) for x, y in one.points)) for one in self.shapes)
+        return Picture(self.width + right, self.height + down, tuple(boxes), tuple(shapes))
+
 
 def line_height(kind: TextKind) -> float:
     """The distance between two lines of this kind of text."""

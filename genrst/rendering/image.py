@@ -51,15 +51,8 @@ def render_image(
     if format not in get_args(ImageFormat):
         raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, was: {format!r}")
     picture, scheme = coloured(layout(document, style), document, colours)
-    picture = with_legend(picture, scheme)
-    size = FONT_SIZES["text"] * _scale(picture, format)
-    if size < _SMALLEST_FONTS[format]:
-        instead = "draw .svg or .html" + (", or in the style compact" if style == "classic" else "")
-        raise UsageError(
-            f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
-            f"was: {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
-        )
-    return draw_image(picture, format, scheme)
+    instead = "draw .svg or .html" + (", or in the style compact" if style == "classic" else "")
+    return draw_image(with_legend(picture, scheme), format, scheme, document, instead)
 
 
 def check_matplotlib() -> None:
@@ -70,14 +63,21 @@ def check_matplotlib() -> None:
         raise MissingDependencyError("PNG and PDF pictures need matplotlib: pip install 'genrst[plot]'") from error
 
 
-def draw_image(picture: Picture, format: ImageFormat, scheme: Scheme) -> bytes:
-    """Write a picture as PNG or PDF."""
+def draw_image(
+    picture: Picture, format: ImageFormat, scheme: Scheme, document: Document, instead: str = "draw .svg or .html"
+) -> bytes:
+    """Write the picture of a document as PNG or PDF; the error for one that is too large says what to do instead."""
     check_matplotlib()
     from matplotlib.figure import Figure
 
     scale = _scale(picture, format)
-    size = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=LIGHT.paper)
+    if (size := FONT_SIZES["text"] * scale) < _SMALLEST_FONTS[format]:
+        raise UsageError(
+            f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
+            f"was: {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
+        )
+    inches = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
+    figure = Figure(figsize=inches, dpi=_DPI, facecolor=LIGHT.paper)
     content = BytesIO()
     with _quietly():
         _draw(figure, picture, scheme, scale)

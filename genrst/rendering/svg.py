@@ -90,12 +90,7 @@ def _cropped(picture: Picture, tree: Tree) -> Picture:
     shapes = [shape for shape in picture.shapes if shape.node[0] >= tree.start]
     left = min([box.x for box in boxes] + [x for shape in shapes for x, _ in shape.points]) - MARGIN
     top = min([box.y for box in boxes] + [y for shape in shapes for _, y in shape.points]) - MARGIN
-    return Picture(
-        picture.width - left,
-        picture.height - top,
-        tuple(replace(box, x=box.x - left, y=box.y - top) for box in boxes),
-        tuple(replace(shape, points=tuple((x - left, y - top) for x, y in shape.points)) for shape in shapes),
-    )
+    return replace(picture, boxes=tuple(boxes), shapes=tuple(shapes)).moved(-left, -top)
 
 
 def layout(document: Document, style: Style | None = None, text_width: float = TEXT_WIDTH) -> Picture:

@@ -16,7 +16,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from genrst.errors import ConstraintError, UsageError
+from genrst.errors import ConstraintError, UsageError, guess
 from genrst.trees.node import Tree, units
 
 Span: TypeAlias = tuple[int, int]
@@ -206,9 +206,11 @@ def label_mask(
 ) -> tuple[bool, ...]:
     """Which labels fit a constraint: those of its relation, or of its class."""
     names = {relation: (relation, classes.get(relation, relation)) for relation, _ in labels}
-    known = {name for of_relation in names.values() for name in of_relation}
+    # Fine names, too, where only their classes are labels: a finder has replaced them.
+    known = {*classes, *(name for of_relation in names.values() for name in of_relation)}
     if constraint.relation is not None and constraint.relation not in known:
-        raise ConstraintError(f"relation must be one of {', '.join(sorted(known))}, was: {constraint}")
+        rule = f"relation must be one of {', '.join(sorted(known))}, was: {constraint}"
+        raise ConstraintError(f"{rule}{guess(constraint.relation, known)}")
     of_relation = [constraint.relation in (None, *names[relation]) for relation, _ in labels]
     fits = [constraint.nuclearity in (None, nuclearity) for _, nuclearity in labels]
     mask = tuple(map(and_, of_relation, fits))

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from genrst.cli.guard import NOTES
 from genrst.cli.main import main
+from genrst.formats.folder import NOTES
 
 WARNING = "genrst: warning: "
+LEFT_OUT = " left out: "
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Outcome:
 
     @property
     def errors(self) -> list[str]:
-        """The messages that are no warnings."""
-        return [line for line in self.messages if not line.startswith(WARNING)]
+        """The messages that are no warnings, and do not just say what was left out."""
+        return [line for line in self.messages if not line.startswith(WARNING) and LEFT_OUT not in line]
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Outcome:

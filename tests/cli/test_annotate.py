@@ -76,6 +76,7 @@ def test_a_folder_is_opened_without_what_cannot_be_read(capsys: pytest.CaptureFi
     files = annotate.open_files(["work"])
     assert [one["name"] for one in files.list()["files"]] == ["rain.edus", "a.rs3", "more/text.json"]
     assert capsys.readouterr().err.splitlines() == [
+        "genrst: work/: 1 file was left out: more/text.txt (a file of the same name in another format is read)",
         "genrst: work/two.jsonl: a file to annotate must hold one document, was: 2",
         "genrst: work/more/text.txt: opened as text.json, which was saved beside it earlier",
     ]

@@ -13,6 +13,8 @@ from genrst.trees.node import Leaf, Tree, Unit
 from tests.cli.program import Outcome, call
 from tests.miniatures import write_gum
 
+pytestmark = pytest.mark.filterwarnings("ignore:few documents for a test")
+
 EDUS = ["Frogs sing", "they say", "in the rain."]
 GOLD = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
 PREDICTED = Unit("justify", "NS", (Unit("attribution", "SN", (Leaf(0), Leaf(1))), Leaf(2)))
@@ -30,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def scores(outcome: Outcome) -> dict[str, Any]:
-    assert (outcome.status, outcome.messages) == (0, [])
+    assert (outcome.status, outcome.errors) == (0, [])
     result: dict[str, Any] = json.loads(outcome.output)
     return result
 

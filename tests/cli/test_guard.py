@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from genrst.cli.guard import NOTES
 from genrst.cli.main import VERBS
 from genrst.document import Document
 from genrst.formats.files import write
+from genrst.formats.folder import NOTES
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import Outcome, call, names
 
@@ -81,6 +81,26 @@ def test_a_file_of_another_command_stays(folder: Path, capsys: pytest.CaptureFix
     assert (folder / "table.csv").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "convert corpus/moths.json nowhere/moths.dis",
+        "render corpus/moths.json nowhere/moths.svg",
+        "export corpus --what units --output nowhere/units.csv",
+        "evaluate corpus corpus --plot nowhere/scores.svg",
+        "parse corpus/moths.json --output nowhere/x.rs3 --model none",
+        "segment corpus/moths.json --output nowhere/x.edus --model none",
+        "score corpus --output nowhere/x.csv",
+    ],
+)
+def test_a_file_makes_no_folders(folder: Path, capsys: pytest.CaptureFixture[str], command: str):
+    outcome = call(capsys, *command.split())
+    assert outcome.status == 1
+    (line,) = outcome.messages
+    assert line.endswith(": cannot be written: there is no folder nowhere")
+    assert sorted(path.name for path in folder.iterdir()) == ["corpus"]
+
+
 def test_the_others_are_written(folder: Path, capsys: pytest.CaptureFixture[str]):
     (folder / "out").mkdir()
     (folder / "out/moths.dis").write_text(NOTHING_LOST)
@@ -104,6 +124,7 @@ def test_an_input_stays_whatever_is_forced(folder: Path, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("notes", ["missing", "damaged", "of another name", "a link", "a folder"])
 def test_without_notes_nothing_is_replaced(folder: Path, capsys: pytest.CaptureFixture[str], notes: str):
+    (folder / "out").mkdir()
     command = "convert corpus/moths.json out/moths.dis"
     assert run(capsys, command).status == 0
     path, before = folder / "out" / NOTES, (folder / "out/moths.dis").read_bytes()

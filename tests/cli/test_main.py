@@ -105,7 +105,7 @@ BREAKAGES = [
     ("evaluate missing moths.json", 1, "missing: no such file or folder"),
     ("evaluate moths.json missing", 1, "missing: no such file or folder"),
     ("evaluate moths.json moths.json --against missing", 1, "missing: no such file or folder"),
-    ("evaluate moths.json ", 1, "binary.jsonl: a text file must hold text, was: binary data"),
+    ("evaluate moths.json binary.jsonl", 1, "binary.jsonl: a text file must hold text, was: binary data"),
     ("evaluate moths.json empty.json", 1, "empty.json:1: the text must be JSON"),
     ("evaluate empty.jsonl empty.jsonl", 1, "there must be at least one document to score, was: none"),
     ("evaluate two.jsonl moths.json", 1, "the same ids, each once, was: only in gold owls"),
@@ -297,3 +297,10 @@ def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypa
     monkeypatch.setattr(info, "run", fail)
     assert main(["info", "moths.json"]) == 1
     assert capsys.readouterr().err == f"genrst: this needs {library}: pip install 'genrst[{extra}]'\n"
+
+
+@pytest.mark.slow
+def test_the_package_is_the_program():
+    command = [sys.executable, "-m", "genrst", "--version"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout == f"genrst {VERSION}\n"

@@ -101,8 +101,13 @@ def test_a_text_beside_its_edus_is_not_replaced(run: Run, folder: Path, capsys: 
     segment = ("segment", "--model", tiny, "w", "--format", "edus", "--output", "w")
     assert call(capsys, *segment).status == 0
     outcome = run("w", "--output", "w")
+    assert (outcome.status, outcome.errors) == (2, ["genrst: w/article.txt: the output must not overwrite an input"])
+    # EDUs that somebody has corrected are read instead of the text.
+    with (folder / "w/article.edus").open("a", encoding="utf-8") as edus:
+        edus.write("\n")
+    outcome = run("w", "--output", "w")
     assert outcome.status == 2
-    assert outcome.messages[0].startswith("genrst: w/article.txt: a file must be an unchanged output of genrst parse")
+    assert outcome.errors[0].startswith("genrst: w/article.txt: a file must be an unchanged output of genrst parse")
     assert (folder / "w/article.txt").read_text(encoding="utf-8") == TEXT
     for options in (["--json"], ["--json", "--nary"], ["--format", "dis"]):
         assert run("w/article.txt", "--output", "trees/", *options).messages == []
@@ -218,9 +223,9 @@ def test_a_folder(run: Run, folder: Path):
     (folder / "texts" / "picture.png").write_bytes(b"\x89PNG")
     write(Document.from_edus("b", EDUS), folder / "texts" / "b.rs3")
     outcome = run("texts", "--format", "json", "--output", "trees")
-    assert (outcome.status, len(outcome.messages)) == (0, 1)
+    assert (outcome.status, len(outcome.errors)) == (0, 1)
     n_edus = sum(len(document.edus) for document in read_documents(folder / "trees"))
-    assert re.fullmatch(rf"genrst: 4 documents parsed, {n_edus} EDUs, [0-9.]+ s", outcome.messages[0])
+    assert re.fullmatch(rf"genrst: 4 documents parsed, {n_edus} EDUs, [0-9.]+ s", outcome.errors[0])
     assert names(folder / "trees") == ["a.json", "b.json", "deep/c.json", "deep/d.json"]
     assert read(folder / "trees" / "b.json").edu_texts == EDUS
     assert read(folder / "trees" / "deep" / "d.json").edu_texts == ["It rained, so we", "stayed in."]

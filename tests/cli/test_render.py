@@ -45,9 +45,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def test_every_format(folder: Path, capsys: pytest.CaptureFixture[str]):
     expected = {"svg": render_svg(BEES), "html": render_html(BEES), "txt": render_text(BEES)}
     for suffix, content in expected.items():
-        outcome = call(capsys, "render", "bees.json", f"new/bees.{suffix}")
+        outcome = call(capsys, "render", "bees.json", f"drawn.{suffix}")
         assert (outcome.status, outcome.output, outcome.messages) == (0, "", [])
-        assert (folder / "new" / f"bees.{suffix}").read_text(encoding="utf-8") == content
+        assert (folder / f"drawn.{suffix}").read_text(encoding="utf-8") == content
         outcome = call(capsys, "render", "bees.json", "-", "--to", suffix)
         assert (outcome.status, outcome.output) == (0, content)
     assert call(capsys, "render", "bees.json", "BEES.SVG").status == 0
@@ -180,7 +180,7 @@ BREAKAGES = [
     ("render bees.json out.svg --colours certainty", 1, "bees: units must have probabilities, was: none; a chart's"),
     ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --colours relation --against other.json", 2, "--colours must not go with --against"),
-    ("render bees.json out.png --against other.json", 2, "--against must go with .svg or .html, was: .png"),
+    ("render bees.json out.txt --against other.json", 2, "--against must go with .svg, .html, .png, .pdf, was: .txt"),
     ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
     ("render bees.json out.svg --against segmented.json", 1, "bees: a document must have a tree"),

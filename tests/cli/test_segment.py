@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from genrst.cli.verbs.segment import write_tok
+from genrst.corpora.conllu import read_disrpt
 from genrst.document import Document
 from genrst.formats.files import read, write
 from genrst.formats.json_format import document_to_dict
+from genrst.parser.loading import load
 from genrst.parser.parser import Parser
 from tests.cli.program import call, give_input
-from tests.parser.samples import TEXT
+from tests.parser.samples import TEXT, write_chart
 
 
 @pytest.fixture
@@ -67,6 +70,24 @@ def test_tokens(tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):
             assert row[9] in ("Seg=B-seg", "Seg=O")
             edus[-1] += row[1]
         assert edus == ["".join(edu.split()) for edu in parser.segment(text).edu_texts]
+
+
+def test_tokens_without_spacy(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """A chart finds EDUs without tokens; what it writes reads back as the same EDUs."""
+    chart = write_chart(folder / "chart")
+    outcome = call(capsys, "segment", "ferry.txt", "--model", chart, "--output", "ferry.tok")
+    assert (outcome.status, outcome.messages) == (0, [])
+    (read_back,) = read_disrpt(folder / "ferry.tok")
+    expected = load(chart).segment(TEXT).edu_texts
+    assert ["".join(edu.split()) for edu in read_back.edu_texts] == ["".join(edu.split()) for edu in expected]
+    assert len(expected) > 3
+
+
+def test_words_and_signs_are_tokens():
+    edus = ["It wasn't 3.5 miles,", "“they’ve” said; so-so.", "Ann's (le", "ft)."]
+    rows = [line.split("\t") for line in write_tok(Document.from_edus("odd", edus)).splitlines()[1:-1]]
+    words = "It* was n't 3.5 miles , “* they ’ve ” said ; so-so . Ann* 's ( le ft* ) ."
+    assert [row[1] + "*" * (row[9] == "Seg=B-seg") for row in rows] == words.split()
 
 
 def test_files_are_segmented_anew(folder: Path, tiny: Path, parser: Parser, capsys: pytest.CaptureFixture[str]):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from genrst.cli.guard import NOTES
 from genrst.formats.files import write
+from genrst.formats.folder import NOTES
 from genrst.training.prepared import save_prepared
 from genrst.training.run import read_log
 from genrst.training.trainer import Record

@@ -333,3 +333,11 @@ def test_by_hand():
     assert confusion.rows == ("cause", "contrast", "joint", "spurious")
     assert confusion.columns == ("cause", "contrast", "joint", "missed")
     assert confusion.matrix.tolist() == [[0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+
+
+def test_an_evaluation_is_short_to_print():
+    tree = Unit("joint", "NN", (Leaf(0), Leaf(1)))
+    document = Document.from_edus("a", ["It rained,", "so we stayed."], tree)
+    assert repr(evaluate([document], [document])) == (
+        "<Evaluation of 1 document, rstdt, 18 coarse relations: S 100.0, N 100.0, R 100.0, F 100.0>"
+    )

@@ -1,3 +1,4 @@
+import warnings
 from itertools import product
 from random import Random
 
@@ -156,3 +157,13 @@ def test_only_like_is_compared_with_like():
         compare_systems(whole, part)
     with pytest.raises(GenrstError, match="one label set"):
         compare_systems(whole, evaluate(gold, gold, labels="fine"))
+
+
+@pytest.mark.parametrize(("n_documents", "warns"), [(5, True), (9, True), (10, False)])
+def test_few_documents_are_told(n_documents: int, warns: bool):
+    gold = corpus(1.0)[:n_documents]
+    pair = evaluate(gold, gold), evaluate(gold, corpus(0.5)[:n_documents])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        compare_systems(*pair)
+    assert [f"few documents for a test: {n_documents};" in str(one.message) for one in told] == [True] * warns

@@ -12,7 +12,8 @@ STRUCTURE = {
     "several roots": (
         [segment(1, 4, "span"), segment(2, 1, "elaboration"), segment(3), group(4, "span")],
         7,
-        "a tree must have one root, was: 2 unattached units: nodes 3, 4; roots=join joins them",
+        "a tree must have one root, was: 2 unattached units: nodes 3, 4; "
+        '--roots join (in Python roots="join") joins them',
     ),
     "dangling parent": (
         [segment(1), segment(2, 7, "elaboration")],

@@ -249,3 +249,22 @@ def test_small_chunks_stay_only_where_there_is_no_room(document: Document, budge
 def test_a_least_size_beyond_the_most():
     with pytest.raises(UsageError, match="least number of tokens must be from 0 to 5, was: 6"):
         chunks(ferry(), 5, min_tokens=6)
+
+
+@given(wild_documents(), BUDGETS)
+def test_a_chunk_that_is_a_unit_has_the_way_to_it(document: Document, budget: int):
+    """However it came about: also where chunks that were too small have been cut elsewhere."""
+    assert document.tree is not None
+    ways = paths(flatten(document.tree))
+    for chunk in chunks(document, budget, min_tokens=budget // 2):
+        assert chunk.relation_path == ways.get(chunk.edus, chunk.relation_path)
+
+
+def test_a_unit_that_a_new_cut_leaves_has_the_way_to_it():
+    """The last EDU is too short alone and takes one from the contrast; what that leaves is a unit, too."""
+    pair = Unit("contrast", "NN", (Leaf(0), Leaf(1)))
+    tree = Unit("cause", "NS", (Unit("elaboration", "NS", (pair, Leaf(2))), Leaf(3)))
+    document = Document.from_edus("short", [" ".join(["word"] * n) for n in (3, 3, 3, 2)], tree)
+    first, second = chunks(document, 9, min_tokens=4)
+    assert (first.edus, second.edus) == ((0, 2), (2, 4))
+    assert (first.relation_path, second.relation_path) == ((("cause", "N"), ("elaboration", "N")), ())

@@ -14,7 +14,14 @@ import pytest
 
 import genrst
 from genrst import Parser, load
-from genrst.errors import ConfigError, MissingDependencyError, ModelNotFoundError, OutputError, UsageError
+from genrst.errors import (
+    ConfigError,
+    MissingDependencyError,
+    ModelNotFoundError,
+    OutputError,
+    ParserWarning,
+    UsageError,
+)
 from genrst.parser.folders import MODELS, describe_model, find_model, find_segmenter, installed_models
 from tests.parser.samples import PIPELINE, TEXT, load_like, rnng_finder, write_chart, write_ensemble, write_parser
 
@@ -324,3 +331,15 @@ def test_cards_name_a_licence_that_catalogues_know(name: str, licence: str):
     card = (MODELS / name / "README.md").read_text(encoding="utf-8")
     assert f"\nlicense: {licence}\n" in card.split("---")[1]
     assert licence.removesuffix("-4.0").replace("-", "") in card.lower().replace("-", "").replace(" ", "")
+
+
+def test_options_without_effect_are_told(tiny: Path, tmp_path: Path):
+    chart = write_chart(tmp_path / "chart")
+    for folder, options, message in (
+        (chart, {"pipeline": "x"}, "pipeline has no effect on chart, which is a chart"),
+        (chart, {"beam": 3, "word_weight": 1}, "beam and word_weight have no effect on chart, which is a chart"),
+        (tiny, {"relations": "coarse"}, "relations has no effect on tiny, which is no chart"),
+    ):
+        with pytest.warns(ParserWarning, match=message):
+            load(folder, **options)
+    load(chart, keep_whole="nothing", relations="fine")

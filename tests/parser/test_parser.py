@@ -286,3 +286,19 @@ def test_documents_by_spacy_are_not_annotated_again(parser: Parser, monkeypatch:
     assert first.edus == segmented.edus
     assert isinstance(second, Failure)
     assert parser.parse_annotated([]) == []
+
+
+def test_lists_of_edus_or_of_nothing(parser: Parser):
+    """A list is one text, also in a stream, and an empty one has one message everywhere."""
+    empty = "must be a text, a list of EDUs or a Document, was: an empty list; Parser.pipe takes lists of texts"
+    for call in (parser, parser.segment, lambda item: parser.kbest(item, 2), parser.parse_edus):
+        with pytest.raises(UsageError, match=f"text: it {empty}"):
+            call([])
+    failure, document = parser.pipe([[], ["It rained,", "so we stayed."]])
+    assert isinstance(failure, Failure)
+    assert str(failure.error) == f"text-1: it {empty}"
+    assert isinstance(document, Document)
+    assert document.edu_texts == ["It rained,", "so we stayed."]
+    assert list(parser.pipe([])) == []
+    with pytest.raises(UsageError, match=r"was: a list with list; Parser\.pipe takes lists of several"):
+        parser([["It rained,"], ["so we stayed."]])  # type: ignore[list-item]

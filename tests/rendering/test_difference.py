@@ -18,8 +18,10 @@ from genrst.rendering.difference import (
     Difference,
     compare,
     render_difference_html,
+    render_difference_image,
     render_difference_svg,
 )
+from genrst.rendering.geometry import Picture
 from genrst.trees.node import SPAN, Leaf, Unit
 from tests.evaluation.samples import WordPair, word_pairs
 from tests.rendering.page_parser import parse_page
@@ -240,3 +242,22 @@ def test_one_edu_each():
     document = row(["Alone."])
     assert "Parseval F1: S 100.0" in render_difference_svg(document, document)
     assert len(parse_page(render_difference_html(document, document)).data) == 2
+
+
+@pytest.mark.parametrize("other", [other_bridge(), resegmented_bridge()], ids=["same EDUs", "other EDUs"])
+def test_an_image_shows_what_the_svg_does(other: Document, monkeypatch: pytest.MonkeyPatch):
+    names = "gold.rs3", "mine.json"
+    root = ElementTree.fromstring(render_difference_svg(bridge(), other, names=names))
+    image = render_difference_image(bridge(), other, names=names)
+    assert image.startswith(b"\x89PNG")
+    size = [int.from_bytes(image[at : at + 4], "big") for at in (16, 20)]
+    assert size == [pytest.approx(2 * float(root.attrib[side]), abs=2) for side in ("width", "height")]
+    assert render_difference_image(bridge(), other, "pdf").startswith(b"%PDF")
+    drawn: list[Picture] = []
+    monkeypatch.setattr("genrst.rendering.difference.draw_image", lambda picture, *_: drawn.append(picture))
+    render_difference_image(bridge(), other, names=names)
+    lines = Counter(line for box in drawn[0].boxes for line in box.lines)
+    assert lines == Counter("".join(text.itertext()) for text in root.iter(f"{NAMESPACE}text"))
+    assert len(drawn[0].shapes) == len(list(root.iter(f"{NAMESPACE}path")))
+    edges = [box.x for box in drawn[0].boxes] + [box.x + box.width for box in drawn[0].boxes]
+    assert 0 < min(edges) < max(edges) < drawn[0].width

@@ -28,7 +28,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from genrst.cli.console import Failures
-from genrst.cli.inputs import text_files
+from genrst.cli.inputs import list_texts, tell_left_out
 from genrst.cli.verbs.serve import add_max_edus_argument, add_models_arguments, check_numbers, serve
 from genrst.errors import InputError, UsageError
 from genrst.formats.files import TEXT_SUFFIXES, TREE_SUFFIXES
@@ -150,7 +150,7 @@ def open_pairs(arguments: argparse.Namespace) -> "Pairs":
 
 def _tree_files(folder: Path) -> dict[str, Path]:
     """The files with trees below a folder, by their path without the suffix."""
-    found = (path for path in text_files(folder) if path.suffix.lower() in TREE_SUFFIXES)
+    found = (path for path in list_texts(folder).files if path.suffix.lower() in TREE_SUFFIXES)
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
 
 
@@ -167,10 +167,11 @@ def open_files(inputs: list[str]) -> "Files":
         if not path.is_dir():
             files.add(path)
             continue
-        found = text_files(path)
-        if not found:
+        listing = list_texts(path)
+        tell_left_out(listing)
+        if not listing.files:
             raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
-        for one in found:
+        for one in listing.files:
             with failures.reported():
                 files.add(one)
     if not len(files):

@@ -17,12 +17,12 @@ not read are named.
 """
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from genrst.cli.console import counted, show, show_json, show_progress
+from genrst.cli.console import counted, has_terminal, show, show_json, show_progress
 from genrst.cli.inputs import (
     add_model_arguments,
     add_search_arguments,
@@ -31,7 +31,7 @@ from genrst.cli.inputs import (
     load_options,
 )
 from genrst.errors import UsageError
-from genrst.io import tell
+from genrst.io import INTERVAL, tell
 
 if TYPE_CHECKING:
     from genrst.bulk.run import Job, Report
@@ -105,13 +105,16 @@ def make_job(arguments: argparse.Namespace) -> "Job":
     from genrst.bulk.inputs import Choice, Columns
     from genrst.bulk.run import Job, Shard
     from genrst.bulk.work import Settings
+    from genrst.parser.loading import warn_of_options
 
     if not (arguments.timeout > 0 and arguments.max_characters > 0):
         given = f"{arguments.timeout}, {arguments.max_characters}"
         raise UsageError(f"--timeout and --max-characters must be more than 0, was: {given}")
+    options = replace(load_options(arguments), device=_choose_device(arguments))
+    warn_of_options(arguments.model, options)
     settings = Settings(
         model=arguments.model,
-        load=replace(load_options(arguments), device=_choose_device(arguments)),
+        load=options,
         columns=Columns(arguments.text_column, arguments.id_column),
         max_characters=arguments.max_characters,
         timeout=arguments.timeout,
@@ -138,12 +141,13 @@ def _choose_device(arguments: argparse.Namespace) -> str:
 
 
 class _Line:
-    """Progress: a line on a terminal that is written again and again, JSON lines, or nothing."""
+    """Progress: a line on a terminal that is written again and again, elsewhere one now and then, or JSON lines."""
 
     def __init__(self, is_json: bool) -> None:
         self._is_json = is_json
-        self._has_terminal = not is_json and sys.stderr is not None and sys.stderr.isatty()
+        self._has_terminal = not is_json and has_terminal()
         self._width = 0
+        self._told = monotonic()
 
     def show(self, report: "Report") -> None:
         """Say how far the run is."""
@@ -153,6 +157,9 @@ class _Line:
             text = describe(report)
             show_progress(f"\r{text:<{self._width}}")
             self._width = len(text)
+        elif monotonic() - self._told > INTERVAL:
+            tell(describe(report))
+            self._told = monotonic()
 
     def end(self) -> None:
         """Go to the next line."""

@@ -14,20 +14,22 @@ compared is refused.
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from genrst.cli.console import show, show_json
+from genrst.cli.console import Failures, show, show_json
 from genrst.cli.guard import Guard, add_force_argument
-from genrst.cli.inputs import add_corpus_arguments, open_corpus, refuse_text
-from genrst.corpora.corpus import load_corpus
+from genrst.cli.inputs import add_corpus_arguments, open_corpus, read_corpus, refuse_text
+from genrst.corpora import corpus as corpora
 from genrst.document import Document
-from genrst.errors import UsageError
-from genrst.io import progress, tell
+from genrst.errors import CorpusFormatError, UsageError
+from genrst.io import tell
 from genrst.trees.relations import load_inventory
 
 # What scores needs numpy, and is imported when it runs.
 if TYPE_CHECKING:
+    from genrst.corpora.corpus import Corpus
     from genrst.evaluation.report import Evaluation, TreeMetric
     from genrst.evaluation.significance import Significance
     from genrst.evaluation.tables import Table
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, score and print."""
     guard = _check(arguments)
     corpus = open_corpus(arguments.gold, arguments)
-    gold = list(progress(corpus, "reading gold", len(corpus)))
+    gold = _read_all(corpus, "reading gold")
     systems = {path: _read(path, arguments) for path in (arguments.predicted, arguments.against) if path is not None}
     if arguments.common:
         gold, systems = _common(gold, systems)
@@ -91,14 +93,26 @@ def _check(arguments: argparse.Namespace) -> Guard:
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         if Path(path).suffix.lower() not in SUFFIXES:
             raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
-        guard.check(Path(path))
+        guard.check_file(Path(path))
     return guard
 
 
 def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
     refuse_text(path)
-    corpus = load_corpus(path, "files", roots=arguments.roots, skip_bad=arguments.skip_bad)
-    return list(progress(corpus, f"reading {path}", len(corpus)))
+    corpus = corpora.open_corpus(path, "files", roots=arguments.roots, skip_bad=arguments.skip_bad)
+    return _read_all(corpus, f"reading {path}")
+
+
+def _read_all(corpus: "Corpus", description: str) -> list[Document]:
+    """All documents. Every file that cannot be read is reported before that ends the run."""
+    failures = Failures()
+    if corpus.on_bad is None and len(corpus) > 1:
+        corpus = replace(corpus, on_bad=failures.report)
+    documents = list(read_corpus(corpus, description))
+    if failures.count:
+        rule = "all files must be readable, or --skip-bad leaves out those that are not"
+        raise CorpusFormatError(f"{rule}, was: {failures.count} of {len(corpus)} files are not", corpus.folder)
+    return documents
 
 
 def _common(

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     sources = find_documents(arguments, has_corpora=True)
     guard = make_guard(f"export --what {arguments.what}", arguments, sources)
     if arguments.output != "-":
-        guard.check(Path(arguments.output))
+        guard.check_file(Path(arguments.output))
     documents = _with_tree(sources, failures)
     first = next(documents, None)
     if first is None:

@@ -22,10 +22,10 @@ from typing import Any
 
 from genrst.characters import inert
 from genrst.cli.console import Failures, show, show_json
-from genrst.cli.inputs import add_corpus_arguments, open_corpus
+from genrst.cli.inputs import add_corpus_arguments, open_corpus, read_corpus
 from genrst.corpora.statistics import Statistics, count
 from genrst.errors import InputError
-from genrst.io import progress, tell
+from genrst.io import tell
 
 _HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 """The settings above a card that Hugging Face reads."""
@@ -78,10 +78,15 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
         corpus = replace(corpus, on_bad=failures.report)
     with warnings.catch_warnings(record=True) as oddities:
         warnings.simplefilter("always")
-        statistics = count(progress(corpus, "reading", len(corpus)))
+        statistics = count(read_corpus(corpus, "reading"))
     for oddity in oddities:
         tell(f"warning: {oddity.message}")
-    problems = {"oddities": len(oddities), "unreadable": failures.count}
+    n_left_out = sum(map(len, corpus.left_out.values()))
+    odd_files = {str(oddity.message).partition(": ")[0] for oddity in oddities}
+    problems = {
+        **{"oddities": len(oddities), "odd_files": len(odd_files)},
+        **{"unreadable": failures.count, "left_out": n_left_out},
+    }
     if arguments.json:
         show_json({"corpus": corpus.name, "split": corpus.split, **statistics.as_dict(), **problems})
     else:

@@ -6,7 +6,7 @@
   genrst parse article.txt --kbest 3 --json
   genrst parse article.txt --summary 20%
   genrst parse article.txt --why
-  genrst parse article.txt --model CHART --uncertain 5 --colours certainty
+  genrst parse article.txt --uncertain 5 --colours certainty
   genrst parse article.json --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
   echo "It rained, so we stayed in." | genrst parse -
 
@@ -15,11 +15,14 @@ input (-), are raw text or, with --edus, an EDU a line. Of a folder all such fil
 parsed. What cannot be parsed is reported and does not stop the others.
 
 Every model finds trees that meet constraints. In constraints EDUs are counted from 0 and the last number is not
-included, as in JSON; in drawings they are counted from 1. A chart's model (CHART) knows how probable every unit is.
+included, as in JSON; in drawings they are counted from 1. A chart parser, such as the default model en, knows how
+probable every unit is. It prints the tree of minimum risk, whose units are expected to be right most often. That need
+not be the most probable tree, which --kbest starts with.
 """
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -27,7 +30,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from genrst.characters import inert
-from genrst.cli.console import Failures, counted
+from genrst.cli.console import Failures, counted, has_terminal
 from genrst.cli.inputs import (
     Source,
     TextOrDocument,
@@ -59,7 +62,7 @@ from genrst.cli.outputs import (
 from genrst.document import Document
 from genrst.errors import ConstraintError, GenrstError, MissingDependencyError, UsageError
 from genrst.formats.files import format_documents
-from genrst.io import progress, tell
+from genrst.io import heartbeat, progress, tell
 from genrst.parser import DEFAULT_MODEL
 from genrst.rendering import Colours
 from genrst.trees.binarise import flatten
@@ -88,16 +91,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--nary", action="store_true", help="lists are single units in JSON, too, as they are elsewhere")
     shape.add_argument("--binary", action="store_true", help="lists are binary chains everywhere, as they are in JSON")
-    parser.add_argument("--kbest", type=int, default=1, metavar="N", help="the N best trees (tree, json or jsonl)")
+    parser.add_argument(
+        "--kbest", type=int, default=1, metavar="N", help="the N most probable trees (tree, json or jsonl)"
+    )
     parser.add_argument("--summary", metavar="SIZE", help=f"a summary instead: {SUMMARY_SIZES}")
     add_colours_argument(parser)
     add_why_argument(parser, "find the words that mark relations, and secondary edges; in a tree, show them")
     add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
     add_constraint_arguments(parser)
-    chart = parser.add_argument_group("only with a chart's model")
-    chart.add_argument(
-        "--signals", action="store_true", help="find the words that mark relations, and secondary edges (json, rs4)"
-    )
+    chart = parser.add_argument_group("only with a chart parser, such as en")
     chart.add_argument("--uncertain", type=int, metavar="N", help="list the N least probable units below each tree")
 
 
@@ -115,19 +117,21 @@ def run(arguments: argparse.Namespace) -> int:
     texts = ((source, item) for source, items in found for item in items)
     items = ((source, constrained(item, constraints)) for source, item in texts) if constraints else texts
     groups = groupby(_parse(parser, items, arguments.kbest), key=itemgetter(0))
-    closing = _Closing(failures)
-    has_bar = len(sources) > 1 and not is_drawing(arguments.output)
-    for source, group in progress(groups, "parsing", len(sources)) if has_bar else groups:
-        results: list[Result] = []
-        for _, trees in group:
-            if isinstance(trees, list):
-                closing.count(trees[0])
-                results += _results(trees, arguments, format.suffix)
-            else:
-                failures.report(trees.error, source.path)
-        if results:
-            with failures.reported():
-                outputs.add(source, results)
+    closing = _Closing(failures, len(sources))
+    has_bar = len(sources) > 1 and not is_drawing(arguments.output) and has_terminal()
+    with nullcontext() if has_bar else heartbeat(closing.so_far):
+        for source, group in progress(groups, "parsing", len(sources)) if has_bar else groups:
+            results: list[Result] = []
+            for _, trees in group:
+                if isinstance(trees, list):
+                    closing.count(trees[0])
+                    results += _results(trees, arguments, format.suffix)
+                else:
+                    failures.report(trees.error, source.path)
+            if results:
+                with failures.reported():
+                    outputs.add(source, results)
+            closing.n_files += 1
     outputs.finish()
     if any(source.folder for source in sources):
         tell(closing)
@@ -137,8 +141,9 @@ def run(arguments: argparse.Namespace) -> int:
 class _Closing:
     """The line after a folder: how much was parsed, how much failed, how long it took."""
 
-    def __init__(self, failures: Failures) -> None:
-        self.n_documents = self.n_edus = 0
+    def __init__(self, failures: Failures, n_sources: int) -> None:
+        self.n_files = self.n_documents = self.n_edus = 0
+        self._n_sources = n_sources
         self._failures = failures
         self._start = perf_counter()
 
@@ -146,6 +151,11 @@ class _Closing:
         """Count a parsed document."""
         self.n_documents += 1
         self.n_edus += len(document.edus)
+
+    def so_far(self) -> str:
+        """How far the run is."""
+        found = f"{counted(self.n_documents, 'document')}, {counted(self.n_edus, 'EDU')}"
+        return f"parsed {self.n_files:,} of {counted(self._n_sources, 'file')}, {found}"
 
     def __str__(self) -> str:
         failed = f", {self._failures.count} failed" if self._failures.count else ""
@@ -157,7 +167,7 @@ class _Closing:
 def _check_chart(arguments: argparse.Namespace) -> None:
     """Before a model is loaded: it must be able to do what is asked."""
     given = {
-        "--signals": arguments.signals,
+        "--why": arguments.signals,
         "--uncertain": arguments.uncertain,
         "--colours certainty": arguments.colours == "certainty",
     }
@@ -246,7 +256,10 @@ def _parse(
 
 def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> "list[Document] | Failure":
     try:
-        return parser.kbest(item, n_trees)
+        trees = parser.kbest(item, n_trees)
+        if parser.config.search == "mbr":
+            _tell_rank(parser(item), trees)
+        return trees
     except GenrstError as error:
         is_everyones = isinstance(error, MissingDependencyError | UsageError)
         if is_everyones and not isinstance(error, ConstraintError):
@@ -254,6 +267,14 @@ def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> "list[Docume
         from genrst.parser.parser import Failure
 
         return Failure(item.id, error)
+
+
+def _tell_rank(printed: Document, trees: list[Document]) -> None:
+    """Say which of the most probable trees is printed without --kbest, unless it is the first."""
+    rank = next((rank for rank, one in enumerate(trees, start=1) if str(one.tree) == str(printed.tree)), None)
+    if rank != 1:
+        which = f"none of the {len(trees)} most probable trees" if rank is None else f"tree {rank}"
+        tell(f"{printed.id}: {which} is the one of minimum risk, which genrst parse prints without --kbest")
 
 
 def _results(trees: list[Document], arguments: argparse.Namespace, suffix: str) -> list[Result]:

@@ -17,9 +17,17 @@ genrst parse has written with a chart's model.
 """
 
 import argparse
+from pathlib import Path
+from typing import Literal
 
 from genrst.cli.console import Failures
-from genrst.cli.inputs import add_document_arguments, add_why_argument, find_documents, read_each_document
+from genrst.cli.inputs import (
+    add_document_arguments,
+    add_why_argument,
+    find_documents,
+    read_each_document,
+    tell_left_out,
+)
 from genrst.cli.outputs import (
     Format,
     Result,
@@ -35,13 +43,13 @@ from genrst.cli.outputs import (
 )
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, UsageError
-from genrst.formats.files import read_documents
+from genrst.formats.files import list_documents, read_documents
 from genrst.rendering import Colours
 
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
 """What can be drawn."""
 
-_DIFFERENCE_SUFFIXES = (".svg", ".html")
+_DIFFERENCE_SUFFIXES = (".svg", ".html", ".png", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_colours_argument(parser)
     add_why_argument(parser, "show the words that mark relations in .txt, too; in a text that is parsed, find them")
     add_binary_argument(parser)
-    parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (.html, .svg)")
+    parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (no .txt)")
     parser.add_argument(
         "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
     )
@@ -93,7 +101,7 @@ def _check(arguments: argparse.Namespace) -> str:
 
         check_matplotlib()
     if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
-        raise UsageError(f"--against must go with {' or '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
+        raise UsageError(f"--against must go with {', '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
     if arguments.against and arguments.style == "classic":
         raise UsageError("--against must go with --style compact, was: classic")
     if arguments.against and arguments.colours:
@@ -125,6 +133,8 @@ def _draw(document: Document, suffix: str, arguments: argparse.Namespace) -> str
 
 
 def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:
+    if Path(arguments.against).is_dir():
+        tell_left_out(list_documents(Path(arguments.against)))
     documents = list(read_documents(arguments.against, roots=arguments.roots))
     by_id = {document.id: document for document in documents}
     if len(by_id) < len(documents):
@@ -141,9 +151,12 @@ def _partner(document: Document, predicted: dict[str, Document], arguments: argp
     raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, was: none", arguments.against)
 
 
-def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str:
-    from genrst.rendering.difference import render_difference_html, render_difference_svg
+def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:
+    from genrst.rendering.difference import render_difference_html, render_difference_image, render_difference_svg
 
     names = "standard input" if arguments.source == "-" else arguments.source, arguments.against
+    labels: Literal["coarse", "fine"] = arguments.labels or "coarse"
+    if suffix in (".png", ".pdf"):
+        return render_difference_image(document, partner, "png" if suffix == ".png" else "pdf", labels, names)
     draw = render_difference_html if suffix == ".html" else render_difference_svg
-    return draw(document, partner, arguments.labels or "coarse", names)
+    return draw(document, partner, labels, names)

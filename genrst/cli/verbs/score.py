@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     guard = make_guard("score", arguments, sources)
     for path in (arguments.plot, arguments.output):
         if path not in (None, "-"):
-            guard.check(Path(path))
+            guard.check_file(Path(path))
     documents = list(read_each_document(sources, "score", failures))
     if arguments.plot and len(documents) > 1:
         raise UsageError(f"--plot must go with one document, was: {len(documents)}")

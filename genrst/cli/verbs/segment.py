@@ -6,10 +6,14 @@
   echo "It rained, so we stayed in." | genrst segment -
 
 Of files that have EDUs already (.dis, .rs3, .rs4, .json, .jsonl, .edus) only the text is read. `--format tok` is the
-tokenised format of the DISRPT shared tasks.
+tokenised format of the DISRPT shared tasks. Its tokens are spaCy's if the model uses spaCy; otherwise words and signs,
+with clitics apart (do n't).
 """
 
 import argparse
+import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from genrst.cli.console import Failures
 from genrst.cli.inputs import add_text_arguments, find_texts, load_parser, read_sources
@@ -20,6 +24,9 @@ from genrst.formats.files import format_documents
 
 NAMES = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
 """The names of formats by the suffixes of files."""
+
+
+_TOKEN = re.compile(r"""\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+(?:[.,-]\w+)*|[^\w\s]""", re.IGNORECASE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,11 +61,20 @@ def write_tok(document: Document) -> str:
     text = document.text or ""
     starts = {edu.start for edu in document.edus}
     lines = [f"# newdoc id = {' '.join(document.id.split())}"]
-    for number, token in enumerate(document.tokens, start=1):
-        form = text[token.start : token.end]
-        label = "Seg=B-seg" if token.start in starts else "Seg=O"
+    known = [(token.start, token.end) for token in document.tokens]
+    for number, (start, end) in enumerate(known or _find_tokens(document), start=1):
+        form = text[start:end]
+        label = "Seg=B-seg" if start in starts else "Seg=O"
         lines.append("\t".join([str(number), form, *["_"] * 7, label]))
     return "\n".join(lines) + "\n\n"
+
+
+def _find_tokens(document: Document) -> Iterator[tuple[int, int]]:
+    """The tokens of a text that nobody has tokenised: words without clitics, and signs. None reaches across an EDU."""
+    text = document.text or ""
+    borders = {0, len(text), *(border for edu in document.edus for border in (edu.start, edu.end))}
+    for start, end in pairwise(sorted(borders)):
+        yield from (match.span() for match in _TOKEN.finditer(text, start, end))
 
 
 FORMATS = {
