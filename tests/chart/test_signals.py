@@ -45,8 +45,8 @@ DOCUMENT = replace(
 )
 KINDS = np.array([2, 0, 0, 1, 0, 6])
 CONFIG = SignalConfig(
-    6, 4, 8, (("lexical", "indicative_word"),), (("graphical", "layout"),),
-    (("causal", "left"), ("joint", "N"), ("other", "right")), ("and", "but", "if … then", "so"), (0.5, 0.5),
+    6, 4, 24, (("lexical", "indicative_word"),), (("graphical", "layout"),),
+    (("causal", "left"), ("joint", "N"), ("other", "right")), ("and", "but", "if … then", "so"), (0.3, 0.3),
     edge_relations=("joint", "other"),
 )  # fmt: skip
 
@@ -156,7 +156,7 @@ def example_of(document: Document) -> SignalExample:
 def test_learning_and_inference_agree():
     """A head that has learned one document by heart finds its signals, in NumPy, as in PyTorch."""
     example = example_of(DOCUMENT)
-    network = train_signals([example], CONFIG, 1, 150, 1e-2)
+    network = train_signals([example], CONFIG, 1, 200, 1e-2)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     signaller = Signaller(CONFIG, weights)
     vectors = signaller.atom_vectors(example.atoms, example.states)
@@ -173,7 +173,7 @@ def test_learning_and_inference_agree():
     np.testing.assert_allclose(scored.markers, logp.exp().numpy() * is_possible[example.places], atol=1e-5)
     np.testing.assert_allclose(scored.orphans[used], orphans.exp().numpy() * is_possible[used], atol=1e-5)
     edges = edge_examples(
-        DOCUMENT, read, words_of_atoms(example.atoms, signal_words(DOCUMENT)), {"joint": 1, "other": 2}
+        DOCUMENT, own, words_of_atoms(example.atoms, signal_words(DOCUMENT)), {"joint": 1, "other": 2}
     )
     assert [one.marker for one in edges if one.pair >= 0] == ["but"]
     markers, meanings = marker_meanings(edges, 2)
