@@ -111,7 +111,8 @@ def pool_pieces(atoms: Atoms, starts: IntArray, states: FloatArray) -> FloatArra
     for step in range(1, int((high - low).max(initial=1))):
         more = np.flatnonzero(high - low > step)
         sums[more] += states[low[more] + step]
-    return sums / (high - low)[:, None].astype(np.float32)
+    pooled: FloatArray = sums / (high - low)[:, None].astype(np.float32)
+    return pooled
 
 
 def nuclear_edus(tree: Tree) -> dict[Edus, int]:
@@ -211,8 +212,8 @@ def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntAr
     _, words = np.unique([text[span.start : span.end].lower() for span in atoms.spans], return_inverse=True)
     sides = 2 * asked.rows[rows, 0] + asked.row_features[rows, 0] // 2
     n_words = len(atoms.spans) + 1
-    found: IntArray = np.isin((sides ^ 1) * n_words + words[places], sides * n_words + words[places])
-    return found.astype(np.int64)
+    found: IntArray = np.isin((sides ^ 1) * n_words + words[places], sides * n_words + words[places]).astype(np.int64)
+    return found
 
 
 def contexts(relations: Sequence[Relation], atoms: Atoms, text: str) -> Iterator[tuple[int, int, Context]]:

@@ -224,7 +224,8 @@ class Signaller:
     def _table(self, name: str, features: IntArray) -> FloatArray:
         columns = range(features.shape[1])
         parts = [self.weights[f"tables.{name}_{column}.weight"][features[:, column]] for column in columns]
-        return np.sum(parts, axis=0, dtype=np.float32)
+        total: FloatArray = np.sum(parts, axis=0, dtype=np.float32)
+        return total
 
     def decode(self, document: Document, atoms: Atoms, scored: Scored) -> list[Signal]:
         """The signals that are probable enough, by relation."""
