@@ -1,5 +1,6 @@
 """Signals of `en` and of networks with random weights."""
 
+import shutil
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from genrst.chart.secondary import MARKERS, PREFIX, Roles
 from genrst.chart.signal_features import ask, find_atoms, pairs, pool_pieces, relations_of, words_of_atoms
 from genrst.chart.signals import ReadAtoms, SignalConfig, Signaller, split_markers
 from genrst.document import Document, SecondaryEdge, Signal, signal_words
-from genrst.errors import UsageError
+from genrst.errors import ConfigError, ModelNotFoundError, UsageError
 from genrst.evaluation.signals import score_signals
 from genrst.formats.files import read, write
+from genrst.parser.folders import MODELS
 from genrst.parser.loading import load
 from genrst.parser.parser import Parser
+from genrst.storage import read_config, write_config
 from genrst.trees.node import Leaf, Unit
 from tests.seed import SEED
 
@@ -105,6 +108,17 @@ def test_trees_that_are_there_can_be_marked(parser: Parser, parsed: Document):
 def test_only_charts_find_signals(tiny: Path):
     with pytest.raises(UsageError, match="signals need a chart's model, was: tiny"):
         load(tiny, signals=True)
+
+
+def test_a_head_that_does_not_fit_is_refused(tmp_path: Path):
+    with pytest.raises(ModelNotFoundError, match=r"must have signals.json and signals.safetensors to find signals"):
+        Signaller.load(tmp_path)
+    folder = MODELS / "en"
+    config = read_config(SignalConfig, folder / "signals.json")
+    write_config(replace(config, size=8), tmp_path / "signals.json")
+    shutil.copyfile(folder / "signals.safetensors", tmp_path / "signals.safetensors")
+    with pytest.raises(ConfigError, match=r"atom.weight must have the shape \(8, 768\), was: \(256, 768\)"):
+        Signaller.load(tmp_path)
 
 
 def test_relations_of_lists_and_satellites():
