@@ -107,12 +107,12 @@ def pool_pieces(atoms: Atoms, starts: IntArray, states: FloatArray) -> FloatArra
     low, high = np.searchsorted(starts, begins), np.searchsorted(starts, ends)
     low = np.clip(np.where(high > low, low, low - 1), 0, len(starts) - 1)
     high = np.maximum(high, low + 1)
-    sums = np.array(states[low], dtype=np.float32)
+    sums: FloatArray = np.array(states[low], dtype=np.float32)
     for step in range(1, int((high - low).max(initial=1))):
         more = np.flatnonzero(high - low > step)
         sums[more] += states[low[more] + step]
-    pooled: FloatArray = sums / (high - low)[:, None].astype(np.float32)
-    return pooled
+    sums /= (high - low)[:, None].astype(np.float32)
+    return sums
 
 
 def nuclear_edus(tree: Tree) -> dict[Edus, int]:
