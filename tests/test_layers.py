@@ -59,7 +59,7 @@ KNOW_MODELS = {
 
 TORCH_FREE = {"trees", "formats", "corpora", "text", "evaluation", "rendering", "outputs"}
 NEED_TORCH = {
-    "chart": {"learning.crf", "learning.network", "learning.task"},
+    "chart": {"learning.crf", "learning.network", "learning.secondary", "learning.signals", "learning.task"},
     "encoder": {"batch", "device", "model", "pretrained"},
 }
 """The files of parsing rooms that PyTorch is loaded with: those that train, and those that compute on a GPU."""

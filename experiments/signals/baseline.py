@@ -81,8 +81,8 @@ class MajorityRule:
     def mark(self, document: Document) -> Document:
         """The document with the signals of the rule."""
         classes = defaultdict(list)
-        for *context, kind, subtype in self.rules:
-            classes[tuple(context)].append((kind, subtype))
+        for rule in self.rules:
+            classes[rule[:4]].append((rule[4], rule[5]))
         groups = defaultdict(set)
         for unit, word, context in _contexts(document):
             for kind, subtype in classes.get(context, ()):

@@ -156,7 +156,8 @@ class EdgeFinder:
         Shape: (pairs, features), (pairs, size), (EDUs, 2 · edu_size) → (pairs, 1 + 2 · relations)
         """
         found = [_scores(weights, features, vectors, edus) for weights in self._networks.values()]
-        return np.mean(found, axis=0, dtype=np.float32)
+        mean: FloatArray = np.mean(found, axis=0, dtype=np.float32)
+        return mean
 
 
 def _scores(weights: Mapping[str, FloatArray], features: IntArray, vectors: FloatArray, edus: FloatArray) -> FloatArray:

@@ -107,11 +107,12 @@ def pool_pieces(atoms: Atoms, starts: IntArray, states: FloatArray) -> FloatArra
     low, high = np.searchsorted(starts, begins), np.searchsorted(starts, ends)
     low = np.clip(np.where(high > low, low, low - 1), 0, len(starts) - 1)
     high = np.maximum(high, low + 1)
-    sums = np.array(states[low], dtype=np.float32)
+    sums: FloatArray = np.array(states[low], dtype=np.float32)
     for step in range(1, int((high - low).max(initial=1))):
         more = np.flatnonzero(high - low > step)
         sums[more] += states[low[more] + step]
-    return sums / (high - low)[:, None].astype(np.float32)
+    sums /= (high - low)[:, None].astype(np.float32)
+    return sums
 
 
 def nuclear_edus(tree: Tree) -> dict[Edus, int]:
@@ -211,8 +212,8 @@ def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntAr
     _, words = np.unique([text[span.start : span.end].lower() for span in atoms.spans], return_inverse=True)
     sides = 2 * asked.rows[rows, 0] + asked.row_features[rows, 0] // 2
     n_words = len(atoms.spans) + 1
-    found: IntArray = np.isin((sides ^ 1) * n_words + words[places], sides * n_words + words[places])
-    return found.astype(np.int64)
+    found: IntArray = np.isin((sides ^ 1) * n_words + words[places], sides * n_words + words[places]).astype(np.int64)
+    return found
 
 
 def contexts(relations: Sequence[Relation], atoms: Atoms, text: str) -> Iterator[tuple[int, int, Context]]:

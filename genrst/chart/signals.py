@@ -22,6 +22,8 @@ from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
 from genrst.chart.secondary import EdgeFinder
 from genrst.chart.signal_features import (
+    ATOM_FEATURES,
+    ROW_FEATURES,
     Asked,
     Atoms,
     ask,
@@ -33,8 +35,9 @@ from genrst.chart.signal_features import (
     words_of_atoms,
 )
 from genrst.document import Document, Signal, Span, signal_words
+from genrst.errors import ModelNotFoundError
 from genrst.packing import unpack
-from genrst.storage import read_config, read_tensors
+from genrst.storage import check_shapes, read_config, read_tensors
 
 CONFIG, WEIGHTS = "signals.json", "signals.safetensors"
 SINGLE = ("indicative_word",)
@@ -147,7 +150,13 @@ class Signaller:
     @classmethod
     def load(cls, folder: Path) -> "Signaller":
         """Read it from the folder of a model."""
-        return cls(read_config(SignalConfig, folder / CONFIG), unpack(read_tensors(folder / WEIGHTS)))
+        if not (folder / CONFIG).is_file():
+            raise ModelNotFoundError(
+                f"{folder}: a model must have {CONFIG} and {WEIGHTS} to find signals, was: without"
+            )
+        config, stored = read_config(SignalConfig, folder / CONFIG), read_tensors(folder / WEIGHTS)
+        check_shapes(stored, _shapes(config), folder)
+        return cls(config, unpack(stored))
 
     def read(
         self, document: Document, starts: IntArray, states: FloatArray, kinds: IntArray, edus: FloatArray
@@ -224,7 +233,8 @@ class Signaller:
     def _table(self, name: str, features: IntArray) -> FloatArray:
         columns = range(features.shape[1])
         parts = [self.weights[f"tables.{name}_{column}.weight"][features[:, column]] for column in columns]
-        return np.sum(parts, axis=0, dtype=np.float32)
+        total: FloatArray = np.sum(parts, axis=0, dtype=np.float32)
+        return total
 
     def decode(self, document: Document, atoms: Atoms, scored: Scored) -> list[Signal]:
         """The signals that are probable enough, by relation."""
@@ -291,6 +301,23 @@ class Signaller:
 def _bare(document: Document, word: Span) -> str:
     """A word without the signs around it, in lower case."""
     return (document.text or "")[word.start : word.end].lower().strip(".,;:!?\"'()[]“”—-")
+
+
+def _shapes(config: SignalConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights that depend on the settings."""
+    size, edus, n_wordless = config.size, 3 * config.edu_size, len(config.wordless)
+    layers = {
+        **{"atom": (size, config.state_size), "edus": (size, edus), "hidden": (size, size), "whole": (size, size)},
+        **{"output": (1 + len(config.classes), size), "marker": (2, size), "wordless": (n_wordless, size)},
+    }
+    tables = {f"atom_{column}": n for column, n in enumerate(ATOM_FEATURES)}
+    tables |= {f"row_{column}": n for column, n in enumerate(ROW_FEATURES)}
+    tables |= {"label": 1 + len(config.labels), "repeated": 2}
+    return {
+        **{f"{name}.weight": shape for name, shape in layers.items()},
+        **{f"{name}.bias": shape[:1] for name, shape in layers.items()},
+        **{f"tables.{name}.weight": (n, size) for name, n in tables.items()},
+    }
 
 
 def split_markers(

@@ -1,5 +1,6 @@
 """Signals of `en` and of networks with random weights."""
 
+import shutil
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from genrst.chart.secondary import MARKERS, PREFIX, Roles
 from genrst.chart.signal_features import ask, find_atoms, pairs, pool_pieces, relations_of, words_of_atoms
 from genrst.chart.signals import ReadAtoms, SignalConfig, Signaller, split_markers
 from genrst.document import Document, SecondaryEdge, Signal, signal_words
-from genrst.errors import UsageError
+from genrst.errors import ConfigError, ModelNotFoundError, UsageError
 from genrst.evaluation.signals import score_signals
 from genrst.formats.files import read, write
+from genrst.parser.folders import MODELS
 from genrst.parser.loading import load
 from genrst.parser.parser import Parser
+from genrst.storage import read_config, write_config
 from genrst.trees.node import Leaf, Unit
 from tests.seed import SEED
 
@@ -45,8 +48,8 @@ DOCUMENT = replace(
 )
 KINDS = np.array([2, 0, 0, 1, 0, 6])
 CONFIG = SignalConfig(
-    6, 4, 8, (("lexical", "indicative_word"),), (("graphical", "layout"),),
-    (("causal", "left"), ("joint", "N"), ("other", "right")), ("and", "but", "if … then", "so"), (0.5, 0.5),
+    6, 4, 24, (("lexical", "indicative_word"),), (("graphical", "layout"),),
+    (("causal", "left"), ("joint", "N"), ("other", "right")), ("and", "but", "if … then", "so"), (0.3, 0.3),
     edge_relations=("joint", "other"),
 )  # fmt: skip
 
@@ -107,6 +110,17 @@ def test_only_charts_find_signals(tiny: Path):
         load(tiny, signals=True)
 
 
+def test_a_head_that_does_not_fit_is_refused(tmp_path: Path):
+    with pytest.raises(ModelNotFoundError, match=r"must have signals.json and signals.safetensors to find signals"):
+        Signaller.load(tmp_path)
+    folder = MODELS / "en"
+    config = read_config(SignalConfig, folder / "signals.json")
+    write_config(replace(config, size=8), tmp_path / "signals.json")
+    shutil.copyfile(folder / "signals.safetensors", tmp_path / "signals.safetensors")
+    with pytest.raises(ConfigError, match=r"atom.weight must have the shape \(8, 768\), was: \(256, 768\)"):
+        Signaller.load(tmp_path)
+
+
 def test_relations_of_lists_and_satellites():
     assert [(one.unit, one.other, one.name, one.role) for one in relations_of(TREE)] == [
         ((0, 1), (1, 5), "causal", "left"),
@@ -156,7 +170,7 @@ def example_of(document: Document) -> SignalExample:
 def test_learning_and_inference_agree():
     """A head that has learned one document by heart finds its signals, in NumPy, as in PyTorch."""
     example = example_of(DOCUMENT)
-    network = train_signals([example], CONFIG, 1, 150, 1e-2)
+    network = train_signals([example], CONFIG, 1, 200, 1e-2)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     signaller = Signaller(CONFIG, weights)
     vectors = signaller.atom_vectors(example.atoms, example.states)
@@ -173,7 +187,7 @@ def test_learning_and_inference_agree():
     np.testing.assert_allclose(scored.markers, logp.exp().numpy() * is_possible[example.places], atol=1e-5)
     np.testing.assert_allclose(scored.orphans[used], orphans.exp().numpy() * is_possible[used], atol=1e-5)
     edges = edge_examples(
-        DOCUMENT, read, words_of_atoms(example.atoms, signal_words(DOCUMENT)), {"joint": 1, "other": 2}
+        DOCUMENT, own, words_of_atoms(example.atoms, signal_words(DOCUMENT)), {"joint": 1, "other": 2}
     )
     assert [one.marker for one in edges if one.pair >= 0] == ["but"]
     markers, meanings = marker_meanings(edges, 2)

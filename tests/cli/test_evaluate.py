@@ -1,13 +1,14 @@
 """`genrst evaluate`: hand-checked scores, every option, and a corpus against its own conversion."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from genrst.corpora.corpus import load_corpus
-from genrst.document import Document
+from genrst.document import Document, SecondaryEdge, Signal
 from genrst.formats.files import write, write_documents
 from genrst.trees.node import Leaf, Tree, Unit
 from tests.cli.program import Outcome, call
@@ -55,6 +56,30 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]):
     assert result["segmentation"] == half(1.0)
     assert result["per_relation"]["justify"]["R"]["f1"] == 1
     assert result["per_relation"]["attribution"]["F"]["f1"] == 0
+
+
+def test_signals_and_secondary_edges(folder: Path, capsys: pytest.CaptureFixture[str]):
+    signals = Signal((1, 3), "dm", "dm", (1,)), Signal((0, 1), "dm", "dm", (2,))
+    for name, edge in (
+        ("gold", SecondaryEdge((2, 3), (0, 1), "cause")),
+        ("perfect", SecondaryEdge((0, 1), (2, 3), "cause")),
+    ):
+        document = Document.from_edus("frogs", EDUS, GOLD)
+        document = replace(document, signals=signals[: 1 + (name == "gold")], secondary_edges=(edge,))
+        write(document, folder / name / "frogs.json")
+    result = scores(call(capsys, "evaluate", "gold", "perfect", "--signals", "--secondary", "--json"))
+    found = result["signals"]["types"]["dm"]["signals relation"]
+    assert (found["tp"], found["n_gold"], found["n_pred"]) == (1, 2, 1)
+    assert result["signals"]["subtypes"]["dm dm"]["words alone"]["recall"] == 0.5
+    assert {aspect: one["f1"] for aspect, one in result["secondary_edges"].items()} == {
+        "span": 1,
+        "N": 0,
+        "R": 1,
+        "F": 0,
+    }
+    shown = call(capsys, "evaluate", "gold", "perfect", "--signals", "--secondary").output
+    assert "dm + orphan" in shown
+    assert "secondary edges  precision" in shown
 
 
 @pytest.mark.filterwarnings("default::genrst.errors.CorpusWarning")

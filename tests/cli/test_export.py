@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from genrst.cli.verbs.export import FORMATS
-from genrst.document import Document
+from genrst.document import Document, Signal
 from genrst.formats.files import write, write_documents
 from genrst.formats.json_format import write_json
 from genrst.outputs.chunks import chunk_rows
@@ -245,3 +245,20 @@ def test_whatever_goes_wrong_is_one_line(
     assert (outcome.status, outcome.output, len(outcome.messages)) == (status, "", 1), outcome.messages
     assert message in outcome.messages[0]
     assert {path: path.read_bytes() for path in world.rglob("*") if path.is_file()} == before
+
+
+def test_an_index_of_markers(world: Path, capsys: pytest.CaptureFixture[str]):
+    document = replace(ferry(), signals=(Signal((2, 3), "dm", "dm", (1,)),))
+    for name in ("a", "b"):
+        write(replace(document, id=name), world / "marked" / f"{name}.json")
+    outcome = call(capsys, "export", "marked", "--what", "markers", "--format", "csv")
+    assert outcome.status == 0
+    (row,) = csv.DictReader(io.StringIO(outcome.output))
+    word = (document.text or "").split()[0].lower()
+    assert (row["marker"], row["type"], row["count"]) == (word, "dm", "2")
+    write(ferry(), world / "plain.json")
+    outcome = call(capsys, "export", "plain.json", "--what", "markers")
+    assert outcome.status == 1
+    assert outcome.errors == [
+        f"genrst: {ferry().id}: a document must have signals for an index of markers, was: without"
+    ]

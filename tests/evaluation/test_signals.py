@@ -135,7 +135,7 @@ def _listed(document: Document, kind: str, condition: str) -> list[tuple[frozens
         for unit in units(document.tree or Leaf(0))
         for child, name in zip(unit.children, unit.relations, strict=True)
     }
-    found = []
+    found: list[tuple[frozenset[object], object]] = []
     for one in document.signals:
         if one.type == kind:
             parts: frozenset[object] = frozenset(words[token - 1] for token in one.tokens) or frozenset([None])
