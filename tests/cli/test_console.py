@@ -55,6 +55,7 @@ MISTAKES = [
 
 
 @pytest.mark.usefixtures("world")
+@pytest.mark.filterwarnings("ignore:few documents")
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_results_command_no_terminal(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]):
     outcome = call(capsys, *arguments)

@@ -70,7 +70,7 @@ BREAKAGES = [
     ("convert binary.json out.rs3", 1, "binary.json: a text file must hold text, was: binary data"),
     ("convert noise.json out.rs3", 1, "noise.json:1: the text must be JSON"),
     ("convert no_trees out.jsonl", 1, "no_trees: the folder must hold files with trees"),
-    ("convert moths.pdf out.json", 2, "a file name must end in one of .dis, "),
+    ("convert moths.xyz out.json", 2, "a file name must end in one of .dis, "),
     ("convert moths.rsd out.json", 2, ".rsd files can be written, not read: moths.rsd"),
     ("convert roots.rs3 out.json", 1, "roots.rs3:1: a tree must have one root, was: 2 unattached units"),
     # Formats that are not known or not said.

@@ -20,7 +20,7 @@ FAILING = {
     "empty": (b"", WORDLESS),
     "white space": (b" \n\t\r\n ", WORDLESS),
     "byte order mark": ("\ufeff".encode(), WORDLESS),
-    "picture": (PNG, BINARY),
+    "picture": (PNG, "the file is a picture; recognise its text first"),
     "program": (bytes(range(256)), BINARY),
     "nul": (b"It rained,\0 so we stayed in.", BINARY),
     "UTF-16 without a mark": (RAIN.encode("utf-16-le"), BINARY),
