@@ -41,6 +41,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"noise.{suffix}").write_bytes(b"\xfe\x80\xff(")
     (tmp_path / "roots.rs3").write_text(f"<rst><header/><body>{ROOTS}</body></rst>", encoding="utf-8")
     (tmp_path / "moths.pdf").write_bytes(b"%PDF")
+    (tmp_path / "moths.xyz").touch()
     (tmp_path / "no_trees").mkdir()
     (tmp_path / "no_trees" / "notes.txt").write_text("nothing here\n", encoding="utf-8")
     write_gum(tmp_path / "gum")
