@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from genrst.chart.signal_features import Context, chains, contexts, find_atoms, relations_of, words_of_atoms
+from genrst.chart.signals.features import Context, chains, contexts, find_atoms, relations_of, words_of_atoms
 from genrst.document import Document, Signal, require_tree, signal_words
 
 LONGEST = 6

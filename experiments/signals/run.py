@@ -27,9 +27,9 @@ from genrst.chart.labels import IntArray
 from genrst.chart.learning.secondary import edge_examples, marker_meanings, train_edges
 from genrst.chart.learning.signals import SignalExample, make_example, train_signals
 from genrst.chart.load import load_scorer
-from genrst.chart.secondary import MARKERS, PREFIX
-from genrst.chart.signal_features import ask, find_atoms, pool_pieces, words_of_atoms
-from genrst.chart.signals import CONFIG, GAP, WEIGHTS, ReadAtoms, SignalConfig, Signaller
+from genrst.chart.signals.features import ask, find_atoms, pool_pieces, words_of_atoms
+from genrst.chart.signals.secondary import MARKERS, PREFIX
+from genrst.chart.signals.signaller import CONFIG, GAP, WEIGHTS, ReadAtoms, SignalConfig, Signaller
 from genrst.chart.texts import encode_texts, piece_starts
 from genrst.corpora.corpus import load_corpus
 from genrst.document import Document, signal_words

@@ -18,7 +18,7 @@ from genrst.chart.labels import Labels
 from genrst.chart.posterior import Posterior, infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
-from genrst.chart.signals import Signaller
+from genrst.chart.signals.signaller import Signaller
 from genrst.chart.texts import EncodedText, EncoderCache, encode_texts, piece_starts
 from genrst.document import Document, constraints_of
 from genrst.encoder.memory import in_batches

@@ -100,7 +100,7 @@ def _chart_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> T
     )
     if not options.signals:
         return ChartFinder(scorers, settings)
-    from genrst.chart.signals import Signaller
+    from genrst.chart.signals.signaller import Signaller
 
     return ChartFinder(scorers, settings, Signaller.load(read_models(folder)[0][0]))
 

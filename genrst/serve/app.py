@@ -9,7 +9,7 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
     GET  /v1/files, /v1/files/{number}      list the files; open one, and parse it if it has no tree
     PUT  /v1/files/{number}      save it
     PUT, DELETE  /v1/files/{number}/drafts/{id}      keep or discard unsaved work on it
-    /v1/folder, /v1/pairs      states of files, agreement and adjudication (`genrst.serve.folder`)
+    /v1/folder, /v1/pairs      states of files, agreement and adjudication (`genrst.serve.annotation.folder`)
 
 The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
 `workbench/`: `edits.js`, `segments.js` and `notes.js` change documents, `bench.js` keeps the state, calls the service
@@ -40,9 +40,9 @@ from genrst.errors import GenrstError, MissingDependencyError, OutputError
 from genrst.formats.json_text import dumps
 from genrst.parser.parser import Parser
 from genrst.rendering.page import Page, fill_page, inert_json, page_policy
+from genrst.serve.annotation.files import Files, LocalFile, Opened
+from genrst.serve.annotation.folder import Folder, folder_endpoints
 from genrst.serve.documents import MEDIA_TYPES, convert_documents, evaluate_documents, render_document
-from genrst.serve.files import Files, LocalFile, Opened
-from genrst.serve.folder import Folder, folder_endpoints
 from genrst.serve.lanes import Lanes
 from genrst.serve.middleware import LOGGER, POLICY, Access, AccessControl, Metrics, Observer, describe_error
 from genrst.serve.openapi import Endpoint, describe, docs_page

@@ -12,9 +12,9 @@ import torch
 from genrst.chart.finder import ChartFinder
 from genrst.chart.learning.secondary import EdgeNetwork, edge_examples, marker_meanings, train_edges
 from genrst.chart.learning.signals import SignalExample, make_example, marker_logp, train_signals
-from genrst.chart.secondary import MARKERS, PREFIX, Roles
-from genrst.chart.signal_features import ask, find_atoms, pairs, pool_pieces, relations_of, words_of_atoms
-from genrst.chart.signals import ReadAtoms, SignalConfig, Signaller, split_markers
+from genrst.chart.signals.features import ask, find_atoms, pairs, pool_pieces, relations_of, words_of_atoms
+from genrst.chart.signals.secondary import MARKERS, PREFIX, Roles
+from genrst.chart.signals.signaller import ReadAtoms, SignalConfig, Signaller, split_markers
 from genrst.document import Document, SecondaryEdge, Signal, signal_words
 from genrst.errors import ConfigError, ModelNotFoundError, UsageError
 from genrst.evaluation.signals import score_signals

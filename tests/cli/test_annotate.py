@@ -16,7 +16,7 @@ from genrst.cli.main import make_parser
 from genrst.cli.verbs import annotate
 from genrst.document import Document
 from genrst.formats.files import write
-from genrst.serve.drafts import folder_lock
+from genrst.serve.annotation.drafts import folder_lock
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call
 

@@ -12,8 +12,8 @@ from genrst.document import Document, SecondaryEdge, Signal
 from genrst.formats.files import read, write
 from genrst.formats.json_format import document_from_dict
 from genrst.parser.parser import Parser
+from genrst.serve.annotation.files import Files
 from genrst.serve.app import make_app
-from genrst.serve.files import Files
 from genrst.trees.relations import load_glossary
 from tests.serve.bench import OFFERED, SETTLED, Bench, bare, serving, units
 from tests.serve.test_page import BIRDS, DEEP, TEXT, find, focused, label, open_document

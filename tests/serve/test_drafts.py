@@ -13,7 +13,7 @@ from genrst.errors import InputError
 from genrst.formats.files import read, write
 from genrst.formats.json_format import document_to_dict
 from genrst.parser.parser import Parser
-from genrst.serve.drafts import folder_lock
+from genrst.serve.annotation.drafts import folder_lock
 from tests.serve.test_files import BETTER, HUMAN, annotating
 
 
@@ -115,7 +115,7 @@ def test_one_process_at_a_time_has_a_folder(tmp_path: Path):
     with folder_lock(tmp_path):
         program = (
             "from pathlib import Path\nfrom genrst.errors import GenrstError\n"
-            "from genrst.serve.drafts import folder_lock\n"
+            "from genrst.serve.annotation.drafts import folder_lock\n"
             f"try:\n    with folder_lock(Path({str(tmp_path)!r})): print('open')\n"
             "except GenrstError as error: print(error)\n"
         )

@@ -24,8 +24,8 @@ from genrst.errors import CorpusFormatError, GenrstError, InputError, UsageError
 from genrst.formats.files import format_documents, read, write
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.parser.parser import Parser
+from genrst.serve.annotation.files import Files, LocalFile
 from genrst.serve.app import LIMITS, make_app
-from genrst.serve.files import Files, LocalFile
 from genrst.serve.requests import SaveRequest, read_request
 from genrst.serve.worker import Limits
 from genrst.trees.constraints import Constraint

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from genrst.formats.files import write
 from genrst.parser.parser import Parser
+from genrst.serve.annotation.folder import Folder, read_state, write_state
+from genrst.serve.annotation.pairs import Pairs
+from genrst.serve.annotation.project import Project, ProjectRelation
 from genrst.serve.app import make_app
-from genrst.serve.folder import Folder, read_state, write_state
-from genrst.serve.pairs import Pairs
-from genrst.serve.project import Project, ProjectRelation
 from tests.serve.test_files import BETTER, HUMAN, body, opened
 
 pytestmark = pytest.mark.filterwarnings("ignore::genrst.errors.ParserWarning")

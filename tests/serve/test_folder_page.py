@@ -13,11 +13,11 @@ from genrst.document import Document, require_tree
 from genrst.evaluation.report import evaluate
 from genrst.formats.files import read, write
 from genrst.parser.parser import Parser
+from genrst.serve.annotation.files import Files
+from genrst.serve.annotation.folder import Folder, read_state, write_state
+from genrst.serve.annotation.pairs import Pairs
+from genrst.serve.annotation.project import read_project
 from genrst.serve.app import make_app
-from genrst.serve.files import Files
-from genrst.serve.folder import Folder, read_state, write_state
-from genrst.serve.pairs import Pairs
-from genrst.serve.project import read_project
 from genrst.trees.node import Leaf, Tree, Unit, fold
 from tests.serve.bench import SETTLED, Bench, serving
 from tests.serve.test_page import ROOT, photograph

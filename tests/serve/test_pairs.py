@@ -17,10 +17,10 @@ from genrst.formats.files import read, write
 from genrst.formats.json_format import document_from_dict
 from genrst.io import write_atomically
 from genrst.parser.parser import Parser
+from genrst.serve.annotation.files import Files
+from genrst.serve.annotation.folder import Folder
+from genrst.serve.annotation.pairs import Pairs
 from genrst.serve.app import make_app
-from genrst.serve.files import Files
-from genrst.serve.folder import Folder
-from genrst.serve.pairs import Pairs
 from genrst.trees.node import Leaf, Unit
 from tests.serve.test_files import BETTER, EDUS, HUMAN
 
@@ -161,7 +161,7 @@ def test_a_crash_between_the_record_and_the_result(chart: Parser, corpus: Path, 
                 raise MemoryError
             write_atomically(path, content)
 
-        monkeypatch.setattr("genrst.serve.pairs.write_atomically", crash)
+        monkeypatch.setattr("genrst.serve.annotation.pairs.write_atomically", crash)
         assert decide(client, 0, _0="right").status_code == 500
     monkeypatch.undo()
     with comparing(chart, corpus) as client:

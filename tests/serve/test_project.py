@@ -6,10 +6,10 @@ import pytest
 
 from genrst.errors import ConfigError
 from genrst.parser.parser import Parser
-from genrst.serve.files import Files
-from genrst.serve.folder import Folder
+from genrst.serve.annotation.files import Files
+from genrst.serve.annotation.folder import Folder
+from genrst.serve.annotation.project import Project, ProjectRelation, find_project, read_project
 from genrst.serve.parsing import Models
-from genrst.serve.project import Project, ProjectRelation, find_project, read_project
 
 EVIDENCE = """
 [[relations]]

@@ -14,8 +14,8 @@ from genrst.formats.files import read, write
 from genrst.formats.json_format import document_from_dict
 from genrst.formats.rs3_writer import write_rs3
 from genrst.parser.parser import Parser
+from genrst.serve.annotation.files import Files
 from genrst.serve.app import make_app
-from genrst.serve.files import Files
 from genrst.serve.middleware import Access
 from genrst.trees.node import Leaf, Unit
 from tests.serve.bench import SETTLED, Bench, serving

@@ -1,4 +1,4 @@
-"""Teach the part of the head that finds secondary edges: see `genrst.chart.secondary` for what it computes.
+"""Teach the part of the head that finds secondary edges: see `genrst.chart.signals.secondary` for what it computes.
 
 There are few edges, so relations are also learned from the markers of the tree's own relations.
 """
@@ -13,9 +13,9 @@ from torch.nn import functional
 
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
-from genrst.chart.secondary import COLUMNS, Pair, Roles
-from genrst.chart.signal_features import relations_of
-from genrst.chart.signals import ReadAtoms
+from genrst.chart.signals.features import relations_of
+from genrst.chart.signals.secondary import COLUMNS, Pair, Roles
+from genrst.chart.signals.signaller import ReadAtoms
 from genrst.document import Document, require_tree
 
 BATCH = 16
@@ -91,7 +91,7 @@ def marker_meanings(examples: Sequence[EdgeExample], n_relations: int) -> tuple[
 
 
 class EdgeNetwork(nn.Module):
-    """The network of `genrst.chart.secondary`, to be trained."""
+    """The network of `genrst.chart.signals.secondary`, to be trained."""
 
     def __init__(self, n_relations: int, atom_size: int, edu_size: int, size: int = 96, dropout: float = 0.3) -> None:
         super().__init__()

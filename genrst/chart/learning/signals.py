@@ -1,4 +1,4 @@
-"""Teach the head that finds signals, on states of a frozen encoder: see `genrst.chart.signals` for what it computes."""
+"""Teach the head that finds signals, on states of a frozen encoder; `genrst.chart.signals.signaller` computes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from torch.nn import functional
 
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
-from genrst.chart.signal_features import ATOM_FEATURES, N_SIZES, ROW_FEATURES, Asked, Atoms, pairs, repeats
-from genrst.chart.signals import SignalConfig
+from genrst.chart.signals.features import ATOM_FEATURES, N_SIZES, ROW_FEATURES, Asked, Atoms, pairs, repeats
+from genrst.chart.signals.signaller import SignalConfig
 from genrst.document import Document, Signal
 from genrst.text.layout import Kind
 
@@ -37,7 +37,7 @@ class SignalExample:
     rows: IntArray
     places: IntArray
     repeated: IntArray
-    """Of each pair; see `genrst.chart.signal_features`. Shape: (pairs)"""
+    """Of each pair; see `genrst.chart.signals.features`. Shape: (pairs)"""
     classes: IntArray
     """The pairs that signal something, and the class. Shape: (signals' words, 2)"""
     markers: IntArray
@@ -103,7 +103,7 @@ def _class(signal: Signal, config: SignalConfig) -> tuple[int, str]:
 
 
 class SignalNetwork(nn.Module):
-    """The network of `genrst.chart.signals`, to be trained."""
+    """The network of `genrst.chart.signals.signaller`, to be trained."""
 
     def __init__(self, config: SignalConfig, dropout: float = 0.2) -> None:
         super().__init__()

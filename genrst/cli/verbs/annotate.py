@@ -35,9 +35,9 @@ from genrst.formats.files import TEXT_SUFFIXES, TREE_SUFFIXES
 from genrst.io import tell
 
 if TYPE_CHECKING:
-    from genrst.serve.files import Files
-    from genrst.serve.folder import Folder
-    from genrst.serve.pairs import Pairs
+    from genrst.serve.annotation.files import Files
+    from genrst.serve.annotation.folder import Folder
+    from genrst.serve.annotation.pairs import Pairs
 
 LIMITS = {"max_bytes": 50_000_000, "max_queue": 64, "max_wait": 600.0, "max_seconds": 600.0, "batch": 16, "proxy": None}
 """Generous, because a save that is refused may be an hour's work."""
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve the page."""
     arguments.port = free_port() if arguments.port is None else arguments.port
     check_numbers(arguments)
-    from genrst.serve.drafts import folder_lock
+    from genrst.serve.annotation.drafts import folder_lock
 
     folder = open_folder(arguments)
     with ExitStack() as stack:
@@ -108,9 +108,9 @@ def free_port() -> int:
 
 def open_folder(arguments: argparse.Namespace) -> "Folder":
     """Return the files to annotate, or the pairs of two annotators, and the project."""
-    from genrst.serve.files import Files
-    from genrst.serve.folder import Folder
-    from genrst.serve.project import find_project
+    from genrst.serve.annotation.files import Files
+    from genrst.serve.annotation.folder import Folder
+    from genrst.serve.annotation.project import find_project
 
     first = Path(arguments.inputs[0])
     project = find_project(first if first.is_dir() else first.parent, _path(arguments.project))
@@ -123,7 +123,7 @@ def open_folder(arguments: argparse.Namespace) -> "Folder":
 
 def open_pairs(arguments: argparse.Namespace) -> "Pairs":
     """Return the files that two folders have in common; tell which are left out."""
-    from genrst.serve.pairs import Pairs, make_folder
+    from genrst.serve.annotation.pairs import Pairs, make_folder
 
     if len(arguments.inputs) != 1:
         raise UsageError(f"--against must go with one folder, was: {len(arguments.inputs)} files or folders")
@@ -160,7 +160,7 @@ def _path(name: str | None) -> Path | None:
 
 def open_files(inputs: list[str]) -> "Files":
     """Return the files to annotate. A named file must be readable; unreadable files in folders are only reported."""
-    from genrst.serve.files import Files
+    from genrst.serve.annotation.files import Files
 
     files, failures = Files(), Failures()
     for path in map(Path, inputs):

@@ -29,8 +29,8 @@ from genrst.parser import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from genrst.parser.parser import Parser
-    from genrst.serve.files import Files
-    from genrst.serve.folder import Folder
+    from genrst.serve.annotation.files import Files
+    from genrst.serve.annotation.folder import Folder
     from genrst.serve.middleware import Access
 
 KEY_VARIABLE = "GENRST_API_KEY"

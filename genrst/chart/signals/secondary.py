@@ -13,7 +13,7 @@ import numpy as np
 
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
-from genrst.chart.signal_features import N_SIZES, Edus, bucket, chains, nuclear_edus
+from genrst.chart.signals.features import N_SIZES, Edus, bucket, chains, nuclear_edus
 from genrst.document import Document, SecondaryEdge, Signal, require_tree
 from genrst.trees.node import Tree, units
 

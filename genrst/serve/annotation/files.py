@@ -7,8 +7,8 @@ overwritten.
 
 Only trees of the parser are cached. A file is read again whenever it is opened, and saved only if it still has the
 content that was opened. In a conflict both versions are kept: what is overwritten by force as NAME.rs3.bak-N, a
-document that is put aside as NAME.conflict-N.json. Unsaved work is in `genrst.serve.drafts`; parsing is not done here
-(`genrst.serve.app`).
+document that is put aside as NAME.conflict-N.json. Unsaved work is in `genrst.serve.annotation.drafts`; parsing is done
+by `genrst.serve.app`.
 """
 
 import hashlib
@@ -31,8 +31,8 @@ from genrst.formats.json_format import document_from_dict, document_to_dict, wri
 from genrst.formats.texts import text_of
 from genrst.io import read_bytes
 from genrst.parser.parser import Text
+from genrst.serve.annotation.drafts import Drafts, save_lock, write_durably
 from genrst.serve.documents import JsonObject, check_size, collected_warnings
-from genrst.serve.drafts import Drafts, save_lock, write_durably
 from genrst.serve.parsing import Parsed
 from genrst.serve.requests import SaveRequest
 from genrst.trees.node import units

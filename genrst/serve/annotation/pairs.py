@@ -24,9 +24,9 @@ from genrst.evaluation.report import Evaluation, evaluate
 from genrst.formats.files import format_documents, read_file, warn_of_loss
 from genrst.formats.json_format import document_from_dict, document_to_dict
 from genrst.io import read_bytes, write_atomically
+from genrst.serve.annotation.drafts import FOLDER, save_lock
+from genrst.serve.annotation.folder_requests import Choice, ResultRequest, TakeRequest
 from genrst.serve.documents import JsonObject, check_size, collected_warnings
-from genrst.serve.drafts import FOLDER, save_lock
-from genrst.serve.folder_requests import Choice, ResultRequest, TakeRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
-from genrst.chart.secondary import EdgeFinder
-from genrst.chart.signal_features import (
+from genrst.chart.signals.features import (
     ATOM_FEATURES,
     ROW_FEATURES,
     Asked,
@@ -34,6 +33,7 @@ from genrst.chart.signal_features import (
     repeats,
     words_of_atoms,
 )
+from genrst.chart.signals.secondary import EdgeFinder
 from genrst.document import Document, Signal, Span, signal_words
 from genrst.errors import ModelNotFoundError
 from genrst.packing import unpack

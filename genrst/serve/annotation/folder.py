@@ -15,13 +15,13 @@ from starlette.responses import Response
 
 from genrst.formats.json_text import dumps
 from genrst.io import write_atomically
+from genrst.serve.annotation.drafts import FOLDER
+from genrst.serve.annotation.files import Files
+from genrst.serve.annotation.folder_requests import ResultRequest, State, StateRequest, TakeRequest
+from genrst.serve.annotation.pairs import Pairs
+from genrst.serve.annotation.project import Project
 from genrst.serve.documents import JsonObject
-from genrst.serve.drafts import FOLDER
-from genrst.serve.files import Files
-from genrst.serve.folder_requests import ResultRequest, State, StateRequest, TakeRequest
 from genrst.serve.openapi import Endpoint
-from genrst.serve.pairs import Pairs
-from genrst.serve.project import Project
 
 
 @dataclass(frozen=True)
