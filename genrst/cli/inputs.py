@@ -1,5 +1,4 @@
-"""What verbs read: texts and documents from files, folders, corpora and standard input; and
-the parsers that texts are read with. For each the arguments of verbs, too.
+"""What verbs read: texts and documents from files, folders, corpora and standard input, and the arguments for them.
 
 Sources are found before anything is read, so that a wrong command line is an error at once. File formats are the matter
 of `genrst.formats`, named corpora of `genrst.corpora`.
@@ -8,12 +7,13 @@ of `genrst.formats`, named corpora of `genrst.corpora`.
 import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from genrst.cli.console import Failures, waiting
+from genrst.cli.console import Failures
+from genrst.cli.models import add_model_arguments, add_tree_arguments, load_parser
 from genrst.document import Document
 from genrst.errors import CorpusFormatError, GenrstError, InputError, UsageError
 from genrst.formats.files import (
@@ -25,15 +25,13 @@ from genrst.formats.files import (
     read_content,
     read_file,
 )
-from genrst.formats.folder import SAME_NAME, Listing, describe_joined, describe_left_out, list_folder
 from genrst.io import progress, read_bytes, tell
-from genrst.parser import DEFAULT_MODEL, Relations, Search
-from genrst.trees.constraints import Constraint, KeepWhole, constraint_from_dict
+from genrst.trees.constraints import Constraint, constraint_from_dict
 
 if TYPE_CHECKING:
     from genrst.corpora.corpus import Corpus
-    from genrst.parser.options import LoadOptions
-    from genrst.parser.parser import Parser, Text
+    from genrst.formats.folder import Listing
+    from genrst.parser.parser import Text
 
 TextOrDocument: TypeAlias = "Text | Document"
 Item = TypeVar("Item", Document, TextOrDocument)
@@ -93,61 +91,6 @@ def standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-# Models, for verbs that parse.
-
-
-def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -> "argparse._ArgumentGroup":
-    """Add what chooses a parser; returns the group of these arguments."""
-    group = parser.add_argument_group(title)
-    group.add_argument("--model", metavar="NAME|DIR", help=f"an installed model or a folder (default: {DEFAULT_MODEL})")
-    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
-    group.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
-    return group
-
-
-def add_search_arguments(parser: "argparse._ActionsContainer") -> None:
-    """Add how trees are found."""
-    parser.add_argument("--search", choices=get_args(Search))
-    parser.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
-    parser.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
-
-
-def add_tree_arguments(parser: "argparse._ActionsContainer") -> None:
-    """Add what trees are like."""
-    parser.add_argument(
-        "--keep-whole",
-        "--whole",
-        choices=get_args(KeepWhole),
-        help="what trees do not cut (default: sentences in a chart, else nothing)",
-    )
-    parser.add_argument(
-        "--relations", choices=get_args(Relations), help="how finely a chart names relations (default: as it says)"
-    )
-
-
-def add_why_argument(parser: "argparse._ActionsContainer", effect: str) -> None:
-    """Add that signals and secondary edges are found, and what becomes of them."""
-    parser.add_argument("--why", dest="signals", action="store_true", help=effect)
-
-
-def load_options(arguments: argparse.Namespace) -> "LoadOptions":
-    """The options of `genrst.load` that the arguments give."""
-    from genrst.parser.options import LoadOptions
-
-    names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
-    return LoadOptions(**{name: getattr(arguments, name) for name in names})
-
-
-def load_parser(arguments: argparse.Namespace) -> "Parser":
-    """The parser that the arguments choose."""
-    with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
-        options = load_options(arguments)
-        from genrst.parser.loading import load_with, warn_of_options
-
-        warn_of_options(arguments.model, options)
-        return load_with(arguments.model, options)
-
-
 # Texts, for `parse`, `sample` and `segment`.
 
 
@@ -179,8 +122,10 @@ def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[Tex
     return found
 
 
-def list_texts(folder: Path) -> Listing:
+def list_texts(folder: Path) -> "Listing":
     """What can be parsed below a folder: of several files with one stem, the first in the order of `TEXT_SUFFIXES`."""
+    from genrst.formats.folder import SAME_NAME, list_folder
+
     listing = list_folder(folder, TEXT_SUFFIXES)
     by_stem: dict[Path, Path] = {}
     for file in sorted(listing.files, key=lambda file: TEXT_SUFFIXES.index(file.suffix.lower())):
@@ -191,7 +136,9 @@ def list_texts(folder: Path) -> Listing:
 
 def tell_left_out(one: "Listing | Corpus") -> None:
     """Say on standard error what of a folder is not read, or not as it is."""
-    joined = () if isinstance(one, Listing) else set(one.joined)
+    from genrst.formats.folder import describe_joined, describe_left_out
+
+    joined = set(getattr(one, "joined", ()))
     for line in filter(None, (describe_left_out(one.folder, one.left_out), describe_joined(one.folder, joined))):
         tell(line)
 

@@ -23,7 +23,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from genrst.cli.console import counted, has_terminal, show, show_json, show_progress
-from genrst.cli.inputs import (
+from genrst.cli.models import (
     add_model_arguments,
     add_search_arguments,
     add_tree_arguments,

@@ -35,15 +35,13 @@ from genrst.cli.inputs import (
     Source,
     TextOrDocument,
     add_constraint_arguments,
-    add_search_arguments,
     add_text_arguments,
-    add_why_argument,
     constrained,
     find_texts,
-    load_parser,
     read_constraints,
     read_sources,
 )
+from genrst.cli.models import add_search_arguments, add_why_argument, load_parser
 from genrst.cli.outputs import (
     SUMMARY_SIZES,
     Format,

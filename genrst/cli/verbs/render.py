@@ -21,13 +21,8 @@ from pathlib import Path
 from typing import Literal
 
 from genrst.cli.console import Failures
-from genrst.cli.inputs import (
-    add_document_arguments,
-    add_why_argument,
-    find_documents,
-    read_each_document,
-    tell_left_out,
-)
+from genrst.cli.inputs import add_document_arguments, find_documents, read_each_document, tell_left_out
+from genrst.cli.models import add_why_argument
 from genrst.cli.outputs import (
     Format,
     Result,

@@ -19,10 +19,10 @@ from genrst.cli.inputs import (
     add_text_arguments,
     constrained,
     find_texts,
-    load_parser,
     read_constraints,
     read_sources,
 )
+from genrst.cli.models import load_parser
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
 from genrst.document import EFFECTIVE_SIZE, Document
 from genrst.formats.files import format_documents

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from genrst.cli.console import Failures
-from genrst.cli.inputs import add_text_arguments, find_texts, load_parser, read_sources
+from genrst.cli.inputs import add_text_arguments, find_texts, read_sources
+from genrst.cli.models import load_parser
 from genrst.cli.outputs import Format, Result, add_output_arguments, choose_format, is_drawing, make_guard, open_outputs
 from genrst.document import Document
 from genrst.errors import TreeError

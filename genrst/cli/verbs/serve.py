@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genrst.cli.inputs import load_parser
+from genrst.cli.models import load_parser
 from genrst.errors import ParserWarning, UsageError
 from genrst.io import decode, read_bytes, tell
 from genrst.parser import DEFAULT_MODEL
