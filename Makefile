@@ -61,7 +61,7 @@ LOWEST := runs/lowest
 lowest:
 	test -x $(LOWEST)/bin/uv || ($(PYTHON) -m venv $(LOWEST) && $(LOWEST)/bin/pip install --quiet uv)
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
-		--editable '.[parquet,plot,serve]' 'fsspec>=2024.2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pytest>=8'
+		--editable '.[files,parquet,plot,serve]' 'fsspec>=2024.2' 'hypothesis>=6.100' 'jsonschema>=4.20' 'pytest>=8'
 	$(LOWEST)/bin/genrst parse examples/library.txt --output $(LOWEST)/library.png --force
 	$(LOWEST)/bin/genrst bulk examples/library.txt $(LOWEST)/trees-$$(date +%s) --workers 1
 	$(LOWEST)/bin/python -m pytest -W default::DeprecationWarning tests/trees tests/formats tests/corpora tests/evaluation tests/outputs tests/test_io.py

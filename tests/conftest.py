@@ -52,6 +52,7 @@ def corpora() -> Path:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a parser with random weights."""
+    pytest.importorskip("torch")
     from tests.parser.samples import write_parser
 
     return write_parser(tmp_path_factory.mktemp("models") / "tiny")
