@@ -86,7 +86,7 @@ def test_binary_data_and_broken_marks():
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(InputError, match="missing: No such file or directory"):
         read_bytes(tmp_path / "missing")
-    with pytest.raises(InputError, match="a\0b: .*embedded null"):
+    with pytest.raises(InputError, match=r"a\x00b: .*embedded null"):
         read_bytes(tmp_path / "a\0b")
     with pytest.raises(InputError, match=": Is a directory"):
         read_bytes(tmp_path)
