@@ -84,7 +84,7 @@ def collect(addresses: Sequence[str], n_documents: int, limits: Sequence[int], r
     parts = [part for text in read_texts(addresses) for part in ([text] if len(text) <= most else CUT.split(text))]
     usable = [part.strip() for part in parts if least <= len(part.strip()) <= most]
     if not usable:
-        raise SystemExit(f"there must be texts of {least} to {most} characters, was: none")
+        raise SystemExit(f"there must be texts of {least} to {most} characters, got none")
     chosen = rng.sample(usable, min(3 * n_documents // 4, len(usable)))
     chosen += chosen[::3]
     rng.shuffle(chosen)

@@ -86,7 +86,7 @@ def start(folder: Path, options: Sequence[str], documents: Sequence[Document]) -
     with process:
         found = json.loads(ask(process, json.dumps([plain(document) for document in documents])))
         if not Path(found).samefile(folder):
-            raise SystemExit(f"{folder}: genrst must be imported from there, was: {found}")
+            raise SystemExit(f"{folder}: genrst must be imported from there, got {found}")
         yield process
         assert process.stdin is not None
         process.stdin.close()

@@ -62,13 +62,13 @@ def check_once(arguments: argparse.Namespace, *names: str) -> None:
     for name in names:
         values = getattr(arguments, name)
         if len(set(values)) < len(values):
-            raise UsageError(f"--{name.replace('_', '-')}: each must be given once, was: {values}")
+            raise UsageError(f"--{name.replace('_', '-')}: each must be given once, got {values}")
 
 
 def count(word: str) -> int:
     """An argument that is a whole number from 1 on."""
     if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, was: {word!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {word!r}")
     return int(word)
 
 
@@ -79,7 +79,7 @@ def share(word: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number over 0 and at most 1, was: {word!r}")
+        raise argparse.ArgumentTypeError(f"must be a number over 0 and at most 1, got {word!r}")
     return number
 
 

@@ -214,7 +214,7 @@ def read_result(seed_run: SeedRun, search: Search, split: Split) -> Result:
     try:
         result = from_mapping(Result, json.loads(path.read_bytes()))
     except (ConfigError, TypeError, ValueError) as error:
-        raise UsageError(f"{path}: the file must hold a result, was: {error}") from error
+        raise UsageError(f"{path}: the file must hold a result, got {error}") from error
     if tuple(tree.id for tree in result.trees) != split.ids:
         raise UsageError(f"{path}: the result is of other documents: choose another --output")
     return result

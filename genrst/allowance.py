@@ -49,4 +49,4 @@ def check_edus(name: str, n_edus: int) -> None:
 def check_size(name: str, n_edus: int, max_edus: int) -> None:
     """Refuse a document with too many EDUs."""
     if n_edus > max_edus:
-        raise SizeError(f"{name}: a document must have at most {max_edus} EDUs, was: {n_edus}", n_edus)
+        raise SizeError(f"{name}: a document must have at most {max_edus} EDUs, got {n_edus}", n_edus)

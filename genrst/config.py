@@ -26,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
     """Build a configuration from nested plain data; `where` is the name of the table."""
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{where or 'a configuration'}: the value must be a table, was: {_shown(data)}")
+        raise ConfigError(f"{where or 'a configuration'}: the value must be a table, got {_shown(data)}")
     hints = typing.get_type_hints(cls)
     table = f"{where}." if where else ""
     unknown = [key for key in data if key not in hints]
@@ -44,11 +44,11 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
         if value not in arguments:
             rule = f"{where}: the value must be one of {', '.join(map(repr, arguments))}"
             found = guess(value, arguments) if isinstance(value, str) else ""
-            raise ConfigError(f"{rule}, was: {_shown(value)}{found}")
+            raise ConfigError(f"{rule}, got {_shown(value)}{found}")
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise ConfigError(f"{where}: the value must be a list, was: {_shown(value)}")
+            raise ConfigError(f"{where}: the value must be a list, got {_shown(value)}")
         return tuple(_value(arguments[0], item, f"{where}[{position}]") for position, item in enumerate(value))
     if origin in (types.UnionType, typing.Union):
         if all(map(dataclasses.is_dataclass, arguments)):
@@ -57,7 +57,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{where}: the value must be of type {hint.__name__}, was: {_shown(value)}")
+        raise ConfigError(f"{where}: the value must be of type {hint.__name__}, got {_shown(value)}")
     return value
 
 
@@ -68,16 +68,16 @@ def _of_kind(types: Sequence[type], data: object, where: str) -> type:
     if kind is not None and not any(kind in own for own in kinds):
         names = ", ".join(repr(name) for own in kinds for name in own)
         found = guess(kind, (name for own in kinds for name in own))
-        raise ConfigError(f"{where}.kind: the value must be one of {names}, was: {_shown(kind)}{found}")
+        raise ConfigError(f"{where}.kind: the value must be one of {names}, got {_shown(kind)}{found}")
     return next((one for one, own in zip(types, kinds, strict=True) if kind in own), types[0])
 
 
 def _check_plain(value: object, where: str) -> None:
     """Raise an error for what a file may hold, but no setting needs and not everything can deal with."""
     if isinstance(value, int) and value.bit_length() > 64:
-        raise ConfigError(f"{where}: a whole number must have at most 64 bits, was: one of {value.bit_length()}")
+        raise ConfigError(f"{where}: a whole number must have at most 64 bits, got one of {value.bit_length()}")
     if isinstance(value, str) and _SURROGATE.search(value):
-        raise ConfigError(f"{where}: the value must be text that UTF-8 can hold, was: {value!r}")
+        raise ConfigError(f"{where}: the value must be text that UTF-8 can hold, got {value!r}")
 
 
 def _shown(value: object) -> str:
@@ -96,7 +96,7 @@ def find_config(name: str) -> Path:
     if not shipped.is_file():
         known = sorted(one.stem for one in CONFIGS.glob("*.toml"))
         rule = f"{name}: a configuration must be a file or one of {', '.join(known)}"
-        raise ConfigError(f"{rule}, was: neither{guess(path.name.removesuffix('.toml'), known)}")
+        raise ConfigError(f"{rule}, got neither{guess(path.name.removesuffix('.toml'), known)}")
     return shipped
 
 
@@ -109,7 +109,7 @@ def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     except InputError as error:
         raise ConfigError(str(error)) from error
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise ConfigError(f"{path}: the file must be TOML, was: {error}") from error
+        raise ConfigError(f"{path}: the file must be TOML, got {error}") from error
     for change in changes:
         _apply(data, change)
     return data
@@ -121,11 +121,11 @@ def _apply(data: dict[str, Any], change: str) -> None:
     name, equals, value = change.partition("=")
     *tables, key = name.strip().split(".")
     if not equals or not key:
-        raise ConfigError(f"a change must have the form table.key=value, was: {change!r}")
+        raise ConfigError(f"a change must have the form table.key=value, got {change!r}")
     for table in tables:
         data = data.setdefault(table, {})
         if not isinstance(data, dict):
-            raise ConfigError(f"{name.strip()}: {table} must be a table, was: {_shown(data)}")
+            raise ConfigError(f"{name.strip()}: {table} must be a table, got {_shown(data)}")
     try:
         data[key] = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
@@ -174,16 +174,16 @@ def check_sizes(settings: Mapping[str, object], where: str) -> None:
         most = MOST_LAYERS if name.endswith("layers") else MOST
         if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= most:
             rule = "1 or more" if value < 1 else f"{most} or less"
-            raise ConfigError(f"{where}.{name}: the value must be {rule}, was: {value}")
+            raise ConfigError(f"{where}.{name}: the value must be {rule}, got {value}")
         if isinstance(value, float) and not 0 <= value < 1:
-            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, was: {value}")
+            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, got {value}")
 
 
 def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
     """Raise an error for the first setting that failed its check."""
     for name, is_valid in checks.items():
         if not is_valid:
-            raise ConfigError(f"{where}.{name}: the value is out of range, was: {getattr(config, name)!r}")
+            raise ConfigError(f"{where}.{name}: the value is out of range, got {getattr(config, name)!r}")
 
 
 def are_seeds(numbers: Sequence[int]) -> bool:

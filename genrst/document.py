@@ -113,7 +113,7 @@ class Document:
         _check_edus(self.edus, self.text)
         if self.tree is not None and (self.tree.start, self.tree.stop) != (0, len(self.edus)):
             raise TreeError(
-                f"the tree must cover the EDUs 0–{len(self.edus) - 1}, was: {self.tree.start}–{self.tree.stop - 1}"
+                f"the tree must cover the EDUs 0–{len(self.edus) - 1}, got {self.tree.start}–{self.tree.stop - 1}"
             )
 
     @classmethod
@@ -126,10 +126,10 @@ class Document:
     ) -> "Document":
         """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
         if isinstance(edus, str):
-            raise TreeError("EDUs must be a list of texts, was: one text")
+            raise TreeError("EDUs must be a list of texts, got one text")
         starts = {0, *paragraph_starts}
         if outside := starts - set(range(len(edus))) - {0}:
-            raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, was: {min(outside)}")
+            raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, got {min(outside)}")
         pieces: list[str] = []
         spans: list[Span] = []
         offset = 0
@@ -336,7 +336,7 @@ def require_tree(document: Document, side: str = "") -> Tree:
     """The tree of a document that must have one; `side` says in the error message whose it is, such as `gold`."""
     if document.tree is None:
         where = f" in {side}" if side else ""
-        raise GenrstError(f"{document.id}: a document must have a tree, was: only segmented{where}")
+        raise GenrstError(f"{document.id}: a document must have a tree, got only segmented{where}")
     return document.tree
 
 
@@ -364,7 +364,7 @@ def _check_edus(edus: Sequence[Span], text: str | None) -> None:
     end = 0
     for number, edu in enumerate(edus):
         if not end <= edu.start <= edu.end:
-            raise TreeError(f"EDU {number} must start at {end} or later, was: {edu.start}–{edu.end}")
+            raise TreeError(f"EDU {number} must start at {end} or later, got {edu.start}–{edu.end}")
         end = edu.end
     if text is not None and end > len(text):
         raise TreeError(f"EDUs must lie inside the text of {len(text)} characters, the last ends at: {end}")

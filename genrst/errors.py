@@ -31,7 +31,7 @@ class TreeError(GenrstError, ValueError):
 
 
 class CorpusFormatError(GenrstError, ValueError):
-    """A file breaks its format. The message reads `FILE:LINE: rule, was: X`."""
+    """A file breaks its format. The message reads `FILE:LINE: rule, got X`."""
 
     def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
         self.message = message
@@ -68,7 +68,7 @@ class UnknownLabelError(GenrstError, ValueError):
     """A tree has a label that the model was not trained with."""
 
     def __init__(self, label: object, document: str) -> None:
-        super().__init__(f"{document}: every label must occur in the training trees, was: {label}")
+        super().__init__(f"{document}: every label must occur in the training trees, got {label}")
 
 
 class ConfigError(GenrstError, ValueError):

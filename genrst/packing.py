@@ -152,7 +152,7 @@ def _from_halves(numbers: NDArray[Any]) -> NDArray[np.int16]:
 def _row_scales(stored: Stored, name: str) -> NDArray[Any]:
     tensor, scale = stored[name], stored.get(name + SCALE)
     if scale is None or tensor.ndim != 2 or scale.dtype != np.float32 or scale.shape != tensor.shape[:1]:
-        raise ConfigError(f"{name}: an int8 matrix must have a float32 scale for each row, was: {_describe(scale)}")
+        raise ConfigError(f"{name}: an int8 matrix must have a float32 scale for each row, got {_describe(scale)}")
     return scale
 
 
@@ -161,7 +161,7 @@ def _group_scales(stored: Stored, name: str) -> NDArray[Any]:
     fits = scale is not None and tensor.ndim == 2 and scale.dtype == np.float16
     if scale is None or not fits or scale.shape != (tensor.shape[0], 2 * tensor.shape[1] // GROUP):
         rule = f"{name}: an int4 matrix must have a float16 scale for {GROUP} numbers of a row"
-        raise ConfigError(f"{rule}, was: {_describe(scale)}")
+        raise ConfigError(f"{rule}, got {_describe(scale)}")
     return scale
 
 

@@ -61,9 +61,9 @@ def read_file(path: Path) -> bytes:
     except OSError as error:
         raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise ModelNotFoundError(f"{path}: a file of the model must be a regular file, was: something else")
+        raise ModelNotFoundError(f"{path}: a file of the model must be a regular file, got something else")
     if status.st_size > MOST_BYTES:
-        raise ConfigError(f"{path}: a file of the model must have {MOST_BYTES} bytes or less, was: {status.st_size}")
+        raise ConfigError(f"{path}: a file of the model must have {MOST_BYTES} bytes or less, got {status.st_size}")
     return read_bytes(path)
 
 
@@ -97,7 +97,7 @@ def read_network(
     for name in (CONFIG, SYMBOLS, WEIGHTS):
         if not (folder / name).is_file():
             rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
-            raise ModelNotFoundError(f"{folder}: {rule}, was: without {name}")
+            raise ModelNotFoundError(f"{folder}: {rule}, got without {name}")
     config = read_config(config_type, folder / CONFIG)
     data = read_json(folder / SYMBOLS)
     try:
@@ -133,7 +133,7 @@ def check_sum(path: Path) -> None:
             return
         found = _checksum(header, iter(partial(file.read, 1 << 20), b""))
     if wanted[CHECKSUM] != found:
-        rule = f"the checksum of the weights must be {str(wanted[CHECKSUM])[:50]}, was: {found}"
+        rule = f"the checksum of the weights must be {str(wanted[CHECKSUM])[:50]}, got {found}"
         raise ConfigError(f"{path}: a file of the model is damaged: {rule}; install or copy the model again")
 
 
@@ -163,7 +163,7 @@ def check_shapes(stored: "Mapping[str, NDArray[Any]]", shapes: Mapping[str, tupl
         found = StoredTensor(stored[name].dtype.name, stored[name].shape).unpacked if name in stored else None
         if found != shape:
             rule = f"{folder}: the weights do not fit the configuration: {name} must have the shape {shape}"
-            raise ConfigError(f"{rule}, was: {'missing' if found is None else found}")
+            raise ConfigError(f"{rule}, got {'missing' if found is None else found}")
 
 
 def save_network(
@@ -251,7 +251,7 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
     for name, (dtype, shape) in found.items():
         is_shape = len(shape) <= _MOST_DIMENSIONS and all(type(size) is int and 0 <= size <= n_bytes for size in shape)
         if not is_shape or math.prod(shape) > n_bytes:
-            rule = f"{name[:50]}: a tensor must be no larger than its file, was: {dtype} of shape {str(shape)[:50]}"
+            rule = f"{name[:50]}: a tensor must be no larger than its file, got {dtype} of shape {str(shape)[:50]}"
             raise ConfigError(f"{path}: a file of the model is damaged: {rule}")
     return found
 

@@ -28,7 +28,7 @@ def test_steps_in_threads_are_checked(monkeypatch: pytest.MonkeyPatch):
 
 def test_an_allowance_inside_another():
     with allowance(max_edus=3):
-        with allowance(check=lambda: None), pytest.raises(SizeError, match="at most 3 EDUs, was: 4"):
+        with allowance(check=lambda: None), pytest.raises(SizeError, match="at most 3 EDUs, got 4"):
             check_edus("text", 4)
         with allowance(max_edus=4):
             check_edus("text", 4)

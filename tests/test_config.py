@@ -63,25 +63,25 @@ def test_without_changes_the_file_counts(file: Path):
         ("training.clips=1", "training.clips: the key must be one of seeds, batch_documents, max_epochs, patience"),
         ("trainings.clip=1", "trainings: the key must be one of data, model, training"),
         ("clip=1", "clip: the key must be one of data, model, training"),
-        ("data=1", "data: the value must be a table, was: 1"),
-        ("training.clip=many", "training.clip: the value must be of type float, was: 'many'"),
-        ("training.max_epochs=2.5", "training.max_epochs: the value must be of type int, was: 2.5"),
-        ("training.max_epochs=true", "training.max_epochs: the value must be of type int, was: True"),
-        ("data.lowercase=yes", "data.lowercase: the value must be of type bool, was: 'yes'"),
-        ("training.select=G", "training.select: the value must be one of 'S', 'N', 'R', 'F', 'loss', was: 'G'"),
-        ("training.seeds=1", "training.seeds: the value must be a list, was: 1"),
-        ("training.seeds=[1, a]", "training.seeds: the value must be a list, was: '[1, a]'"),
-        ("training.seeds=[1.5]", "training.seeds[0]: the value must be of type int, was: 1.5"),
-        ("training.clip", "a change must have the form table.key=value, was: 'training.clip'"),
-        ("=1", "a change must have the form table.key=value, was: '=1'"),
-        ("training.=1", "a change must have the form table.key=value, was: 'training.=1'"),
-        ("training.clip.norm=1", "training.clip.norm: clip must be a table, was: 2.0"),
-        ("model.unit_size=0", "model.unit_size: the value must be 1 or more, was: 0"),
+        ("data=1", "data: the value must be a table, got 1"),
+        ("training.clip=many", "training.clip: the value must be of type float, got 'many'"),
+        ("training.max_epochs=2.5", "training.max_epochs: the value must be of type int, got 2.5"),
+        ("training.max_epochs=true", "training.max_epochs: the value must be of type int, got True"),
+        ("data.lowercase=yes", "data.lowercase: the value must be of type bool, got 'yes'"),
+        ("training.select=G", "training.select: the value must be one of 'S', 'N', 'R', 'F', 'loss', got 'G'"),
+        ("training.seeds=1", "training.seeds: the value must be a list, got 1"),
+        ("training.seeds=[1, a]", "training.seeds: the value must be a list, got '[1, a]'"),
+        ("training.seeds=[1.5]", "training.seeds[0]: the value must be of type int, got 1.5"),
+        ("training.clip", "a change must have the form table.key=value, got 'training.clip'"),
+        ("=1", "a change must have the form table.key=value, got '=1'"),
+        ("training.=1", "a change must have the form table.key=value, got 'training.=1'"),
+        ("training.clip.norm=1", "training.clip.norm: clip must be a table, got 2.0"),
+        ("model.unit_size=0", "model.unit_size: the value must be 1 or more, got 0"),
         (
             "training.encoder_layers=[4]",
             "training.encoder_layers: there must be an encoder to cut (model.encoder)",
         ),
-        ("training.exploration=0.5", "training.exploration: the model must be discriminative, was: generative"),
+        ("training.exploration=0.5", "training.exploration: the model must be discriminative, got generative"),
         (f"training.seeds={'[' * 5000}", "training.seeds: the value must be a list"),
     ],
 )
@@ -96,7 +96,7 @@ def test_wrong_changes(file: Path, change: str, message: str):
 def test_files_that_are_no_toml(tmp_path: Path, content: bytes):
     path = tmp_path / "bad.toml"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match=r"bad.toml: the file must be TOML, was: "):
+    with pytest.raises(ConfigError, match=r"bad.toml: the file must be TOML, got "):
         load_config(path)
 
 
@@ -152,11 +152,11 @@ def test_the_default_round_trip():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[training]\nclip = " + "9" * 400, "training.clip: a whole number must have at most 64 bits, was: one of "),
-        ("[training]\nclip = " + "9" * 5000, "the file must be TOML, was: Exceeds the limit"),
+        ("[training]\nclip = " + "9" * 400, "training.clip: a whole number must have at most 64 bits, got one of "),
+        ("[training]\nclip = " + "9" * 5000, "the file must be TOML, got Exceeds the limit"),
         (
             "[data]\npath = [0x" + "f" * 5000 + "]",
-            "data.path: the value must be of type str, was: a number of",
+            "data.path: the value must be of type str, got a number of",
         ),
         ("[model]\nedu_layers = 0x" + "f" * 5000, "model.edu_layers: a whole number must have at most 64 bits"),
     ],
@@ -182,7 +182,7 @@ def test_configurations_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     Path("small.toml").touch()
     assert find_config("small.toml") == Path("small.toml")
     assert find_config("elsewhere/small.toml") == Path("elsewhere/small.toml")
-    with pytest.raises(ConfigError, match=r"^smal: a configuration must be a file or one of fast, .*, small, was"):
+    with pytest.raises(ConfigError, match=r"^smal: a configuration must be a file or one of fast, .*, small, got"):
         find_config("smal")
 
 
@@ -190,10 +190,10 @@ def test_what_was_meant(file: Path):
     for changes, end in (
         (["training.clips=1"], "; did you mean clip?"),
         (["trainin.clip=1"], "; did you mean training?"),
-        (["training.select=los"], ", was: 'los'; did you mean loss?"),
+        (["training.select=los"], ", got 'los'; did you mean loss?"),
     ):
         with pytest.raises(ConfigError) as error:
             load_config(file, changes)
         assert str(error.value).endswith(end)
-    with pytest.raises(ConfigError, match=r"was: neither; did you mean small\?"):
+    with pytest.raises(ConfigError, match=r"got neither; did you mean small\?"):
         find_config("smal")

@@ -51,7 +51,7 @@ def test_runs_of_parts(edus: list[str], starts: set[int]):
 
 def test_paragraphs_must_start_at_edus():
     for starts, outside in (({2}, 2), ({1, 5, 9}, 5), ({-1}, -1)):
-        with pytest.raises(TreeError, match=f"must start at one of the 2 EDUs, was: {outside}"):
+        with pytest.raises(TreeError, match=f"must start at one of the 2 EDUs, got {outside}"):
             Document.from_edus("id", ["a", "b"], paragraph_starts=starts)
     with pytest.raises(TreeError, match="at least one EDU"):
         Document.from_edus("id", [])
@@ -61,13 +61,13 @@ def test_paragraphs_must_start_at_edus():
     ("arguments", "message"),
     [
         ({"edus": ()}, "a document must have at least one EDU"),
-        ({"edus": (Span(-1, 2),)}, "EDU 0 must start at 0 or later, was: -1–2"),
-        ({"edus": (Span(0, 2), Span(1, 3))}, "EDU 1 must start at 2 or later, was: 1–3"),
-        ({"edus": (Span(2, 1),)}, "EDU 0 must start at 0 or later, was: 2–1"),
+        ({"edus": (Span(-1, 2),)}, "EDU 0 must start at 0 or later, got -1–2"),
+        ({"edus": (Span(0, 2), Span(1, 3))}, "EDU 1 must start at 2 or later, got 1–3"),
+        ({"edus": (Span(2, 1),)}, "EDU 0 must start at 0 or later, got 2–1"),
         ({"edus": (Span(0, 5), Span(6, 8))}, "inside the text of 7 characters, the last ends at: 8"),
-        ({"tree": Leaf(0)}, "the tree must cover the EDUs 0–1, was: 0–0"),
-        ({"tree": Unit("joint", "NN", (Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, was: 1–2"),
-        ({"tree": Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, was: 0–2"),
+        ({"tree": Leaf(0)}, "the tree must cover the EDUs 0–1, got 0–0"),
+        ({"tree": Unit("joint", "NN", (Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, got 1–2"),
+        ({"tree": Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, got 0–2"),
     ],
 )
 def test_what_is_refused(arguments: dict[str, Any], message: str):
@@ -111,7 +111,7 @@ def test_sentences_by_hand():
 
 
 def test_a_text_is_no_list_of_edus():
-    with pytest.raises(TreeError, match="EDUs must be a list of texts, was: one text"):
+    with pytest.raises(TreeError, match="EDUs must be a list of texts, got one text"):
         Document.from_edus("id", "It rained.")
 
 
@@ -196,7 +196,7 @@ def test_printing_shows_words():
 
 
 def test_without_a_tree_there_are_no_nodes():
-    with pytest.raises(GenrstError, match=r"^acme: a document must have a tree, was: only segmented"):
+    with pytest.raises(GenrstError, match=r"^acme: a document must have a tree, got only segmented"):
         _ = replace(ACME, tree=None).root
 
 

@@ -51,7 +51,7 @@ def test_line_ends_are_made_one():
 
 def test_declared_encodings():
     assert decode("naïve".encode("iso-8859-1"), PATH, "ISO-8859-1") == "naïve"
-    with pytest.raises(CorpusFormatError, match=r"sample\.txt: the text must be utf-8, was: "):
+    with pytest.raises(CorpusFormatError, match=r"sample\.txt: the text must be utf-8, got "):
         decode(b"\xff", PATH, "utf-8")
 
 
@@ -65,7 +65,7 @@ def test_usual_encodings_may_be_declared(declared: str):
     ["no-such-code", "hex", "punycode", "idna", "utf-7", "unicode_escape", "rot13", "undefined", "mbcs", "."],
 )
 def test_other_encodings_may_not(declared: str):
-    with pytest.raises(CorpusFormatError, match=rf"sample\.txt: an encoding must be a usual one, .*, was: {declared}$"):
+    with pytest.raises(CorpusFormatError, match=rf"sample\.txt: an encoding must be a usual one, .*, got {declared}$"):
         decode(b"text", PATH, declared)
 
 
@@ -76,7 +76,7 @@ def test_undeclared_latin_1_is_read_with_a_warning():
 
 def test_binary_data_and_broken_marks():
     for content in (b"a\0b", "text".encode("utf-16-le"), b"\0"):
-        with pytest.raises(CorpusFormatError, match="must hold text, was: binary data"):
+        with pytest.raises(CorpusFormatError, match="must hold text, got binary data"):
             decode(content, PATH)
     for content in (b"\xef\xbb\xbf\xff", b"\xff\xfea", b"\xff\xfe\0\0abc"):
         with pytest.raises(CorpusFormatError, match="the text must be utf-"):
@@ -121,7 +121,7 @@ def test_a_small_file_does_not_unpack_to_a_large_one(
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(line * (2_000_000 // len(line))))
     limit = 10_000 if rule == "a line must have" else max_unpacked(path)
-    with pytest.raises(CorpusFormatError, match=rf"{rule} at most {limit} bytes, was: more$"):
+    with pytest.raises(CorpusFormatError, match=rf"{rule} at most {limit} bytes, got more$"):
         list(unpack_lines(path))
 
 
@@ -139,11 +139,11 @@ def test_tables(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", ":1: the first line must name the columns name, kind, was: ''"),
-        ("name kind\na x\n", ":1: the first line must name the columns name, kind, was: 'name kind'"),
-        ("kind\tname\nx\ta\n\ny\n", ":4: a row must fill the columns name, kind, was: 'y'"),
-        ("name\tkind\n\tx\n", ":2: a row must fill the columns name, kind, was: '\\tx'"),
-        ("name\tkind\n\0\t\n", ": a text file must hold text, was: binary data"),
+        ("", ":1: the first line must name the columns name, kind, got ''"),
+        ("name kind\na x\n", ":1: the first line must name the columns name, kind, got 'name kind'"),
+        ("kind\tname\nx\ta\n\ny\n", ":4: a row must fill the columns name, kind, got 'y'"),
+        ("name\tkind\n\tx\n", ":2: a row must fill the columns name, kind, got '\\tx'"),
+        ("name\tkind\n\0\t\n", ": a text file must hold text, got binary data"),
     ],
 )
 def test_broken_tables(tmp_path: Path, content: str, message: str):
@@ -182,7 +182,7 @@ def test_pipes_and_devices_are_no_files(tmp_path: Path, read: Callable[[Path], o
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/zero")
     for name, kind in (("pipe", "a pipe"), ("device", "a device")):
-        with pytest.raises(GenrstError, match=f"^{tmp_path / name}: must be a file, was: {kind}$"):
+        with pytest.raises(GenrstError, match=f"^{tmp_path / name}: must be a file, got {kind}$"):
             read(tmp_path / name)
 
 

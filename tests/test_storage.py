@@ -142,7 +142,7 @@ def change(folder: Path, **changes: NDArray[Any] | None) -> str:
 def test_a_scale_that_does_not_fit(folder: Path, scale: NDArray[Any] | None, found: str):
     name = change(folder, scale=scale)
     with pytest.raises(
-        ConfigError, match=f"{name}: an int8 matrix must have a float32 scale for each row, was: {found}"
+        ConfigError, match=f"{name}: an int8 matrix must have a float32 scale for each row, got {found}"
     ):
         load_rnng(folder)
     one_line(folder)
@@ -168,7 +168,7 @@ def test_shapes_are_those_of_unpacked_weights(tmp_path: Path):
         ("number", (1,), r"\(\)"),
         ("other", (1,), "missing"),
     ):
-        with pytest.raises(ConfigError, match=f"{name} must have the shape .+, was: {was}$"):
+        with pytest.raises(ConfigError, match=f"{name} must have the shape .+, got {was}$"):
             check_shapes(stored, {name: shape}, tmp_path)
 
 

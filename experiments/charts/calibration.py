@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
     parser = load(arguments.model, device=arguments.device)
     finder = parser.finder
     if not isinstance(finder, ChartFinder):
-        raise UsageError(f"--model: only a chart gives probabilities, was: {parser.config.name!r}")
+        raise UsageError(f"--model: only a chart gives probabilities, got {parser.config.name!r}")
     found = {
         (kind, relations): ask(finder, gold, relations, is_raw=kind == "raw")
         for kind in ("gold", "raw")

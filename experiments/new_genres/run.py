@@ -53,13 +53,13 @@ def run(arguments: argparse.Namespace) -> None:
     device = choose_device(arguments.device)
     config = _without_choice(load_config(find_config(arguments.config), arguments.changes))
     if config.model.kind != "chart":
-        raise UsageError(f"{arguments.config}: the model must be a chart, was: {config.model.kind}")
+        raise UsageError(f"{arguments.config}: the model must be a chart, got {config.model.kind}")
     prepared = read_features(arguments.prepared, "chart")
     known = sorted({genre_of(example.id) for example in prepared.train})
     if unknown := set(arguments.genres or ()) - set(known):
-        raise UsageError(f"--genres: each must be one of {', '.join(known)}, was: {min(unknown)}")
+        raise UsageError(f"--genres: each must be one of {', '.join(known)}, got {min(unknown)}")
     if arguments.together >= len(known):
-        raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, was: {arguments.together}")
+        raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, got {arguments.together}")
     rows = Rows(read_environment(device), {"seed": config.training.seeds[0]})
     changes = changes_of(prepared)
     found: dict[str, list[dict[str, float]]] = {text: [] for text in changes}

@@ -28,5 +28,5 @@ def find_test(configs: Sequence[RunConfig], prepared: Prepared, file: Path | Non
     own, given = prepared.symbols, test.symbols
     has_labels = given.actions.labels[: len(own.actions.labels)] == own.actions.labels
     if not has_labels or (own.words, own.deprels) != (given.words, given.deprels):
-        raise UsageError(f"{file}: test documents must be prepared with the symbols of the others, was: with others")
+        raise UsageError(f"{file}: test documents must be prepared with the symbols of the others, got with others")
     return Split("test", test.dev, given)

@@ -67,7 +67,7 @@ def with_fewer_words(model: RnngModel, n_words: int) -> RnngModel:
     embeddings, language_model = model.network.embeddings, model.network.language_model
     if language_model is not None and n_words < language_model.outputs.stop:
         raise UsageError(
-            f"--words: the {language_model.outputs.stop} words that are generated must stay, was: {n_words}"
+            f"--words: the {language_model.outputs.stop} words that are generated must stay, got {n_words}"
         )
     embeddings.weight = torch.nn.Parameter(embeddings.weight[:n_words].detach().clone())
     embeddings.num_embeddings = len(embeddings.weight)

@@ -155,7 +155,7 @@ def load_judges(arguments: argparse.Namespace) -> dict[str, Judge]:
 def _load(name: str, arguments: argparse.Namespace) -> Parser:
     parser = load(name, device=arguments.device, search="bag", word_weight=1.0)
     if single_model(step_finder(parser)).model.network.language_model is None:
-        raise UsageError(f"models must be generative, was: {name}")
+        raise UsageError(f"models must be generative, got {name}")
     return parser
 
 

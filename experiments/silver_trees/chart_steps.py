@@ -40,7 +40,7 @@ def check_features(of_students: Path, of_teachers: Path) -> None:
     students, teachers = (read_features(file, "chart") for file in (of_students, of_teachers))
     if (teachers.symbols, teachers.tokenizer) != (students.symbols, students.tokenizer):
         rule = f"teachers must have the labels and the tokenizer of students, {of_students}"
-        raise UsageError(f"{of_teachers}: {rule}, was: with others")
+        raise UsageError(f"{of_teachers}: {rule}, got with others")
 
 
 def train(runs: Sequence[SeedRun], file: Path, arguments: argparse.Namespace) -> list[str]:

@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _label(example: Example, units: Sequence[LabelledUnit], labels: Labels, actions: ActionSet) -> Example:
     """A document of the students with a tree of the teachers."""
     if len(units) != example.n_edus - 1:
-        raise UsageError(f"{example.id}: both features must have the same EDUs, {example.n_edus}, was: others")
+        raise UsageError(f"{example.id}: both features must have the same EDUs, {example.n_edus}, got others")
     numbers = actions.numbers()
     return replace(example, actions=tuple(numbers[action] for action in actions_of(tree_of(units, labels))))
 

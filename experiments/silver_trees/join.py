@@ -43,7 +43,7 @@ def join(parts: dict[Path, Prepared]) -> Prepared:
     _, n_shards = shards[first_path]
     if sorted(number for number, _ in shards.values()) != list(range(1, n_shards + 1)):
         given = " ".join(f"{number}/{n_shards}" for number, _ in shards.values())
-        raise UsageError(f"parts must be all of {n_shards} shards, each once, was: {given}")
+        raise UsageError(f"parts must be all of {n_shards} shards, each once, got {given}")
     rounds = zip_longest(*(parts[path].silver for path in sorted(parts, key=shards.__getitem__)))
     silver = [example for of_round in rounds for example in of_round if example is not None]
     return replace(first, silver=silver, notes=_notes(first))

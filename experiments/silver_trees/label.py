@@ -78,14 +78,14 @@ def read_shard(word: str) -> tuple[int, int]:
     """I/N on the command line."""
     number, slash, of = word.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"must be I/N, with I from 1 to N, was: {word!r}")
+        raise argparse.ArgumentTypeError(f"must be I/N, with I from 1 to N, got {word!r}")
     return int(number), int(of)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
     if len({*arguments.teacher}) < len(arguments.teacher):
-        raise UsageError(f"--teacher: each must be given once, was: {' '.join(arguments.teacher)}")
+        raise UsageError(f"--teacher: each must be given once, got {' '.join(arguments.teacher)}")
     ParserConfig(word_weight=arguments.word_weight)
     device = choose_device(arguments.device)
     settings = {name: getattr(arguments, name) for name in SETTINGS}
@@ -116,7 +116,7 @@ def choose(silver: Sequence[AnyExample], sizes: range, n_documents: int, seed: i
     fitting = [example for example in silver if example.n_edus in sizes]
     if not fitting:
         bounds = f"{sizes.start} to {sizes.stop - 1}"
-        raise UsageError(f"the features must have a silver document of {bounds} EDUs, was: none of {len(silver)}")
+        raise UsageError(f"the features must have a silver document of {bounds} EDUs, got none of {len(silver)}")
     return random.Random(seed).sample(fitting, min(n_documents, len(fitting)))
 
 
@@ -126,7 +126,7 @@ def take_shard(silver: list[AnyExample], shard: tuple[int, int] | None) -> list[
         return silver
     number, of = shard
     if of > len(silver):
-        raise UsageError(f"--shard: there must be no more shards than documents, {len(silver)}, was: {of}")
+        raise UsageError(f"--shard: there must be no more shards than documents, {len(silver)}, got {of}")
     return silver[number - 1 :: of]
 
 

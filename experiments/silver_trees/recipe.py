@@ -95,7 +95,7 @@ def _list_teachers(arguments: argparse.Namespace) -> tuple[list[SeedRun], list[S
     usual = [*_free(arguments), *arguments.changes]
     named = {seed for change in arguments.teacher_changes for seed in _split_seeds(change)[0]}
     if unknown := named - {*arguments.teachers}:
-        raise UsageError(f"--teacher-set: seeds must be those of --teachers, {arguments.teachers}, was: {min(unknown)}")
+        raise UsageError(f"--teacher-set: seeds must be those of --teachers, {arguments.teachers}, got {min(unknown)}")
     teachers: list[SeedRun] = []
     for seed in arguments.teachers:
         config = _configure(path, [*usual, *_changes_of(seed, arguments)], arguments.data, None)
@@ -116,11 +116,11 @@ def _list_students(arguments: argparse.Namespace, is_chart: bool) -> list[SeedRu
     students: list[SeedRun] = []
     for path in map(find_config, names):
         if (load_config(path).model.kind == "chart") != is_chart:
-            raise UsageError(f"--students: all or none must be charts, as teachers are, was: {path.stem}")
+            raise UsageError(f"--students: all or none must be charts, as teachers are, got {path.stem}")
         config = _configure(path, changes, arguments.data, arguments.silver)
         students += list_seeds(path.stem, config, config.training.seeds, arguments.output / "students" / path.stem)
     if len({student.folder for student in students}) < len(students):
-        raise UsageError(f"--students: each must be given once, was: {' '.join(names)}")
+        raise UsageError(f"--students: each must be given once, got {' '.join(names)}")
     return students
 
 

@@ -152,7 +152,7 @@ def _check_options(arguments: argparse.Namespace, is_chart: bool) -> None:
         if getattr(arguments, name) != defaults.get_default(name):
             option = name.replace("_", "-").replace("changes", "set")
             rule = "must not be given where" if is_chart else "must be given only where"
-            raise UsageError(f"--{option} {rule} teachers are charts, was: {arguments.teacher_config}")
+            raise UsageError(f"--{option} {rule} teachers are charts, got {arguments.teacher_config}")
 
 
 def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]:
@@ -160,7 +160,7 @@ def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]
     if arguments.prepared:
         for path in arguments.prepared:
             if not path.is_file():
-                raise InputError(f"{path}: the file must hold prepared features, was: no file")
+                raise InputError(f"{path}: the file must hold prepared features, got no file")
         return arguments.prepared[0], arguments.prepared[-1]
     note = arguments.output / "features.json"
     if note.is_file():

@@ -124,9 +124,9 @@ def load_teacher(name: str, prepared: Prepared, device: torch.device) -> TorchSc
     """A chart by name or folder, which must have the labels and the tokenizer of the features."""
     model = load_chart(find_model(name), device, torch.bfloat16 if device.type == "cuda" else torch.float32)
     if model.symbols != prepared.symbols:
-        raise UsageError(f"{name}: a teacher must have the labels of the features, was: with others")
+        raise UsageError(f"{name}: a teacher must have the labels of the features, got with others")
     if model.tokenizer is None or model.tokenizer.json != prepared.tokenizer:
-        raise UsageError(f"{name}: a teacher must have the tokenizer of the features, was: with another")
+        raise UsageError(f"{name}: a teacher must have the tokenizer of the features, got with another")
     return make_scorer(model)
 
 

@@ -83,7 +83,7 @@ def translate_actions(theirs: ActionSet, ours: ActionSet) -> IntArray:
     numbers = ours.numbers()
     actions = [theirs[number] for number in range(len(theirs))]
     if unknown := [action for action in actions if action not in numbers]:
-        raise UsageError(f"all labels of a model must be among those of the features, was: {unknown[0]}")
+        raise UsageError(f"all labels of a model must be among those of the features, got {unknown[0]}")
     return np.array([numbers[action] for action in actions])
 
 
@@ -118,5 +118,5 @@ def load_teachers(
 def _load_model(name: str, device: torch.device) -> Member:
     folder = find_model(name)
     if is_ensemble(folder):
-        raise UsageError(f"{name}: a teacher must have weights of its own, was: an ensemble")
+        raise UsageError(f"{name}: a teacher must have weights of its own, got an ensemble")
     return Member(load_rnng(folder, str(device), overlap=read_parser_config(folder).encoder_overlap))

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     tokenizer = find_tokenizer(arguments.encoder)
     assert prepared.tokenizer is not None
     if unknown := _unknown(prepared.tokenizer, tokenizer.json):
-        raise UsageError(f"{arguments.encoder}: the encoder must know the same word pieces, was: without {unknown!r}")
+        raise UsageError(f"{arguments.encoder}: the encoder must know the same word pieces, got without {unknown!r}")
     numbers = match_pieces(prepared.tokenizer, tokenizer)
 
     def translate(examples: Sequence[ChartExample]) -> list[ChartExample]:

@@ -62,7 +62,7 @@ def _expand(address: str) -> tuple[list[str], dict[str, str]]:
         raise InputError(f"{address}: {error.strerror or error}") from error
     if not chosen:
         but = f"; {describe(left_out)}" if left_out else ""
-        raise InputError(f"{address}: there must be files ({', '.join(SUFFIXES)}), was: none{but}")
+        raise InputError(f"{address}: there must be files ({', '.join(SUFFIXES)}), got none{but}")
     if "://" in address:
         named = files.unstrip_protocol
         return [named(one) for one in chosen], {named(one): why for one, why in left_out.items()}

@@ -44,9 +44,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise UsageError(f"--workers must be 1 or more, was: {self.workers}")
+            raise UsageError(f"--workers must be 1 or more, got {self.workers}")
         if self.address is not None and self.engine != "ray":
-            raise UsageError(f"--address must go with --engine ray, was: {self.engine}")
+            raise UsageError(f"--address must go with --engine ray, got {self.engine}")
 
 
 def run_units(units: Sequence[Unit], settings: Settings, format: PartFormat, plan: Plan) -> Iterator[Part | Missed]:
@@ -187,7 +187,7 @@ def _start_ray(plan: Plan) -> None:
         ray.init(plan.address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise GenrstError(f"--address must be that of a Ray cluster, was: {plan.address}: {reason}") from error
+        raise GenrstError(f"--address must be that of a Ray cluster, got {plan.address}: {reason}") from error
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
 

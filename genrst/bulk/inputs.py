@@ -104,7 +104,7 @@ class Choice:
         for name in ("limit", "sample", "part_documents", "part_bytes"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, was: {value}")
+                raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
 
 
 def make_units(sources: Sequence[Source], choice: Choice) -> Iterator[Unit]:
@@ -146,7 +146,7 @@ def _stamp(address: str) -> str:
     except OSError as error:
         raise InputError(f"{address}: {error.strerror or 'No such file or directory'}") from error
     if facts["type"] != "file":
-        raise InputError(f"{address}: must be a file, was: something else")
+        raise InputError(f"{address}: must be a file, got something else")
     age = next((facts[key] for key in ("ETag", "etag", "mtime", "LastModified", "created") if key in facts), "")
     return f"{facts['size']} {age}"
 
@@ -193,7 +193,7 @@ def _scan_lines(address: str, stamp: str) -> Source:
         with _open(address) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
-                    raise CorpusFormatError(f"a line must have at most {LONGEST_LINE} bytes, was: more", address)
+                    raise CorpusFormatError(f"a line must have at most {LONGEST_LINE} bytes, got more", address)
                 digest.update(line)
                 if line.strip():
                     starts.append(place)
@@ -238,7 +238,7 @@ def _open(address: str) -> Iterator[IO[bytes]]:
     except GenrstError:
         raise
     except DAMAGES as error:
-        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", address) from error
+        raise CorpusFormatError(f"the file must be intact gzip, got {error}", address) from error
     except OSError as error:
         raise InputError(f"{address}: {error.strerror or error}") from error
 
@@ -255,9 +255,9 @@ def _open_table(address: str, columns: Columns) -> "Dataset":
     kind = kinds.get(columns.text)
     if kind is None:
         rule = f"the text must be in one of the columns {', '.join(kinds)}"
-        raise CorpusFormatError(f"{rule}, was: {columns.text!r}", address)
+        raise CorpusFormatError(f"{rule}, got {columns.text!r}", address)
     if kind not in ("string", "large_string", "string_view"):
-        raise CorpusFormatError(f"the column {columns.text!r} must hold strings, was: {kind}", address)
+        raise CorpusFormatError(f"the column {columns.text!r} must hold strings, got {kind}", address)
     return table
 
 
@@ -270,7 +270,7 @@ def _naming_damage(address: str) -> Iterator[None]:
         yield
     except (ArrowException, OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise CorpusFormatError(f"the file must be a table, was: {reason}", address) from error
+        raise CorpusFormatError(f"the file must be a table, got {reason}", address) from error
 
 
 # Reading documents.
@@ -290,7 +290,7 @@ def read_records(records: Iterable[Record], columns: Columns) -> Iterator[Read]:
             Failure(_name(address, None), CorpusFormatError(one.damage)) if one.damage else next(found) for one in own
         ]
         if _stamp(address) != own[0].stamp:
-            raise InputError(f"{address}: a file must not change during a run, was: changed")
+            raise InputError(f"{address}: a file must not change during a run, got changed")
         yield from items
 
 
@@ -325,7 +325,7 @@ def _read_text(row: dict[str, Any], columns: Columns, name: str) -> Read:
     text, id = row[columns.text], row.get(columns.id)
     name = name if id is None else str(id)
     if not isinstance(text, str):
-        return Failure(name, CorpusFormatError(f"{name}: a text must be a string, was: {type(text).__name__}"))
+        return Failure(name, CorpusFormatError(f"{name}: a text must be a string, got {type(text).__name__}"))
     return Text(name, text)
 
 
@@ -337,7 +337,7 @@ def _read_lines(address: str, places: Sequence[tuple[int, int]], columns: Column
                 yield _read_line(file.read(size), address, start, columns)
             except DAMAGES as error:
                 # How near to the damage one can read depends on where one starts.
-                rule = f"the file must be intact gzip, was: {error}"
+                rule = f"the file must be intact gzip, got {error}"
                 yield Failure(f"{_name(address, None)}-{start}", CorpusFormatError(rule, address))
                 file.seek(0)
 
@@ -354,7 +354,7 @@ def _read_line(line: bytes, address: str, start: int, columns: Columns) -> Read:
         return Failure(name, error)
     except ValueError as error:
         rule = f"{address}: byte {start}: a line must be JSON"
-        return Failure(name, CorpusFormatError(f"{rule}, was: {str(error).splitlines()[0]}"))
+        return Failure(name, CorpusFormatError(f"{rule}, got {str(error).splitlines()[0]}"))
 
 
 def _read_file(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> Iterator[Read]:

@@ -73,7 +73,7 @@ def make_part(number: int, rows: Rows, format: PartFormat) -> Part:
 def _rule(row: Mapping[str, str]) -> str:
     """What is wrong, and not with which document."""
     reason = row["reason"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['id']}: ")
-    return reason.partition(", was: ")[0]
+    return reason.partition(", got ")[0]
 
 
 class Folder:
@@ -131,9 +131,9 @@ class Folder:
             _check_same(before, json.loads(json.dumps(manifest)), path)
             return
         if (self.path / CHECKSUMS).exists():
-            raise UsageError(f"{path}: must say what made the results in {self.path}, was: missing; use another folder")
+            raise UsageError(f"{path}: must say what made the results in {self.path}, got missing; use another folder")
         if self.path.exists() and any(self.path.iterdir()) and not (self.path / INPUTS).exists():
-            raise UsageError(f"{self.path}: the folder must be new, empty or that of a bulk run, was: something else")
+            raise UsageError(f"{self.path}: the folder must be new, empty or that of a bulk run, got something else")
         write_atomically(self.path / INPUTS, "".join(_input_lines(sources)))
         write_atomically(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
@@ -141,7 +141,7 @@ class Folder:
         path = self.path / INPUTS
         content = read_bytes(path)
         if sha256(content).hexdigest() != dict(_leaves(manifest)).get("inputs.sha256"):
-            raise CorpusFormatError(f"must fit {self.path / MANIFEST}, was: damaged; use another folder", path)
+            raise CorpusFormatError(f"must fit {self.path / MANIFEST}, got damaged; use another folder", path)
         before = {address: facts for address, *facts in map(json.loads, content.decode().splitlines())}
         now = {source.address: _facts(source) for source in sources}
         for problem, found in (
@@ -152,9 +152,9 @@ class Folder:
             if found:
                 more = f" and {len(found) - 1} more" if len(found) > 1 else ""
                 rule = f"{min(found)}{more}: inputs must be as in the first run into {self.path}"
-                raise UsageError(f"{rule}, was: {problem}; use another folder")
+                raise UsageError(f"{rule}, got {problem}; use another folder")
         if list(now) != list(before):
-            raise UsageError(f"{path}: inputs must be in the order of the first run, was: another; use another folder")
+            raise UsageError(f"{path}: inputs must be in the order of the first run, got another; use another folder")
 
 
 def _write(content: bytes, file: BinaryIO) -> None:
@@ -220,9 +220,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(decode(read_bytes(path), path))
     except (ValueError, RecursionError) as error:
-        raise CorpusFormatError(f"a manifest must be JSON, was: {error}", path) from error
+        raise CorpusFormatError(f"a manifest must be JSON, got {error}", path) from error
     if not isinstance(found, dict):
-        raise CorpusFormatError("a manifest must be an object, was: something else", path)
+        raise CorpusFormatError("a manifest must be an object, got something else", path)
     return found
 
 
@@ -230,11 +230,11 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -
     old, new = dict(_leaves(before)), dict(_leaves(now))
     if wrong := next((name for name in [*new, *old] if name not in old or name not in new), None):
         problem = "missing" if wrong in new else "not of this version"
-        raise CorpusFormatError(f"a manifest must be whole, was: {wrong[:50]} is {problem}; use another folder", path)
+        raise CorpusFormatError(f"a manifest must be whole, got {wrong[:50]} is {problem}; use another folder", path)
     for name in new:
         if old[name] != new[name]:
             rule = f"{path}: {name} must be as in the first run ({reprlib.repr(old[name])})"
-            raise UsageError(f"{rule}, was: {reprlib.repr(new[name])}; use another folder")
+            raise UsageError(f"{rule}, got {reprlib.repr(new[name])}; use another folder")
 
 
 def _leaves(data: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -252,6 +252,6 @@ def check_apart(out: Path, inputs: Sequence[str]) -> None:
     """Raise an error if a run would read what it writes."""
     for address in inputs:
         if "://" not in address and out.resolve().is_relative_to(Path(address).resolve()):
-            raise UsageError(f"{out}: the results must not be among the inputs, was: in {address}")
+            raise UsageError(f"{out}: the results must not be among the inputs, got in {address}")
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out}: must be a folder, was: a file")
+        raise OutputError(f"{out}: must be a folder, got a file")

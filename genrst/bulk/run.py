@@ -31,7 +31,7 @@ class Shard:
         """The shard of a text such as `3/8`."""
         i, _, n = text.partition("/")
         if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
-            raise UsageError(f"--shard must be I/N with I from 1 to N, was: {text}")
+            raise UsageError(f"--shard must be I/N with I from 1 to N, got {text}")
         return cls(int(i), int(n))
 
 

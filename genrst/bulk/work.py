@@ -150,12 +150,12 @@ def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Row
         if record.size <= most_bytes:
             readable.append(record)
         else:
-            rows.errors.append(error_row(record, name_of(record), "length", f"{rule}, was: {record.size} bytes"))
+            rows.errors.append(error_row(record, name_of(record), "length", f"{rule}, got {record.size} bytes"))
     for record, item in zip(readable, read_records(readable, settings.columns), strict=True):
         if isinstance(item, Failure):
             rows.errors.append(error_row(record, item.id, "input", str(item.error)))
         elif (n_characters := len(item.text or "")) > settings.max_characters:
-            rows.errors.append(error_row(record, item.id, "length", f"{rule}, was: {n_characters}"))
+            rows.errors.append(error_row(record, item.id, "length", f"{rule}, got {n_characters}"))
         else:
             items.append(item)
             owners.append(record)

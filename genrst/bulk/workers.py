@@ -179,7 +179,7 @@ def start_program(settings: Settings, core: int | None = None, is_template: bool
         status = program.load()
         if status is None:
             return program
-    raise GenrstError(f"a worker must load the model, was: ended with status {status}, {ATTEMPTS} times")
+    raise GenrstError(f"a worker must load the model, got ended with status {status}, {ATTEMPTS} times")
 
 
 class Template:
@@ -204,7 +204,7 @@ class Template:
                     break
                 self.program.end()
                 self.program = start_program(self._settings, is_template=True)
-        raise GenrstError("a worker must be started, was: impossible")
+        raise GenrstError("a worker must be started, got impossible")
 
     def close(self) -> None:
         """End it, and with it all of its workers."""
@@ -275,7 +275,7 @@ class Worker:
 
     def _try(self, records: Sequence[Record], seconds: float) -> Rows | Death:
         process = self._process = self._process or self._start()
-        late = Death("time", f"a document must take at most {self._timeout:g} seconds, was: longer")
+        late = Death("time", f"a document must take at most {self._timeout:g} seconds, got longer")
         try:
             process.link.send((records, seconds))
             if not process.link.poll(PATIENCE * seconds):
@@ -286,7 +286,7 @@ class Worker:
             status = self.close()
             if status == -signal.SIGPROF:
                 return late
-            return Death("crash", f"a document must leave the process alive, was: ended with status {status}")
+            return Death("crash", f"a document must leave the process alive, got ended with status {status}")
         if kind == "input":
             raise InputError(result)
         if kind == "fatal":

@@ -41,4 +41,4 @@ class ChartConfig:
         if not self.encoder:
             raise ConfigError("model.encoder: a chart needs a pretrained encoder, a name or a folder")
         if self.span_size % self.span_heads:
-            raise ConfigError(f"model.span_heads: must divide span_size, {self.span_size}, was: {self.span_heads}")
+            raise ConfigError(f"model.span_heads: must divide span_size, {self.span_size}, got {self.span_heads}")

@@ -81,7 +81,7 @@ class ChartFinder:
     ) -> None:
         """Each scorer has a weight; the signaller, if signals are wanted, reads the states of the first one."""
         if settings.search == "best" and len(scorers) > 1:
-            raise UsageError("the search of several charts must be mbr, was: best")
+            raise UsageError("the search of several charts must be mbr, got best")
         if len({scorer.labels for scorer, _ in scorers}) > 1:
             raise ConfigError("charts that choose together must have the same labels")
         self.scorers, self.settings, self.signaller = scorers, settings, signaller
@@ -153,7 +153,7 @@ class ChartFinder:
             for document, text in zip(batch, encode_texts(self.scorers[0][0], batch, self._caches[0]), strict=True):
                 mark = self._mark(text)
                 if mark is None:
-                    raise UsageError("a parser must be loaded with signals=True to find signals, was: without")
+                    raise UsageError("a parser must be loaded with signals=True to find signals, got without")
                 yield mark(document)
 
     def _mark(self, text: EncodedText) -> "Mark":
@@ -253,7 +253,7 @@ class Distribution:
         for unit in units(tree):
             label = classes.get(unit.relation, unit.relation), unit.nuclearity
             if label not in numbers or (tree.start, tree.stop) != (0, self._posterior.n_edus):
-                raise UsageError(f"a tree must be binary, of this document and with its labels, was: {label}")
+                raise UsageError(f"a tree must be binary, of this document and with its labels, got {label}")
             found.append(LabelledUnit(unit.start, unit.children[1].start, unit.stop, numbers[label]))
         return found
 

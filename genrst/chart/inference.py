@@ -75,7 +75,7 @@ def check_sizes(table: NDArray[Any], sizes: Sequence[int]) -> None:
     """Raise an error unless there is a size for each document, and a table has room for it."""
     most = table.shape[-1] - 1
     if len(sizes) != len(table) or not all(1 <= size <= most for size in sizes):
-        raise UsageError(f"sizes must be {len(table)} numbers from 1 to {most}, was: {list(sizes)}")
+        raise UsageError(f"sizes must be {len(table)} numbers from 1 to {most}, got {list(sizes)}")
 
 
 def _roots(table: NDArray[Any], sizes: Sequence[int]) -> NDArray[Any]:
@@ -88,7 +88,7 @@ def _check_some_tree(best: Array) -> None:
     """Raise if a document has no tree. Shape: (B,), the weight of its best tree or of all of them."""
     impossible = np.flatnonzero(best == -math.inf)
     if len(impossible):
-        raise UsageError(f"scores must leave every document a tree, was: no tree is left for {impossible.tolist()}")
+        raise UsageError(f"scores must leave every document a tree, got no tree is left for {impossible.tolist()}")
 
 
 def log_sum_exp(values: Array) -> Array:

@@ -95,7 +95,7 @@ class Labels:
                 raise ValueError("classes of relations that no label has")
             return cls(pairs, classes)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"symbols must be labels and the classes of relations, was: {error!r}") from error
+            raise ConfigError(f"symbols must be labels and the classes of relations, got {error!r}") from error
 
 
 def _pair(data: object) -> tuple[str, str]:

@@ -68,10 +68,10 @@ def _onnx_scorer(
     shape = WindowShape(min(config.encoder_window, encoder.n_positions), config.encoder_overlap, False, *around, 0)
     if tokenizer.size > encoder.n_pieces:
         rule = f"{folder / ENCODER}: the encoder must know all {tokenizer.size} word pieces"
-        raise ConfigError(f"{rule}, was: {encoder.n_pieces}")
+        raise ConfigError(f"{rule}, got {encoder.n_pieces}")
     if shape.size <= sum(map(len, around)):
         rule = f"{folder}: a window of the encoder must have room for text"
-        raise ConfigError(f"{rule}, was: {shape.size} word pieces")
+        raise ConfigError(f"{rule}, got {shape.size} word pieces")
     # A strange encoder fails here, and not with the first text.
     with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
         encoder(np.array([*tokenizer.prefix, 0, *tokenizer.suffix]))
@@ -95,7 +95,7 @@ def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: Enc
     from genrst.encoder.model import load_model
 
     if device == "mps":
-        raise ConfigError("the device of a chart must be cpu or cuda, was: mps, which has no double precision")
+        raise ConfigError("the device of a chart must be cpu or cuda, got mps, which has no double precision")
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     model = load_model(folder, ChartConfig, Labels, make_network, device, dtype, config.encoder_overlap)
     assert model.tokenizer is not None

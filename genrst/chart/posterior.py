@@ -229,7 +229,7 @@ class Posterior:
         """The probabilities of the labels of a span, given that it is a unit, however unlikely that is."""
         place = self.locate((start, stop))
         if place is None or stop - start < 2:
-            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, was: [{start}, {stop}]")
+            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, got [{start}, {stop}]")
         chart, first, last = place
         found = []
         for member in self.context.members:
@@ -239,7 +239,7 @@ class Posterior:
             found.append(log_sum_exp(label_logp.T) + span_logp + np.log(np.float32(member.weight)))
         total = log_sum_exp(np.stack(found, axis=-1))
         if not np.isfinite(total).any():
-            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, was: [{start}, {stop}]")
+            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, got [{start}, {stop}]")
         shares: list[float] = np.exp(log_softmax(total)).tolist()
         return shares
 
@@ -334,7 +334,7 @@ class Posterior:
     def _scored(self) -> Iterator[tuple[list[Span], Scored]]:
         """All charts by the spans they cover, as the only network scores them, some at a time."""
         if not self.is_single:
-            raise UsageError("log-probabilities, k-best trees and samples must be of one model, was: of several")
+            raise UsageError("log-probabilities, k-best trees and samples must be of one model, got of several")
         for group in _groups(self.charts):
             spans = [(borders[0], borders[-1]) for borders in group]
             yield spans, self.context.score(self.context.members[0], group)

@@ -53,7 +53,7 @@ def show_file(content: bytes, is_painted: bool = False) -> None:
 
 def _standard_output() -> TextIO:
     if sys.stdout is None:
-        raise GenrstError("standard output must be open, was: closed")
+        raise GenrstError("standard output must be open, got closed")
     return sys.stdout
 
 

@@ -102,6 +102,6 @@ class Guard:
             path = folder / NOTES
             # A link in a folder from elsewhere could lead anywhere.
             if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
-                raise OutputError(f"{path}: must be a plain file, was: a link, a folder or a device")
+                raise OutputError(f"{path}: must be a plain file, got a link, a folder or a device")
             self._notes[folder] = read_notes(folder)
         return self._notes[folder]

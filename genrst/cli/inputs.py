@@ -81,13 +81,13 @@ def read_each_document(
             is_empty = False
             yield source, document
     if is_empty and not failures.count:
-        raise CorpusFormatError(f"there must be a document to {verb}, was: none", sources[0].folder or sources[0].path)
+        raise CorpusFormatError(f"there must be a document to {verb}, got none", sources[0].folder or sources[0].path)
 
 
 def standard_input() -> bytes:
     """All bytes of standard input."""
     if sys.stdin is None:
-        raise GenrstError("standard input must be open, was: closed")
+        raise GenrstError("standard input must be open, got closed")
     return sys.stdin.buffer.read()
 
 
@@ -103,7 +103,7 @@ def add_text_arguments(parser: argparse.ArgumentParser) -> None:
 def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[TextOrDocument]]:
     """The files and folders of a command line, file by file; `has_edus` says that a line of raw text is an EDU."""
     if inputs.count("-") > 1:
-        raise UsageError(f"standard input (-) can be read once, was: {inputs.count('-')} times")
+        raise UsageError(f"standard input (-) can be read once, got {inputs.count('-')} times")
     found: list[Source[TextOrDocument]] = []
     for name in inputs:
         path = Path(name)
@@ -151,7 +151,7 @@ def is_raw(path: Path) -> bool:
 def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
     """The raw text of a file or, if its format has EDUs, its documents."""
     if path.is_dir():
-        raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
+        raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), got none")
     if not is_raw(path):
         return [*read_file(path, with_tree=False)]
     return _read_raw(partial(read_bytes, path), path, has_edus)
@@ -189,7 +189,7 @@ def read_constraints(arguments: argparse.Namespace, sources: Sequence[Source[Tex
     found = [_read_constraint(text) for text in arguments.constraint]
     for source in sources if found and not arguments.edus else ():
         if is_raw(source.path):
-            raise UsageError(f"{source.path}: --constraint must go with known EDUs (or --edus), was: raw text")
+            raise UsageError(f"{source.path}: --constraint must go with known EDUs (or --edus), got raw text")
     return found
 
 
@@ -201,7 +201,7 @@ def _read_constraint(text: str) -> Constraint:
     except UsageError as error:
         raise UsageError(f"--constraint: {error}") from error
     except ValueError as error:
-        raise UsageError(f'--constraint must be JSON such as {{"edus": [1, 4]}}, was: {text}') from error
+        raise UsageError(f'--constraint must be JSON such as {{"edus": [1, 4]}}, got {text}') from error
 
 
 def constrained(item: TextOrDocument, constraints: Sequence[Constraint]) -> TextOrDocument:
@@ -246,7 +246,7 @@ def find_documents(
             return [replace(_text_source(path, standard_input, arguments, has_model), is_file=False)]
         return [Source(path, lambda: read_content(standard_input(), path, roots=roots), is_file=False)]
     if arguments.source_format is not None:
-        raise UsageError(f"--from must go with standard input (-), was: {name}")
+        raise UsageError(f"--from must go with standard input (-), got {name}")
     if _is_text(Path(name)):
         return [_text_source(Path(name), partial(read_bytes, Path(name)), arguments, has_model)]
     if has_corpora:
@@ -278,7 +278,7 @@ def _text_source(
     """A text: its tree is found first or, without a model, its lines must be EDUs."""
     if not (has_model or arguments.edus):
         hint = "genrst parse finds its EDUs and its tree, --edus says that each line is an EDU"
-        raise UsageError(f"{path}: a document must have EDUs, was: a text; {hint}")
+        raise UsageError(f"{path}: a document must have EDUs, got a text; {hint}")
 
     def documents() -> list[Document]:
         (text,) = _read_raw(read, path, arguments.edus)
@@ -293,7 +293,7 @@ def refuse_text(path: str) -> None:
     """Refuse a raw text where documents are wanted that have EDUs at least: its lines are none."""
     if _is_text(Path(path)) and Path(path).exists():
         hint = "genrst parse finds its EDUs, and a file with an EDU a line ends in .edus"
-        raise UsageError(f"{path}: a document must have EDUs, was: a text; {hint}")
+        raise UsageError(f"{path}: a document must have EDUs, got a text; {hint}")
 
 
 def named_suffix(name: str | None, option: str, stream: str, known: Collection[str]) -> str:
@@ -302,7 +302,7 @@ def named_suffix(name: str | None, option: str, stream: str, known: Collection[s
         raise UsageError(f"{stream} has no suffix, so {option} FORMAT is needed")
     suffix = f".{name.removeprefix('.').lower()}"
     if suffix not in known:
-        raise UsageError(f"{option} must be one of {', '.join(known).replace('.', '')}, was: {name}")
+        raise UsageError(f"{option} must be one of {', '.join(known).replace('.', '')}, got {name}")
     return suffix
 
 

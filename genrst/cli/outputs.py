@@ -80,7 +80,7 @@ class Format:
 
     def refusal(self, n_documents: int) -> UsageError:
         """The error for documents that do not fit into one file."""
-        return UsageError(f"a {self.suffix} file holds one document, was: {n_documents}; a folder takes several")
+        return UsageError(f"a {self.suffix} file holds one document, got {n_documents}; a folder takes several")
 
 
 NARY_SUFFIXES = (".dis", ".html", ".pdf", ".png", ".rs3", ".rs4", ".svg", ".txt")
@@ -142,7 +142,7 @@ def summary_size(size: str, option: str) -> "SummarySize":
     match = re.fullmatch(r"([0-9]{1,9})(w|s|)|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
     if match is None or not 0 < float(match[1] or match[3]) <= (float("inf") if match[1] else 100):
         rule = "a share of the words (20%), a number of words (100w) or sentences (3s), or of EDUs (5)"
-        raise UsageError(f"{option} must be {rule}, was: {size}")
+        raise UsageError(f"{option} must be {rule}, got {size}")
     if match[3]:
         return {"share": float(match[3]) / 100}
     number = int(match[1])
@@ -315,7 +315,7 @@ def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], defau
     suffix = Path(output).suffix.lower()
     if suffix not in names:
         raise UsageError(
-            f"--output must be a folder, end in one of {', '.join(names)} or go with --format, was: {output}"
+            f"--output must be a folder, end in one of {', '.join(names)} or go with --format, got {output}"
         )
     return names[suffix]
 
@@ -324,7 +324,7 @@ def check_suffix(format: str, output: str, names: Mapping[str, str]) -> None:
     """Refuse a file whose suffix promises another format; .txt and unknown ones promise nothing."""
     suffix = Path(output).suffix.lower()
     if suffix != ".txt" and suffix in {*names, *FORMATS} and names.get(suffix) != format:
-        raise UsageError(f"--format {format} must not go with the suffix of another format, was: {output}")
+        raise UsageError(f"--format {format} must not go with the suffix of another format, got {output}")
 
 
 def open_outputs(
@@ -361,7 +361,7 @@ def target_suffix(arguments: argparse.Namespace, known: Collection[str]) -> str:
         stream = "standard output" if target == "-" else "a folder"
         return named_suffix(arguments.target_format, "--to", stream, known)
     if arguments.target_format is not None:
-        raise UsageError(f"--to must go with a folder or standard output (-), was: {target}")
+        raise UsageError(f"--to must go with a folder or standard output (-), got {target}")
     return Path(target).suffix.lower()
 
 

@@ -50,7 +50,7 @@ def _document(content: bytes, path: Path, line: int) -> Document:
         metadata = {key: str(record[key]) for key in ("genre", "licence", "part")}
         return replace(document, tree=_tree(record["tree"]), metadata=metadata)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise CorpusFormatError(f"a record must have the documented form, was: {error!r}", path, line) from error
+        raise CorpusFormatError(f"a record must have the documented form, got {error!r}", path, line) from error
 
 
 def _sentence(words: list[Any]) -> list[Word]:

@@ -101,12 +101,12 @@ def read_disrpt(path: Path) -> Iterator[Document]:
     lines = list(enumerate(decode(read_bytes(path), path).split("\n"), start=1))
     names = {at: found[1].strip() for at, (_, line) in enumerate(lines) if (found := _NEW_DOCUMENT.match(line))}
     if not names:
-        raise CorpusFormatError("documents must start with a comment, # newdoc id = NAME, was: none", path)
+        raise CorpusFormatError("documents must start with a comment, # newdoc id = NAME, got none", path)
     for start, stop in pairwise([*names, len(lines)]):
         annotated = _read_lines(lines[start:stop], path)
         if not annotated.edu_starts:
             rule = "a document must mark the first words of its EDUs (Seg=B-seg or BeginSeg=Yes)"
-            raise CorpusFormatError(f"{rule}, was: no mark in {names[start]}", path, lines[start][0])
+            raise CorpusFormatError(f"{rule}, got no mark in {names[start]}", path, lines[start][0])
         document = annotated.as_document(names[start], sorted({0, *annotated.edu_starts}))
         yield replace(document, tokens=(), sentences=(), paragraphs=()) if path.suffix == ".tok" else document
 
@@ -117,7 +117,7 @@ def _read_lines(lines: Iterable[tuple[int, str]], path: Path) -> AnnotatedText:
         reader.read_line(number, line)
     reader.end_sentence()
     if not reader.sentences:
-        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence, was: none", path)
+        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence, got none", path)
     # A mark after the last sentence starts nothing.
     reader.paragraph_starts.pop(len(reader.sentences), None)
     annotated = assemble(reader.sentences, reader.paragraph_starts, reader.speakers)
@@ -145,7 +145,7 @@ def _count_words(document: Document, annotated: AnnotatedText, path: Path) -> li
         same = list(takewhile(lambda pair: pair[0] == pair[1], zip(sizes, expected, strict=False)))
         raise CorpusFormatError(
             f"EDUs must have the same words as the tree file ({len(expected)} EDUs, {sum(expected)} words), "
-            f"was: {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {len(same) + 1}",
+            f"got {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {len(same) + 1}",
             path,
         )
     return starts
@@ -163,7 +163,7 @@ def _find_edus(document: Document, annotated: AnnotatedText, path: Path) -> list
     if len(set(known)) < len(spans):
         at = next(n for n, start in enumerate(starts) if start is None or start in starts[:n])
         rule = f"EDU {at + 1} of {len(spans)} must start with a word of its own"
-        raise CorpusFormatError(f"{rule}, was: {document.edu_texts[at][:30]!r}", path)
+        raise CorpusFormatError(f"{rule}, got {document.edu_texts[at][:30]!r}", path)
     return known
 
 
@@ -198,10 +198,10 @@ class _Reader:
         n_words = len(self.words)
         for word, line in zip(self.words, self.word_lines, strict=True):
             if word.head > n_words:
-                message = f"a head must be one of the {n_words} words of its sentence, was: {word.head}"
+                message = f"a head must be one of the {n_words} words of its sentence, got {word.head}"
                 raise CorpusFormatError(message, self.path, line)
         if self.range_stop > n_words:
-            message = f"a range must end with a word of its sentence, was: {self.range_stop} of {n_words}"
+            message = f"a range must end with a word of its sentence, got {self.range_stop} of {n_words}"
             raise CorpusFormatError(message, self.path, self.range_line)
         if self.words:
             self.sentences.append(self.words if self.has_spacing else _space(self.words, self.text))
@@ -225,7 +225,7 @@ class _Reader:
 
     def _read_word(self, number: int, columns: list[str]) -> None:
         if len(columns) != 10:
-            raise CorpusFormatError(f"a word line must have 10 columns, was: {len(columns)}", self.path, number)
+            raise CorpusFormatError(f"a word line must have 10 columns, got {len(columns)}", self.path, number)
         identifier, form, _, _, tag, _, head, deprel, _, misc = columns
         if "." in identifier:
             return
@@ -236,7 +236,7 @@ class _Reader:
             return
         position = _integer(identifier, self.path, number)
         if position != len(self.words) + 1:
-            raise CorpusFormatError(f"word {len(self.words) + 1} must come next, was: {identifier}", self.path, number)
+            raise CorpusFormatError(f"word {len(self.words) + 1} must come next, got {identifier}", self.path, number)
         if position <= self.range_stop:
             has_space = position == self.range_stop and self.range_has_space
         # Where there is no syntax, as in .tok files, each word is its own head.
@@ -250,7 +250,7 @@ class _Reader:
         first, _, last = identifier.partition("-")
         start, stop = _integer(first, self.path, number), _integer(last, self.path, number)
         if not start == len(self.words) + 1 <= stop:
-            message = f"a range must start with the next word, {len(self.words) + 1}, was: {identifier}"
+            message = f"a range must start with the next word, {len(self.words) + 1}, got {identifier}"
             raise CorpusFormatError(message, self.path, number)
         self.range_stop, self.range_has_space, self.range_line = stop, has_space, number
 
@@ -265,7 +265,7 @@ class _Reader:
 
 def _integer(value: str, path: Path, line: int) -> int:
     if not _NUMBER.fullmatch(value):
-        raise CorpusFormatError(f"a word id or head must be a number, was: {value[:30]!r}", path, line)
+        raise CorpusFormatError(f"a word id or head must be a number, got {value[:30]!r}", path, line)
     return int(value)
 
 

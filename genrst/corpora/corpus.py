@@ -93,7 +93,7 @@ def open_corpus(
     if not path.exists():
         raise CorpusNotFoundError(f"{path}: no such file or folder")
     if name not in (None, *CORPORA):
-        raise UsageError(f"a corpus must be one of {', '.join(CORPORA)}, was: {name!r}")
+        raise UsageError(f"a corpus must be one of {', '.join(CORPORA)}, got {name!r}")
     on_bad = _warn if skip_bad else None
     opened = None if name == "files" else find_corpus(path, name)
     if opened is None:
@@ -102,7 +102,7 @@ def open_corpus(
         return Corpus("files", split, tuple(sources), on_bad, listing.folder, listing.left_out)
     files = opened.files(split, version)
     if not files:
-        raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, was: none")
+        raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, got none")
     readers = tuple(partial(opened.read, file, roots, with_textless) for file in files)
     return Corpus(opened.layout.name, split, readers, on_bad, opened.folder, opened.left_out, opened.joined)
 

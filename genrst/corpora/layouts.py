@@ -146,7 +146,7 @@ class FoundCorpus:
         known = {*self.layout.trees, *self.layout.drawn, *(split for split, _ in rows)} - {_LISTED}
         if split not in (None, *known):
             names = ", ".join(sorted(known, key=lambda name: (*SPLITS, name).index(name)))
-            raise UsageError(f"a split of {self.layout.name} must be one of {names}, was: {split!r}")
+            raise UsageError(f"a split of {self.layout.name} must be one of {names}, got {split!r}")
         never = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
         wanted = [path for own, path in rows if split in (None, own)]
         self._leave_out("never read: docs/corpora.md says why", (path.stem for path in wanted if path.stem in never))
@@ -214,7 +214,7 @@ class FoundCorpus:
             candidates = [self.folder / f"splits_v{version}.tsv", _PACKAGE / lists[version]]
         else:
             known = ", ".join((VERSION, *lists))
-            raise UsageError(f"a version of {self.layout.name} must be one of {known}, was: {version!r}")
+            raise UsageError(f"a version of {self.layout.name} must be one of {known}, got {version!r}")
         path = next(filter(Path.is_file, candidates), None)
         if path is None and _LISTED in self.layout.trees:
             raise CorpusNotFoundError(f"{candidates[0]}: the list of splits (or {candidates[1].name}) is missing")
@@ -254,4 +254,4 @@ def find_corpus(path: Path, name: str | None = None) -> FoundCorpus | None:
     if name is None:
         return None
     marks = " or ".join(" and ".join(layout.marks) for layout in LAYOUTS if layout.name == name)
-    raise CorpusNotFoundError(f"{path}: {name} must have {marks}, was: a folder without")
+    raise CorpusNotFoundError(f"{path}: {name} must have {marks}, got a folder without")

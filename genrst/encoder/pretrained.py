@@ -58,7 +58,7 @@ class PretrainedEncoder(nn.Module):
         )
         n_around = len(tokenizer.prefix) + len(tokenizer.suffix)
         if self.shape.size <= n_around:
-            raise ConfigError(f"a window of the encoder must have room for text, was: {self.shape.size} word pieces")
+            raise ConfigError(f"a window of the encoder must have room for text, got {self.shape.size} word pieces")
         self.state_size: int = settings.hidden_size
         self.norm = nn.LayerNorm(3 * self.state_size)
         self.project = nn.Linear(3 * self.state_size, 2 * edu_size)

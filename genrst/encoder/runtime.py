@@ -126,7 +126,7 @@ def weight_shapes(config: EncoderConfig, weights: Stored) -> dict[str, tuple[int
     assert is_supported(config)
     size, n_heads = config.hidden_size or 0, config.num_attention_heads or 1
     if size % n_heads:
-        raise ConfigError(f"hidden_size must be a multiple of num_attention_heads, {n_heads}, was: {size}")
+        raise ConfigError(f"hidden_size must be a multiple of num_attention_heads, {n_heads}, got {size}")
     norm, maps = _ATTENTION[config.model_type]
     first = weights.get("encoder.layer.0.intermediate.dense.bias")
     inner = config.intermediate_size or (first.size if first is not None else 0)

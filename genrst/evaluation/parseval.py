@@ -70,7 +70,7 @@ def _check_texts(id: str, gold: str, predicted: str) -> None:
     if not has_same_length or len(places) > _MAX_DIFFERENT * len(gold_characters):
         raise GenrstError(
             f"{id}: gold and predicted text must be the same but for white space, "
-            f"was: {_excerpt(gold, places[0])} in gold, {_excerpt(predicted, places[0])} in predicted"
+            f"got {_excerpt(gold, places[0])} in gold, {_excerpt(predicted, places[0])} in predicted"
         )
 
 
@@ -89,12 +89,12 @@ def _check_offsets(gold: Document, predicted: Document, measure: Measure) -> Non
     for side, document in sides.items():
         if not document.is_placed:
             rule = "EDUs must have a text or offsets to be compared with others"
-            raise GenrstError(f"{document.id}: {rule}, was: only their number, {len(document.edus)}, in {side}")
+            raise GenrstError(f"{document.id}: {rule}, got only their number, {len(document.edus)}, in {side}")
     ends = [(measure(document.edus[0])[0], measure(document.edus[-1])[1]) for document in sides.values()]
     if ends[0] != ends[1]:
         found = [f"{document.edus[0].start}–{document.edus[-1].end} in {side}" for side, document in sides.items()]
         rule = "without both texts, the first EDU must start and the last one end at the same offset"
-        raise GenrstError(f"{gold.id}: {rule}, was: {', '.join(found)}")
+        raise GenrstError(f"{gold.id}: {rule}, got {', '.join(found)}")
 
 
 def _excerpt(text: str, place: int) -> str:
@@ -124,7 +124,7 @@ def choose_labels(
     The description counts the gold relations alone, so that all systems scored against them get the same one.
     """
     if granularity not in ("coarse", "fine"):
-        raise UsageError(f"labels must be coarse or fine, was: {granularity!r}")
+        raise UsageError(f"labels must be coarse or fine, got {granularity!r}")
     gold_names = _relation_names(gold)
     if inventory is None:
         inventory = detect_inventory(gold_names | _relation_names(predicted))

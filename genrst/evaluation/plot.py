@@ -28,7 +28,7 @@ def plot_levels(evaluation: Evaluation, path: Path | str) -> None:
     """Draw the Parseval F1 inside sentences, inside paragraphs and above, where there is something to compare."""
     levels = evaluation.levels()
     if levels is None:
-        raise GenrstError("levels can be drawn if all gold documents have sentences, was: some have none")
+        raise GenrstError("levels can be drawn if all gold documents have sentences, got some have none")
     _plot_bars({level: cells for level, cells in levels.items() if not cells["S"].is_empty}, "parseval", Path(path))
 
 
@@ -97,6 +97,6 @@ def _new_figure(width: float, height: float) -> "Figure":
 
 def _save(figure: "Figure", path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"an image must end in {', '.join(SUFFIXES)}, was: {path}")
+        raise UsageError(f"an image must end in {', '.join(SUFFIXES)}, got {path}")
     format = path.suffix[1:].lower()
     write_atomically_with(path, lambda file: figure.savefig(file, format=format, dpi=200))

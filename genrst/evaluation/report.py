@@ -111,7 +111,7 @@ class Evaluation:
         if metric not in TREE_METRICS or aspect not in ASPECTS:
             raise UsageError(
                 f"a score must be of {', '.join(TREE_METRICS)} or segmentation, and of {', '.join(ASPECTS)}, "
-                f"was: {metric} {aspect}"
+                f"got {metric} {aspect}"
             )
         comparisons: list[Comparison] = [getattr(document, metric) for document in self.documents]
         return [comparison.counts[aspect] for comparison in comparisons]
@@ -297,9 +297,9 @@ def pair_by_id(gold: Iterable[Document], predicted: Iterable[Document]) -> list[
     }
     if any(problems.values()):
         was = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
-        raise GenrstError(f"gold and predicted documents must have the same ids, each once, was: {was}")
+        raise GenrstError(f"gold and predicted documents must have the same ids, each once, got {was}")
     if not gold_ids:
-        raise GenrstError("there must be at least one document to score, was: none")
+        raise GenrstError("there must be at least one document to score, got none")
     predicted_by_id = {document.id: document for document in predicted}
     return [(document, predicted_by_id[document.id]) for document in gold]
 
@@ -309,7 +309,7 @@ def _documents(given: object, side: str) -> list[Document]:
     found: list[Any] = list(given) if isinstance(given, Iterable) else []
     wrong = [one for one in found if not isinstance(one, Document)] if isinstance(given, Iterable) else [given]
     if wrong:
-        raise UsageError(f"{side} must be a list or stream of documents, was: {one_line(repr(wrong[0]))}")
+        raise UsageError(f"{side} must be a list or stream of documents, got {one_line(repr(wrong[0]))}")
     return found
 
 

@@ -58,7 +58,7 @@ def compare_systems(
 ) -> Significance:
     """Test the difference of two systems that were evaluated on the same gold documents."""
     if first.labels != second.labels:
-        raise GenrstError(f"both systems must be scored with one label set, was: {first.labels}; {second.labels}")
+        raise GenrstError(f"both systems must be scored with one label set, got {first.labels}; {second.labels}")
     first_counts = _counts_by_id(first, metric, aspect)
     second_counts = _counts_by_id(second, metric, aspect)
     _check_same_gold(first_counts, second_counts)
@@ -165,4 +165,4 @@ def _check_same_gold(first: dict[str, Counts], second: dict[str, Counts]) -> Non
         if id not in first or id not in second or first[id].n_gold != second[id].n_gold
     ]
     if different:
-        raise GenrstError(f"both systems must be scored on the same gold documents, was: different in {min(different)}")
+        raise GenrstError(f"both systems must be scored on the same gold documents, got different in {min(different)}")

@@ -37,7 +37,7 @@ def read(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) 
     """Read the one document of a file."""
     documents = list(read_documents(path, roots=roots, with_tree=with_tree))
     if len(documents) != 1:
-        raise CorpusFormatError(f"the file must hold one document, was: {len(documents)}", path)
+        raise CorpusFormatError(f"the file must hold one document, got {len(documents)}", path)
     return documents[0]
 
 
@@ -96,7 +96,7 @@ def list_documents(folder: Path) -> Listing:
     listing = list_folder(folder, TREE_SUFFIXES, texts=(".edus", *RAW_SUFFIXES))
     if not listing.files:
         suffixes = ", ".join(TREE_SUFFIXES)
-        raise CorpusNotFoundError(f"{folder}: the folder must hold files with trees ({suffixes}), was: none")
+        raise CorpusNotFoundError(f"{folder}: the folder must hold files with trees ({suffixes}), got none")
     return listing
 
 
@@ -121,12 +121,12 @@ def format_documents(documents: Iterable[Document], suffix: str) -> str:
         raise UsageError(f"{suffix} files can be read, not written")
     documents = list(documents)
     if kind != ".jsonl" and len(documents) != 1:
-        raise UsageError(f"a {suffix} file holds one document, was: {len(documents)}; write .jsonl or a folder")
+        raise UsageError(f"a {suffix} file holds one document, got {len(documents)}; write .jsonl or a folder")
     text = _text_of(documents, kind)
     # What strings may hold and text files may not: half of a surrogate pair is no UTF-8, and NUL means binary data.
     if found := re.search("[\0\ud800-\udfff]", text):
         rule = f"a document must have characters of Unicode text to be written as {suffix}"
-        raise UsageError(f"{documents[0].id}: {rule}, was: U+{ord(found[0]):04X}; .json can hold it")
+        raise UsageError(f"{documents[0].id}: {rule}, got U+{ord(found[0]):04X}; .json can hold it")
     return text
 
 
@@ -169,5 +169,5 @@ def warn_of_loss(document: Document, suffix: str) -> None:
 def _format(suffix: str, name: str | None = None) -> str:
     """The suffix as the table has it."""
     if suffix.lower() not in FORMATS:
-        raise UsageError(f"a file name must end in one of {', '.join(FORMATS)}, was: {name or suffix or 'nothing'}")
+        raise UsageError(f"a file name must end in one of {', '.join(FORMATS)}, got {name or suffix or 'nothing'}")
     return suffix.lower()

@@ -63,7 +63,7 @@ def _loads(text: str, path: Path, line: int | None = None) -> object:
     try:
         return json_text.loads(text)
     except json.JSONDecodeError as error:
-        message = f"the text must be JSON, was: {error.msg} at column {error.colno}"
+        message = f"the text must be JSON, got {error.msg} at column {error.colno}"
         raise CorpusFormatError(message, path, line or error.lineno) from error
     except ValueError as error:
         raise CorpusFormatError(str(error), path, line) from error
@@ -179,7 +179,7 @@ def _warn_of_unknown_keys(data: object, path: Path | None, line: int | None) -> 
         place = f"{path or 'document'}{f':{line}' if line else ''}"
         known = ", ".join(KEYS)
         warnings.warn(
-            CorpusWarning(f"{place}: a key must be one of {known}, was: {short_repr(unknown[0])}; it is left out"),
+            CorpusWarning(f"{place}: a key must be one of {known}, got {short_repr(unknown[0])}; it is left out"),
             stacklevel=2,
         )
 
@@ -216,7 +216,7 @@ class JsonValue:
     def error(self, expected: str) -> CorpusFormatError:
         """The error that something else should be here."""
         found = "missing" if self.is_missing else short_repr(self.data)
-        return CorpusFormatError(f"{self.place} must be {expected}, was: {found}")
+        return CorpusFormatError(f"{self.place} must be {expected}, got {found}")
 
     def __getitem__(self, key: str) -> "JsonValue":
         if not isinstance(self.data, dict):

@@ -38,7 +38,7 @@ def dumps(value: object) -> str:
     except ValueError as error:
         raise UsageError(f"JSON must hold finite numbers only: {error}") from error
     if _PAIR.search(text):
-        raise UsageError("JSON must hold characters of Unicode text, was: one as two surrogates")
+        raise UsageError("JSON must hold characters of Unicode text, got one as two surrogates")
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -50,7 +50,7 @@ def _encode(value: object) -> str:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"a number must be finite, was: {constant}")
+    raise ValueError(f"a number must be finite, got {constant}")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)

@@ -35,7 +35,7 @@ def dense(text: str) -> str:
 def edu_lines(document: Document, suffix: str) -> list[str]:
     """The line of each EDU, for a file of this suffix; all words of the document must be in its EDUs."""
     if document.text is None:
-        raise UsageError(f"{document.id}: a document must have text to be written as {suffix}, was: offsets only")
+        raise UsageError(f"{document.id}: a document must have text to be written as {suffix}, got offsets only")
     lines: list[str] = []
     end = 0
     for edu in document.edus:
@@ -52,7 +52,7 @@ def _signs(document: Document, text: str, suffix: str) -> str:
     outside = collapse_spaces(text)
     if any(map(str.isalpha, outside)):
         rule = f"all words must be inside of EDUs to be written as {suffix}"
-        raise UsageError(f"{document.id}: {rule}, was: {outside[:_N_SHOWN]!r} outside")
+        raise UsageError(f"{document.id}: {rule}, got {outside[:_N_SHOWN]!r} outside")
     return outside
 
 
@@ -72,13 +72,13 @@ def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[
             pairs = zip(dense_edu, dense_text[at:], strict=False)
             n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
             expected, found = _around(text, at + n_same), _around(edu, n_same)
-            raise CorpusFormatError(f"EDU {number} of {len(edus)} must continue the text, {expected!r}, was: {found!r}")
+            raise CorpusFormatError(f"EDU {number} of {len(edus)} must continue the text, {expected!r}, got {found!r}")
         stop = at + len(dense_edu)
         end = offsets[stop - 1] + 1 if stop else 0
         spans.append(Span(offsets[at] if stop > at else end, end))
         at = stop
     if at < len(dense_text) and not may_go_on:
-        raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, was: {_around(text, at)!r}")
+        raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, got {_around(text, at)!r}")
     return spans
 
 
@@ -104,7 +104,7 @@ def read_edus(content: bytes, path: Path) -> Document:
         else:
             paragraph_starts.add(len(edus))
     if not edus:
-        raise CorpusFormatError("the file must hold an EDU a line, was: no text at all", path)
+        raise CorpusFormatError("the file must hold an EDU a line, got no text at all", path)
     return Document.from_edus(path.stem, edus, paragraph_starts=paragraph_starts - {len(edus)})
 
 
@@ -112,7 +112,7 @@ def write_edus(document: Document) -> str:
     """The text of an `.edus` file; the tree is left out."""
     edus = edu_lines(document, ".edus")
     if not all(edus):
-        raise UsageError(f"{document.id}: every EDU must have text to be a line, was: none in EDU {edus.index('')}")
+        raise UsageError(f"{document.id}: every EDU must have text to be a line, got none in EDU {edus.index('')}")
     paragraphs = document.paragraph_of_edus()
     ends = ["\n" if before == after else "\n\n" for before, after in pairwise([*paragraphs, paragraphs[-1]])]
     text = "".join(edu + end for edu, end in zip(edus, ends, strict=True))

@@ -70,7 +70,7 @@ class Kept:
             for row in getattr(self, one.name):
                 texts = [text for part in row if isinstance(part, dict) for text in part.values()]
                 if tuple(map(type, row)) != expected or not all(isinstance(text, str) for text in texts):
-                    raise TypeError(f"{one.name}: a row must have the types {expected}, was: {row}")
+                    raise TypeError(f"{one.name}: a row must have the types {expected}, got {row}")
 
     def metadata(self) -> dict[str, str]:
         """As a document holds it; empty if there is nothing."""

@@ -150,7 +150,7 @@ class _TreeBuilder:
         tops = [node for node in nodes if node.parent is None]
         if len(tops) > 1 and roots == "error":
             names = ", ".join(node.id for node in tops[:10]) + (", …" if len(tops) > 10 else "")
-            message = f"a tree must have one root, was: {len(tops)} unattached units: nodes {names}"
+            message = f"a tree must have one root, got {len(tops)} unattached units: nodes {names}"
             hint = '--roots join (in Python roots="join") joins them'
             raise CorpusFormatError(f"{message}; {hint}", self._path, tops[1].line)
         trees: dict[str, Tree] = {}
@@ -184,14 +184,14 @@ class _TreeBuilder:
         spans = [child for child in node.children if child.relation == SPAN]
         if node.kind == SEGMENT:
             if spans:
-                message = f"a segment must hold no nucleus, was: {spans[0]} with relname span under {node}"
+                message = f"a segment must hold no nucleus, got {spans[0]} with relname span under {node}"
                 raise CorpusFormatError(message, self._path, spans[0].line)
             return []
         named = [child for child in node.children if child.relation in self._multinuclear]
         if node.kind == MULTINUC_GROUP:
             return self._multinuc_nuclei(node, spans + named)
         if not spans and not named:
-            raise CorpusFormatError(f"a span group must hold a nucleus, was: {node} without", self._path, node.line)
+            raise CorpusFormatError(f"a span group must hold a nucleus, got {node} without", self._path, node.line)
         if not spans:
             self._repairs.note(str(node), "a span group with multinuclear children, read as multinuclear")
         elif len(spans) > 1:
@@ -224,7 +224,7 @@ class _TreeBuilder:
         parts = sorted(parts, key=lambda part: part.tree.start)
         for left, right in pairwise(parts):
             if left.tree.stop != right.tree.start:
-                message = f"units must not interleave or leave gaps, was: {left} followed by {right}"
+                message = f"units must not interleave or leave gaps, got {left} followed by {right}"
                 raise CorpusFormatError(message, self._path, right.node.line)
         return Unit.from_relations(
             [part.relation for part in parts],

@@ -54,7 +54,7 @@ def _file(document: Document, header: list[str], body: list[str], suffix: str) -
     text = "\n".join(lines)
     if found := FORBIDDEN.search(text):
         rule = f"a document must have characters that XML allows to be written as {suffix}"
-        raise UsageError(f"{document.id}: {rule}, was: U+{ord(found[0]):04X}")
+        raise UsageError(f"{document.id}: {rule}, got U+{ord(found[0]):04X}")
     return text
 
 
@@ -243,7 +243,7 @@ def _check_spans(tree: Tree, document_id: str) -> None:
             is_lone_nucleus = letter == "N" and unit.nuclearity.count("N") == 1
             if is_lone_nucleus != (relation == SPAN):
                 rule = "a nucleus with satellites, and nothing else, must be called span to be written as .rs3 or .rs4"
-                raise UsageError(f"{document_id}: {rule}, was: {shorten(relation)} in a unit {unit.nuclearity[:20]}")
+                raise UsageError(f"{document_id}: {rule}, got {shorten(relation)} in a unit {unit.nuclearity[:20]}")
 
 
 def _relations_of(tree: Tree) -> Iterator[tuple[str, str]]:

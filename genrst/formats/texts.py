@@ -80,7 +80,7 @@ def text_of(content: bytes, path: Path) -> str:
         raise
     except Exception as error:  # the libraries raise anything when a file is damaged
         reason = f"{type(error).__name__}: {one_line(str(error))}".removesuffix(": ")
-        raise CorpusFormatError(f"the {found.name} file must be intact, was: damaged ({reason})", path) from error
+        raise CorpusFormatError(f"the {found.name} file must be intact, got damaged ({reason})", path) from error
     if not text.strip():
-        raise CorpusFormatError(f"the {found.name} file must hold text, was: none", path)
+        raise CorpusFormatError(f"the {found.name} file must hold text, got none", path)
     return text

@@ -124,7 +124,7 @@ def document_of(doc: Doc) -> Document | None:
 def from_spacy(doc: Doc) -> Document:
     """The document of an annotated spaCy Doc, one EDU; tokens of white space are left out."""
     if not doc.has_annotation("DEP"):
-        raise MissingDependencyError("genrst must come after a dependency parser in the spaCy pipeline, was: none")
+        raise MissingDependencyError("genrst must come after a dependency parser in the spaCy pipeline, got none")
     kept = [token for token in doc if not token.is_space]
     numbers = {token.i: number for number, token in enumerate(kept)}
     tokens = tuple(

@@ -71,10 +71,10 @@ def chunks(
     Without it every chunk is a subtree.
     """
     if max_tokens < 1:
-        raise UsageError(f"a chunk's number of tokens must be 1 or more, was: {max_tokens}")
+        raise UsageError(f"a chunk's number of tokens must be 1 or more, got {max_tokens}")
     least = max_tokens // LEAST_SHARE if min_tokens is None else min_tokens
     if not 0 <= least <= max_tokens:
-        raise UsageError(f"a chunk's least number of tokens must be from 0 to {max_tokens}, was: {least}")
+        raise UsageError(f"a chunk's least number of tokens must be from 0 to {max_tokens}, got {least}")
 
     @cache  # counting tokens takes time
     def measure(start: int, stop: int) -> int:

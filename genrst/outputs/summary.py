@@ -91,12 +91,12 @@ def _check_size(n_edus: int | None, n_sentences: int | None, n_words: int | None
     given = {"EDUs": n_edus, "sentences": n_sentences, "words": n_words}
     sizes = [str(size) for size in (*given.values(), share) if size is not None]
     if len(sizes) > 1:
-        raise UsageError(f"a summary takes one size, was: {len(sizes)} ({' and '.join(sizes)})")
+        raise UsageError(f"a summary takes one size, got {len(sizes)} ({' and '.join(sizes)})")
     for name, number in given.items():
         if number is not None and number < 1:
-            raise UsageError(f"a summary must have 1 or more {name}, was: {number}")
+            raise UsageError(f"a summary must have 1 or more {name}, got {number}")
     if share is not None and not 0 < share <= 1:
-        raise UsageError(f"a summary's share of the words must be above 0 and at most 1, was: {share}")
+        raise UsageError(f"a summary's share of the words must be above 0 and at most 1, got {share}")
 
 
 def _budget(document: Document, share: float, count: Count) -> float:
@@ -124,7 +124,7 @@ def summary_text(document: Document, **size: Unpack[SummarySize]) -> str:
 def join_edus(document: Document, edus: Sequence[int]) -> str:
     """The text of some EDUs, in this order."""
     if document.text is None:
-        raise GenrstError(f"{document.id}: a document must have a text to give that of its summary, was: offsets only")
+        raise GenrstError(f"{document.id}: a document must have a text to give that of its summary, got offsets only")
     texts = document.edu_texts
     gaps = ["", *(_gap(document, before, after) for before, after in pairwise(edus))]
     return "".join(gap + texts[edu] for gap, edu in zip(gaps, edus, strict=True))

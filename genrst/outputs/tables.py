@@ -176,7 +176,7 @@ class DependencyRow(TypedDict):
 def dependency_rows(document: Document, scheme: Scheme = "li") -> list[DependencyRow]:
     """A row per EDU, in order; EDUs count from 0."""
     if scheme not in SCHEMES:
-        raise UsageError(f"a scheme of dependencies must be one of {', '.join(SCHEMES)}, was: {scheme!r}")
+        raise UsageError(f"a scheme of dependencies must be one of {', '.join(SCHEMES)}, got {scheme!r}")
     return [
         DependencyRow(
             document=document.id,
@@ -211,7 +211,7 @@ def write_rows(rows: Iterable[Row], file: BinaryIO, format: RowFormat, types: Ma
     needs the library pyarrow. CSV and Parquet cannot hold half of a surrogate pair: U+FFFD stands for it.
     """
     if format not in WRITERS:
-        raise UsageError(f"a format of rows must be one of {', '.join(WRITERS)}, was: {format!r}")
+        raise UsageError(f"a format of rows must be one of {', '.join(WRITERS)}, got {format!r}")
     write = partial(_write_parquet, types=types) if format == "parquet" else WRITERS[format]
     write(_uniform(rows), file)
 
@@ -221,7 +221,7 @@ def _uniform(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         columns = list(row) if columns is None else columns
         if list(row) != columns:
-            raise UsageError(f"rows must have the same columns ({', '.join(columns)}), was: {', '.join(row)}")
+            raise UsageError(f"rows must have the same columns ({', '.join(columns)}), got {', '.join(row)}")
         yield row
 
 

@@ -37,7 +37,7 @@ class WeightedName:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ConfigError(f"a member's weight must be a number above 0, was: {self.weight} ({self.model!r})")
+            raise ConfigError(f"a member's weight must be a number above 0, got {self.weight} ({self.model!r})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class EnsembleConfig:
 
     def __post_init__(self) -> None:
         if not 0 < len(self.members) <= MOST_MEMBERS:
-            raise ConfigError(f"members: an ensemble must have 1 to {MOST_MEMBERS} members, was: {len(self.members)}")
+            raise ConfigError(f"members: an ensemble must have 1 to {MOST_MEMBERS} members, got {len(self.members)}")
 
 
 def installed_models() -> dict[str, Path]:
@@ -98,7 +98,7 @@ def find_model(name: str | Path | None = None) -> Path:
         return installed
     if not _is_folder(Path(name)):
         known = ", ".join(installed_models()) or "none is"
-        raise ModelNotFoundError(f"a model must be installed ({known}) or be a folder, was: {str(name)!r}")
+        raise ModelNotFoundError(f"a model must be installed ({known}) or be a folder, got {str(name)!r}")
     return Path(name)
 
 
@@ -108,7 +108,7 @@ def _find_beside(name: str, path: Path, what: str) -> Path:
     if not _is_folder(folder):
         folder = _find_installed(name) or folder
     if not _is_folder(folder):
-        raise ModelNotFoundError(f"{path}: {what} must be a folder or an installed model, was: {name!r}")
+        raise ModelNotFoundError(f"{path}: {what} must be a folder or an installed model, got {name!r}")
     return folder
 
 
@@ -136,7 +136,7 @@ def read_kind(folder: Path) -> ModelKind:
     """The kind of a parser's models, which is the same for all."""
     kinds = {_read_kind(place) for place, _ in read_models(folder)}
     if len(kinds) > 1:
-        raise ConfigError(f"{folder}: models that choose together must all be charts, or none, was: a mixture")
+        raise ConfigError(f"{folder}: models that choose together must all be charts, or none, got a mixture")
     return kinds.pop()
 
 
@@ -153,13 +153,13 @@ def read_models(folder: Path) -> list[tuple[Path, float]]:
         return [(folder, 1.0)]
     path = folder / storage.ENSEMBLE
     if (folder / storage.WEIGHTS).exists():
-        raise ConfigError(f"{path}: an ensemble must have no weights of its own, was: {storage.WEIGHTS}")
+        raise ConfigError(f"{path}: an ensemble must have no weights of its own, got {storage.WEIGHTS}")
     models = []
     for member in storage.read_config(EnsembleConfig, path).members:
         place = _find_beside(member.model, path, "a member")
         if is_ensemble(place):  # ensembles of ensembles would be no help, and could go round in circles
             raise ConfigError(
-                f"{path}: a member must have weights of its own, was: {member.model!r}, which is an ensemble"
+                f"{path}: a member must have weights of its own, got {member.model!r}, which is an ensemble"
             )
         models.append((place, member.weight))
     return models
@@ -171,7 +171,7 @@ def find_segmenter(folder: Path) -> Path | None:
         return None
     place = _find_beside(read_parser_config(folder).segmenter, folder / storage.PARSER, "segmenter")
     if read_kind(place) != "chart":
-        raise ConfigError(f"{folder / storage.PARSER}: segmenter must be a chart's model, was: {str(place)!r}")
+        raise ConfigError(f"{folder / storage.PARSER}: segmenter must be a chart's model, got {str(place)!r}")
     return place
 
 
@@ -205,7 +205,7 @@ def _describe_network(folder: Path) -> dict[str, Any]:
     try:
         sizes = {f"n_{name}": len(symbols[name]) for name in names}
     except (KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: symbols must be lists, was: {error!r}") from error
+        raise ConfigError(f"{path}: symbols must be lists, got {error!r}") from error
     config = storage.read_config(_config_type(kind), folder / storage.CONFIG)
     return {"n_parameters": storage.count_parameters(folder), **sizes, "config": asdict(config)}
 
@@ -226,7 +226,7 @@ def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
 
     try:
         if target.exists():
-            raise UsageError(f"a parser must be saved in a new folder, was: {str(target)!r}")
+            raise UsageError(f"a parser must be saved in a new folder, got {str(target)!r}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:50]}.") as temporary:
             copy = Path(temporary) / "model"
@@ -272,5 +272,5 @@ def _copy_file(source: str, target: str) -> str:
     import shutil
 
     if not Path(source).is_file():
-        raise ModelNotFoundError(f"{source}: a file of the model must be a regular file, was: something else")
+        raise ModelNotFoundError(f"{source}: a file of the model must be a regular file, got something else")
     return shutil.copy2(source, target)

@@ -69,7 +69,7 @@ def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser
     config, kind = read_parser_config(folder), read_kind(folder)
     config = options.apply(config, kind)
     if options.signals and kind != "chart":
-        raise UsageError(f"signals need a chart's model, was: {config.name}")
+        raise UsageError(f"signals need a chart's model, got {config.name}")
     _calm_threads()
     make_finder = _chart_finder if kind == "chart" else _rnng_finder
     try:

@@ -43,14 +43,14 @@ class ParserConfig:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise ConfigError(f"temperature: the value must be a number above 0, was: {self.temperature}")
+            raise ConfigError(f"temperature: the value must be a number above 0, got {self.temperature}")
         if self.beam < 1:
-            raise ConfigError(f"beam: the value must be 1 or more, was: {self.beam}")
+            raise ConfigError(f"beam: the value must be 1 or more, got {self.beam}")
         if not (math.isfinite(self.word_weight) and self.word_weight >= 0):
-            raise ConfigError(f"word_weight: the value must be finite and 0 or more, was: {self.word_weight}")
+            raise ConfigError(f"word_weight: the value must be finite and 0 or more, got {self.word_weight}")
         if not 0 <= (self.encoder_overlap or 0) < 1:
             raise ConfigError(
-                f"encoder_overlap: the value must be 0 or more and less than 1, was: {self.encoder_overlap}"
+                f"encoder_overlap: the value must be 0 or more and less than 1, got {self.encoder_overlap}"
             )
 
 
@@ -86,5 +86,5 @@ class LoadOptions:
             raise UsageError(str(error)) from error
         if config.search not in SEARCHES[kind]:
             known = ", ".join(SEARCHES[kind])
-            raise UsageError(f"the search of {config.name} must be one of {known}, was: {config.search}")
+            raise UsageError(f"the search of {config.name} must be one of {known}, got {config.search}")
         return config

@@ -40,7 +40,7 @@ class Text:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise UsageError(f"{self.id}: a text must be a string, was: {type(self.text).__name__}")
+            raise UsageError(f"{self.id}: a text must be a string, got {type(self.text).__name__}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Parser:
     def save(self, folder: str | Path) -> None:
         """Copy the parser's files, with its settings as they are now, into a new folder that needs no other."""
         if self.folder is None:
-            raise UsageError("a parser must be loaded from a folder to be saved, was: made of models in memory")
+            raise UsageError("a parser must be loaded from a folder to be saved, got made of models in memory")
         copy_parser(self.folder, self.config, Path(folder))
 
     def __call__(self, item: Item, constraints: Sequence[Constraint] | None = None, *, id: str = "text") -> Document:
@@ -158,11 +158,11 @@ class Parser:
         and so does what is made of it.
         """
         if isinstance(items, str | Text | Document):
-            raise UsageError("a stream must be several texts or documents, was: one")
+            raise UsageError("a stream must be several texts or documents, got one")
         if batch_size < 1:
-            raise UsageError(f"a batch must have an item or more, was: {batch_size}")
+            raise UsageError(f"a batch must have an item or more, got {batch_size}")
         if n_process < 1:
-            raise UsageError(f"n_process must be 1 or more, was: {n_process}")
+            raise UsageError(f"n_process must be 1 or more, got {n_process}")
         return self._pairs(items, batch_size, n_process) if as_tuples else self._stream(items, batch_size, n_process)
 
     def _pairs(
@@ -188,7 +188,7 @@ class Parser:
 
         is_forked = can_fork(self.finder.device)
         if not is_forked and self.reload is None:
-            raise UsageError("a parser must be loaded from a folder to be used by other processes, was: made in memory")
+            raise UsageError("a parser must be loaded from a folder to be used by other processes, got made in memory")
         # A forked process has this parser; another one makes its own.
         reload = None if is_forked else self.reload
         make = partial(_batch_parser, reload) if reload else lambda: self._parse_batch
@@ -205,7 +205,7 @@ class Parser:
 
     def _parse(self, items: Sequence[tuple[Item, str]], n: int = 1) -> list[list[Document] | Failure]:
         if n < 1 or (n > 1 and self.config.search == "greedy"):
-            raise UsageError(f"the number of trees must be 1 or more, and 1 with greedy search, was: {n}")
+            raise UsageError(f"the number of trees must be 1 or more, and 1 with greedy search, got {n}")
         return map_ok(self._prepare(items), lambda documents: self.finder.find(documents, n))
 
     def _prepare(self, items: Sequence[tuple[Item, str]]) -> list[Outcome]:
@@ -238,7 +238,7 @@ def to_document(item: Item, id: str) -> Outcome:
         if not isinstance(item, Document):
             return from_edus(name, item)
         if item.text is not None and not item.text.strip():
-            raise TreeError(f"{name}: a document must have a word, was: {item.text[:30]!r}")
+            raise TreeError(f"{name}: a document must have a word, got {item.text[:30]!r}")
         return item
     except GenrstError as error:
         return Failure(name, error)
@@ -247,20 +247,20 @@ def to_document(item: Item, id: str) -> Outcome:
 def check_sampling(n: int, seed: int, particles: int) -> None:
     """Raise an error if samples cannot be drawn like that."""
     if min(n, particles) < 1:
-        raise UsageError(f"samples and particles must be 1 or more, was: {n} and {particles}")
+        raise UsageError(f"samples and particles must be 1 or more, got {n} and {particles}")
     if not 0 <= seed < 1 << 63:
-        raise UsageError(f"a seed must be 0 or more and less than 2^63, was: {seed}")
+        raise UsageError(f"a seed must be 0 or more and less than 2^63, got {seed}")
 
 
 def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = ()) -> Document:
     """The document of a text that is given as EDUs."""
     rule = f"{id}: it must be a text, a list of EDUs or a Document"
     if not isinstance(edus, list | tuple):
-        raise UsageError(f"{rule}, was: {type(edus).__name__}")
+        raise UsageError(f"{rule}, got {type(edus).__name__}")
     if not edus:
-        raise UsageError(f"{rule}, was: an empty list; Parser.pipe takes lists of texts")
+        raise UsageError(f"{rule}, got an empty list; Parser.pipe takes lists of texts")
     if others := [type(edu).__name__ for edu in edus if not isinstance(edu, str)]:
-        raise UsageError(f"{rule}, was: a list with {others[0]}; Parser.pipe takes lists of several")
+        raise UsageError(f"{rule}, got a list with {others[0]}; Parser.pipe takes lists of several")
     for number, edu in enumerate(edus):
         check_words(f"{id}: EDU {number}", edu)
     return Document.from_edus(id, edus, paragraph_starts=paragraph_starts)

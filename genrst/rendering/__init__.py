@@ -11,4 +11,4 @@ Colours: TypeAlias = Literal["relation", "certainty"]
 def check_colours(colours: str) -> None:
     """Raise an error unless trees can be coloured by this."""
     if colours not in get_args(Colours):
-        raise UsageError(f"colours must be one of {', '.join(get_args(Colours))}, was: {colours!r}")
+        raise UsageError(f"colours must be one of {', '.join(get_args(Colours))}, got {colours!r}")

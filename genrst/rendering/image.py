@@ -49,7 +49,7 @@ def render_image(
     A picture that would be huge is drawn smaller, and refused if nobody could read it.
     """
     if format not in get_args(ImageFormat):
-        raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, was: {format!r}")
+        raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, got {format!r}")
     picture, scheme = coloured(layout(document, style), document, colours)
     instead = "draw .svg or .html" + (", or in the style compact" if style == "classic" else "")
     return draw_image(with_legend(picture, scheme), format, scheme, document, instead)
@@ -74,7 +74,7 @@ def draw_image(
     if (size := FONT_SIZES["text"] * scale) < _SMALLEST_FONTS[format]:
         raise UsageError(
             f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
-            f"was: {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
+            f"got {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
         )
     inches = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
     figure = Figure(figsize=inches, dpi=_DPI, facecolor=LIGHT.paper)

@@ -100,7 +100,7 @@ def layout(document: Document, style: Style | None = None, text_width: float = T
     """
     style = style or ("classic" if classic_width(len(document.edus)) <= PAGE_WIDTH else "compact")
     if style not in get_args(Style):
-        raise UsageError(f"a style must be one of {', '.join(get_args(Style))}, was: {style!r}")
+        raise UsageError(f"a style must be one of {', '.join(get_args(Style))}, got {style!r}")
     trees, texts = roots(document), edu_texts(document)
     if style == "classic":
         picture = layout_classic(trees, texts, headings=headings(document))

@@ -71,7 +71,7 @@ class RnngConfig:
         # There must be room for what stands around the text, and for some of it.
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
         if self.layout_kinds and self.layout_size is None:
-            raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), was: none")
+            raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), got none")
 
 
 PAD, NONE, UNK, EOS = "<pad>", "<none>", "<unk>", "<eos>"
@@ -151,7 +151,7 @@ class Symbols:
                 raise ValueError(f"labels that are not relations with {', '.join(NUCLEARITIES)}")
             return cls(Vocabulary(words), Vocabulary(deprels), ActionSet(labels))
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"symbols must be words, deprels and labels, was: {error!r}") from error
+            raise ConfigError(f"symbols must be words, deprels and labels, got {error!r}") from error
 
 
 def strings(data: object, name: str, first: tuple[str, ...] = ()) -> tuple[str, ...]:

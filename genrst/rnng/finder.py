@@ -175,7 +175,7 @@ class RnngFinder:
     def distributions(self, documents: Sequence[Document]) -> NoReturn:
         """Raise an error: only a chart knows the distribution over all trees."""
         del documents
-        raise UsageError(f"a distribution must be that of a chart's model, was: {self.settings.name!r}")
+        raise UsageError(f"a distribution must be that of a chart's model, got {self.settings.name!r}")
 
     def free_distribution(self, document: Document) -> NoReturn:
         """Raise an error, too."""

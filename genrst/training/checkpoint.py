@@ -80,7 +80,7 @@ def load_checkpoint(trainer: Trainer, path: Path) -> None:
         message = f"{error}; training goes on from the one before it, {previous.name}, after epoch {progress.epoch}"
         warnings.warn(CorpusWarning(message), stacklevel=2)
     if seed != str(trainer.seed):
-        raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, was: {seed}")
+        raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, got {seed}")
     _restore(trainer, tensors, path)
     trainer.progress = progress
 
@@ -111,7 +111,7 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
         if trainer.average is not None:
             trainer.average.load_state_dict(average)
     except RuntimeError as error:
-        raise ConfigError(f"{path}: the checkpoint must be of the configured model, was: of another model") from error
+        raise ConfigError(f"{path}: the checkpoint must be of the configured model, got of another model") from error
     for name, parameter in trainer.network.named_parameters():
         state = {moment: tensors[f"{moment}/{name}"] for moment in _MOMENTS if f"{moment}/{name}" in tensors}
         if state:

@@ -42,7 +42,7 @@ def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
             raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
     for split, documents in ((data.train_split, train), (data.dev_split, dev)):
         if all(len(document.edus) == 1 for document in documents):
-            raise TreeError(f"{data.path}: split {split!r} must have a document of two EDUs or more, was: none")
+            raise TreeError(f"{data.path}: split {split!r} must have a document of two EDUs or more, got none")
     silver = [document for document in read_silver() if document.tree is not None]
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(data).items() if k not in CHOOSING}
     # Also which pipeline and vectors a name means here, and what is prepared of a document.
@@ -83,7 +83,7 @@ def _read_split(config: DataConfig, split: str) -> list[Document]:
     corpus = open_split(config, split)
     documents = list(progress(corpus, f"reading {split}", len(corpus)))
     if not documents:
-        raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, was: none")
+        raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, got none")
     return documents
 
 
@@ -96,7 +96,7 @@ def _of_genres(documents: Iterable[Document], genres: Sequence[str], setting: st
             yield document
     if unknown := [genre for genre in genres if genre not in known]:
         names = ", ".join(sorted(known - {""})) or "those of the training documents, which have none"
-        raise ConfigError(f"{setting}: a genre must be one of {names}, was: {unknown[0]!r}")
+        raise ConfigError(f"{setting}: a genre must be one of {names}, got {unknown[0]!r}")
 
 
 def _genre(document: Document) -> str:

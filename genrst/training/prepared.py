@@ -132,7 +132,7 @@ def _check_size(arrays: np.lib.npyio.NpzFile, path: Path) -> None:
     """Refuse an archive that unpacks to far more than its size."""
     n_bytes = sum(member.file_size for member in arrays.zip.infolist()) if arrays.zip is not None else 0
     if n_bytes > (allowed := max_unpacked(path)):
-        raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, was: {n_bytes}", path)
+        raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, got {n_bytes}", path)
 
 
 _DAMAGE = (
@@ -154,9 +154,9 @@ def _open_archive(path: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, NDA
             header = json.loads(bytes(arrays["header"]))
             if header["format"] != FORMAT:
                 rule = f"features must be prepared in format {FORMAT}"
-                raise CorpusFormatError(f"{rule}, was: in format {header['format']}", path)
+                raise CorpusFormatError(f"{rule}, got in format {header['format']}", path)
             yield header, arrays
     except _DAMAGE as error:
         if isinstance(error, CorpusFormatError):
             raise
-        raise CorpusFormatError(f"the file must hold prepared features, was: {error}", path) from error
+        raise CorpusFormatError(f"the file must hold prepared features, got {error}", path) from error

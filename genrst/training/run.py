@@ -137,7 +137,7 @@ def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
     vectors = torch.from_numpy(prepared)
     if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
         rule = f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, or less"
-        raise ConfigError(f"{rule}, was: {weight.shape[1]}")
+        raise ConfigError(f"{rule}, got {weight.shape[1]}")
     is_known = vectors.any(dim=1)
     if vectors.shape[1] > weight.shape[1]:
         _, _, axes = torch.linalg.svd(vectors[is_known], full_matrices=False)
@@ -178,7 +178,7 @@ def read_log(path: Path) -> list[Record]:
         try:
             records.append(Record(**json.loads(line)))
         except (TypeError, ValueError) as error:
-            raise CorpusFormatError(f"a line must be the record of an epoch, was: {error}", path, number) from error
+            raise CorpusFormatError(f"a line must be the record of an epoch, got {error}", path, number) from error
     return records
 
 

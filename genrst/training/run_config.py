@@ -162,14 +162,14 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         if self.training.encoder_layers and self.model.encoder is None:
-            raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), was: none")
+            raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), got none")
         if self.training.exploration and self.model.kind != "discriminative":
-            raise ConfigError(f"training.exploration: the model must be discriminative, was: {self.model.kind}")
+            raise ConfigError(f"training.exploration: the model must be discriminative, got {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":
-            raise ConfigError("training.evaluate_search: the model must be no chart, was: chart")
+            raise ConfigError("training.evaluate_search: the model must be no chart, got chart")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):
             if getattr(self.training, name) and self.model.kind != "chart":
-                raise ConfigError(f"training.{name}: the model must be a chart, was: another")
+                raise ConfigError(f"training.{name}: the model must be a chart, got another")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

@@ -29,7 +29,7 @@ def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder 
 def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: int) -> TrainingTask[Any, Any]:  # noqa: ANN401
     """What a network is to learn from prepared documents."""
     if config.silver_epochs and not prepared.silver:
-        raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), was: none")
+        raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), got none")
     if prepared.kind == "chart":
         from genrst.chart.learning.task import ChartTask, NoiseRates
 

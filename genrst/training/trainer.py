@@ -195,7 +195,7 @@ def _drop_overflow(network: nn.Module) -> None:
 def check_loss(loss: float, epoch: int) -> None:
     """End training when a loss is not a finite number."""
     if not math.isfinite(loss):
-        raise TrainingError(f"the loss must be a number, was: {loss} in epoch {epoch}")
+        raise TrainingError(f"the loss must be a number, got {loss} in epoch {epoch}")
 
 
 def _average(network: nn.Module, kept: float) -> AveragedModel | None:

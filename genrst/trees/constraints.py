@@ -42,11 +42,11 @@ class Constraint:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.stop:
-            raise UsageError(f"edus must be [start, stop] with 0 <= start < stop, was: [{self.start}, {self.stop}]")
+            raise UsageError(f"edus must be [start, stop] with 0 <= start < stop, got [{self.start}, {self.stop}]")
         if self.nuclearity not in (None, *NUCLEARITIES):
-            raise UsageError(f"nuclearity must be one of {', '.join(NUCLEARITIES)}, was: {self.nuclearity}")
+            raise UsageError(f"nuclearity must be one of {', '.join(NUCLEARITIES)}, got {self.nuclearity}")
         if not self.is_unit and self.is_labelled:
-            raise UsageError(f"what is not a unit must not have a label, was: {self}")
+            raise UsageError(f"what is not a unit must not have a label, got {self}")
 
     @property
     def span(self) -> tuple[int, int]:
@@ -70,19 +70,19 @@ class Constraint:
 def constraint_from_dict(data: object) -> Constraint:
     """A constraint from its JSON object, such as `{"edus": [1, 4], "relation": "cause", "nuclearity": "SN"}`."""
     if not isinstance(data, dict):
-        raise UsageError(f"a constraint must be an object with edus, was: {_shown(data)}")
+        raise UsageError(f"a constraint must be an object with edus, got {_shown(data)}")
     if unknown := [key for key in data if key not in KEYS]:
-        raise UsageError(f"the keys of a constraint must be among {', '.join(KEYS)}, was: {_shown(unknown[0])}")
+        raise UsageError(f"the keys of a constraint must be among {', '.join(KEYS)}, got {_shown(unknown[0])}")
     edus = data.get("edus")
     # A bool is an int for Python, but no number of an EDU.
     if not isinstance(edus, list | tuple) or [type(edu) for edu in edus] != [int, int]:
-        raise UsageError(f"edus must be two numbers, [start, stop], was: {_shown(edus)}")
+        raise UsageError(f"edus must be two numbers, [start, stop], got {_shown(edus)}")
     is_unit = data.get("is_unit", True)
     if not isinstance(is_unit, bool):
-        raise UsageError(f"is_unit must be true or false, was: {_shown(is_unit)}")
+        raise UsageError(f"is_unit must be true or false, got {_shown(is_unit)}")
     for key in ("relation", "nuclearity"):
         if key in data and not isinstance(data[key], str):
-            raise UsageError(f"{key} must be a string, was: {_shown(data[key])}")
+            raise UsageError(f"{key} must be a string, got {_shown(data[key])}")
     return Constraint(edus[0], edus[1], is_unit, data.get("relation"), data.get("nuclearity"))
 
 
@@ -141,11 +141,11 @@ def resolve_constraints(
 def _check_one(n_edus: int, constraint: Constraint) -> None:
     is_single = constraint.stop - constraint.start == 1
     if constraint.stop > n_edus:
-        raise ConstraintError(f"edus must be within the {n_edus} of the document, was: {constraint}")
+        raise ConstraintError(f"edus must be within the {n_edus} of the document, got {constraint}")
     if not constraint.is_unit and (is_single or constraint.span == (0, n_edus)):
-        raise ConstraintError(f"single EDUs and the whole document must be units, was: {constraint}")
+        raise ConstraintError(f"single EDUs and the whole document must be units, got {constraint}")
     if is_single and constraint.is_labelled:
-        raise ConstraintError(f"a single EDU must not have a label, was: {constraint}")
+        raise ConstraintError(f"a single EDU must not have a label, got {constraint}")
 
 
 def _merge(constraints: Iterable[Constraint]) -> dict[Span, Constraint]:
@@ -154,10 +154,10 @@ def _merge(constraints: Iterable[Constraint]) -> dict[Span, Constraint]:
     for one in constraints:
         other = merged.setdefault(one.span, one)
         if one.is_unit != other.is_unit:
-            raise ConstraintError(f"a span must not be both forced and forbidden, was: {other} and {one}")
+            raise ConstraintError(f"a span must not be both forced and forbidden, got {other} and {one}")
         for mine, its in ((one.relation, other.relation), (one.nuclearity, other.nuclearity)):
             if None not in (mine, its) and mine != its:
-                raise ConstraintError(f"a unit must not have two labels, was: {other} and {one}")
+                raise ConstraintError(f"a unit must not have two labels, got {other} and {one}")
         relation, nuclearity = other.relation or one.relation, other.nuclearity or one.nuclearity
         merged[one.span] = replace(other, relation=relation, nuclearity=nuclearity)
     return merged
@@ -169,7 +169,7 @@ def _check_crossing(forced: Iterable[Constraint]) -> None:
         while outer and outer[-1].stop <= one.start:
             outer.pop()
         if outer and outer[-1].stop < one.stop:
-            raise ConstraintError(f"units must not cross, was: {outer[-1]} and {one}")
+            raise ConstraintError(f"units must not cross, got {outer[-1]} and {one}")
         outer.append(one)
 
 
@@ -177,7 +177,7 @@ def _group_spans(groups: Sequence[int]) -> list[Span]:
     """The span of each run of equal numbers."""
     for before, after in pairwise(groups):
         if after < before:
-            raise ConstraintError(f"the numbers of EDUs' sentences must not decrease, was: {after} after {before}")
+            raise ConstraintError(f"the numbers of EDUs' sentences must not decrease, got {after} after {before}")
     edges = [edu for edu in range(len(groups)) if edu == 0 or groups[edu] != groups[edu - 1]]
     return list(pairwise([*edges, len(groups)]))
 
@@ -209,7 +209,7 @@ def label_mask(
     # Fine names, too, where only their classes are labels: a finder has replaced them.
     known = {*classes, *(name for of_relation in names.values() for name in of_relation)}
     if constraint.relation is not None and constraint.relation not in known:
-        rule = f"relation must be one of {', '.join(sorted(known))}, was: {constraint}"
+        rule = f"relation must be one of {', '.join(sorted(known))}, got {constraint}"
         raise ConstraintError(f"{rule}{guess(constraint.relation, known)}")
     of_relation = [constraint.relation in (None, *names[relation]) for relation, _ in labels]
     fits = [constraint.nuclearity in (None, nuclearity) for _, nuclearity in labels]
@@ -217,11 +217,11 @@ def label_mask(
     if not any(mask):
         possible = {nuclearity for (_, nuclearity), is_right in zip(labels, of_relation, strict=True) if is_right}
         of = f" of {constraint.relation}" if constraint.relation else ""
-        raise ConstraintError(f"nuclearity{of} must be one of {', '.join(sorted(possible))}, was: {constraint}")
+        raise ConstraintError(f"nuclearity{of} must be one of {', '.join(sorted(possible))}, got {constraint}")
     return mask
 
 
 def none_left(constraints: ResolvedConstraints) -> ConstraintError:
     """The error where forbidden spans leave no tree."""
     listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(constraints.forbidden))
-    return ConstraintError(f"constraints must leave a tree, was: none without the units {listed}")
+    return ConstraintError(f"constraints must leave a tree, got none without the units {listed}")

@@ -34,7 +34,7 @@ class Leaf:
 
     def __post_init__(self) -> None:
         if self.edu < 0:
-            raise TreeError(f"an EDU number must be 0 or more, was: {self.edu}")
+            raise TreeError(f"an EDU number must be 0 or more, got {self.edu}")
 
     @property
     def start(self) -> int:
@@ -92,11 +92,11 @@ class Unit:
             SPAN if letter == "N" and lone_nucleus else self.relation for letter in self.nuclearity
         )
         if len(relations) != len(self.children):
-            raise TreeError(f"relations must be one per child ({len(self.children)}), was: {relations}")
+            raise TreeError(f"relations must be one per child ({len(self.children)}), got {relations}")
         for name in ("probability", "label_probability"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
-                raise TreeError(f"{name} must be from 0 to 1, was: {value}")
+                raise TreeError(f"{name} must be from 0 to 1, got {value}")
         set_once = object.__setattr__
         set_once(self, "children", tuple(self.children))
         set_once(self, "relations", tuple(relations))
@@ -162,11 +162,11 @@ Tree: TypeAlias = Leaf | Unit
 
 def _check_shape(nuclearity: str, children: Sequence[Tree]) -> None:
     if len(children) < 2:
-        raise TreeError(f"a unit must have at least two children, was: {len(children)}")
+        raise TreeError(f"a unit must have at least two children, got {len(children)}")
     if len(nuclearity) != len(children) or not set(nuclearity) <= {"N", "S"} or "N" not in nuclearity:
         raise TreeError(
             f"nuclearity must have an N or S for each of the {len(children)} children and at least one N, "
-            f"was: {nuclearity!r}"
+            f"got {nuclearity!r}"
         )
     for left, right in pairwise(children):
         if left.stop != right.start:

@@ -61,7 +61,7 @@ def load_inventory(name: str) -> Inventory:
     if name == OPEN.name:
         return OPEN
     if name not in INVENTORIES:
-        raise UsageError(f"an inventory must be one of {', '.join(INVENTORIES)}, was: {name!r}")
+        raise UsageError(f"an inventory must be one of {', '.join(INVENTORIES)}, got {name!r}")
     table = files("genrst.trees").joinpath("data", f"{name}.tsv").read_text(encoding="utf-8")
     relations = {}
     for row in table.splitlines()[1:]:

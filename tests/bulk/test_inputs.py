@@ -62,15 +62,15 @@ def test_lines_and_tables_have_the_same_documents(tmp_path: Path):
         found = read_all(tmp_path / name)
         assert texts(found)[:2] == [("a", ROWS[0]["text"]), ("b", ROWS[1]["text"])], name
         assert isinstance(found[2], Failure)
-        assert "must be a string, was: NoneType" in str(found[2].error)
+        assert "must be a string, got NoneType" in str(found[2].error)
 
 
 def test_columns_may_have_other_names(tmp_path: Path):
     pyarrow.parquet.write_table(pyarrow.table({"body": ["It rained."], "key": [7]}), tmp_path / "a.parquet")
     assert texts(read_all(tmp_path / "a.parquet", columns=Columns("body", "key"))) == [("7", "It rained.")]
-    with pytest.raises(InputError, match="must be in one of the columns body, key, was: 'text'"):
+    with pytest.raises(InputError, match="must be in one of the columns body, key, got 'text'"):
         read_all(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="the column 'key' must hold strings, was: int64"):
+    with pytest.raises(InputError, match="the column 'key' must hold strings, got int64"):
         read_all(tmp_path / "a.parquet", columns=Columns("key"))
 
 
@@ -124,7 +124,7 @@ def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path):
         else:
             assert len(reasons[name]) == (name != "f.txt")
     assert all(100 < len(of_files[name]) < 2000 for name in ("a.jsonl.gz", "c.jsonl.gz"))
-    assert f"{tmp_path / 'a.jsonl.gz'}: the file must be intact gzip, was: " in reasons["a.jsonl.gz"][0]
+    assert f"{tmp_path / 'a.jsonl.gz'}: the file must be intact gzip, got " in reasons["a.jsonl.gz"][0]
     assert f"(after {len(of_files['a.jsonl.gz']) - 1} documents)" in reasons["a.jsonl.gz"][0]
     assert all("the file must be a table" in reasons[name][0] for name in ("d.parquet", "g.parquet"))
     assert "must be in one of the columns other" in reasons["e.parquet"][0]
@@ -184,5 +184,5 @@ def test_units_hold_what_is_chosen_once(
 
 
 def test_choices_are_at_least_one():
-    with pytest.raises(UsageError, match="--part-bytes must be 1 or more, was: 0"):
+    with pytest.raises(UsageError, match="--part-bytes must be 1 or more, got 0"):
         Choice(part_bytes=0)

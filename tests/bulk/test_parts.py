@@ -128,7 +128,7 @@ def test_a_later_run_must_be_the_same(tiny: Path, tmp_path: Path):
     folder = Folder(tmp_path / "out", "parquet")
     folder.claim(manifest(tiny), SOURCES)
     folder.claim(manifest(tiny), SOURCES)
-    with pytest.raises(UsageError, match=r"settings\.load\.beam must be as in the first run \(None\), was: 3; "):
+    with pytest.raises(UsageError, match=r"settings\.load\.beam must be as in the first run \(None\), got 3; "):
         folder.claim(manifest(tiny, beam=3), SOURCES)
     for problem, sources in {
         "missing": SOURCES[:1],
@@ -136,7 +136,7 @@ def test_a_later_run_must_be_the_same(tiny: Path, tmp_path: Path):
         "changed": [replace(SOURCES[0], sha256="99"), SOURCES[1]],
         "another": SOURCES[::-1],
     }.items():
-        with pytest.raises(UsageError, match=f"was: {problem}; use another folder"):
+        with pytest.raises(UsageError, match=f"got {problem}; use another folder"):
             folder.claim(manifest(tiny, sources), sources)
 
 
@@ -198,7 +198,7 @@ def test_a_damaged_manifest_is_one_line(tiny: Path, tmp_path: Path):
     path.write_text(whole)
     folder.claim(now, SOURCES)
     (tmp_path / "inputs.jsonl").write_text("[[],1]\n")
-    with pytest.raises(GenrstError, match=r"inputs\.jsonl: must fit .*manifest\.json, was: damaged; use"):
+    with pytest.raises(GenrstError, match=r"inputs\.jsonl: must fit .*manifest\.json, got damaged; use"):
         folder.claim(now, SOURCES)
 
 
@@ -209,7 +209,7 @@ def test_parts_without_a_manifest_are_not_trusted(tiny: Path, tmp_path: Path):
     folder.claim(manifest(tiny), SOURCES)
     folder.write(make_part(0, Rows(), "parquet"))
     (tmp_path / "manifest.json").unlink()
-    with pytest.raises(UsageError, match=r"manifest\.json: must say what made the results .*, was: missing"):
+    with pytest.raises(UsageError, match=r"manifest\.json: must say what made the results .*, got missing"):
         folder.claim(manifest(tiny), SOURCES)
 
 

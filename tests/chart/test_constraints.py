@@ -14,7 +14,7 @@ from genrst.trees.node import Leaf, Unit
 from tests.chart.enumeration import LabelledTree, fits, labelled_score, labelled_trees, log_sum, spans_of
 from tests.chart.random_networks import LABELS, make_posterior
 
-ONE_LINE = r"\A.+ must .+, was: .+\Z"
+ONE_LINE = r"\A.+ must .+, got .+\Z"
 SENTENCES = [0, 0, 0, 1, 2]
 
 
@@ -120,38 +120,38 @@ def test_frozen_subtrees_stay_as_they_are():
 CONTRADICTIONS = {
     "crossing": (
         [Constraint(1, 2), Constraint(2, 5), Constraint(0, 4)],
-        'units must not cross, was: {"edus": [0, 4]} and {"edus": [2, 5]}',
+        'units must not cross, got {"edus": [0, 4]} and {"edus": [2, 5]}',
     ),
     "forced and forbidden": (
         [Constraint(1, 3), Constraint(1, 3, is_unit=False)],
-        'a span must not be both forced and forbidden, was: {"edus": [1, 3]} and {"edus": [1, 3], "is_unit": false}',
+        'a span must not be both forced and forbidden, got {"edus": [1, 3]} and {"edus": [1, 3], "is_unit": false}',
     ),
     "two relations": (
         [Constraint(1, 3, relation="cause"), Constraint(1, 3), Constraint(1, 3, relation="joint", nuclearity="NN")],
-        'a unit must not have two labels, was: {"edus": [1, 3], "relation": "cause"} '
+        'a unit must not have two labels, got {"edus": [1, 3], "relation": "cause"} '
         'and {"edus": [1, 3], "relation": "joint", "nuclearity": "NN"}',
     ),
     "two nuclearities": (
         [Constraint(1, 3, nuclearity="NS"), Constraint(1, 3, relation="cause", nuclearity="SN")],
-        'a unit must not have two labels, was: {"edus": [1, 3], "nuclearity": "NS"} '
+        'a unit must not have two labels, got {"edus": [1, 3], "nuclearity": "NS"} '
         'and {"edus": [1, 3], "relation": "cause", "nuclearity": "SN"}',
     ),
     "a forbidden document": (
         [Constraint(0, 5, is_unit=False)],
-        'single EDUs and the whole document must be units, was: {"edus": [0, 5], "is_unit": false}',
+        'single EDUs and the whole document must be units, got {"edus": [0, 5], "is_unit": false}',
     ),
     "a forbidden EDU": (
         [Constraint(2, 3, is_unit=False)],
-        'single EDUs and the whole document must be units, was: {"edus": [2, 3], "is_unit": false}',
+        'single EDUs and the whole document must be units, got {"edus": [2, 3], "is_unit": false}',
     ),
-    "out of range": ([Constraint(3, 6)], 'edus must be within the 5 of the document, was: {"edus": [3, 6]}'),
+    "out of range": ([Constraint(3, 6)], 'edus must be within the 5 of the document, got {"edus": [3, 6]}'),
     "a labelled EDU": (
         [Constraint(3, 4, nuclearity="NN")],
-        'a single EDU must not have a label, was: {"edus": [3, 4], "nuclearity": "NN"}',
+        'a single EDU must not have a label, got {"edus": [3, 4], "nuclearity": "NN"}',
     ),
     "no tree": (
         [Constraint(1, 4), Constraint(1, 3, is_unit=False), Constraint(2, 4, is_unit=False)],
-        "random-0: constraints must leave a tree, was: none without the units [1, 3], [2, 4]",
+        "random-0: constraints must leave a tree, got none without the units [1, 3], [2, 4]",
     ),
 }
 
@@ -164,7 +164,7 @@ def test_contradictions_are_one_line_that_names_them(constraints, line):
 
 
 def test_sentences_must_be_in_order():
-    with pytest.raises(UsageError, match="must not decrease, was: 0 after 1"):
+    with pytest.raises(UsageError, match="must not decrease, got 0 after 1"):
         resolve_constraints(3, [], LABELS, [[0, 1, 0]])
 
 
@@ -181,15 +181,15 @@ def test_constraints_that_no_label_fits_are_an_error():
     for constraint, line in (
         (
             Constraint(0, 2, relation="contrast"),
-            'relation must be one of cause, joint, was: {"edus": [0, 2], "relation": "contrast"}',
+            'relation must be one of cause, joint, got {"edus": [0, 2], "relation": "contrast"}',
         ),
         (
             Constraint(0, 2, relation="cause", nuclearity="NN"),
-            'nuclearity of cause must be one of NS, SN, was: {"edus": [0, 2], "relation": "cause", "nuclearity": "NN"}',
+            'nuclearity of cause must be one of NS, SN, got {"edus": [0, 2], "relation": "cause", "nuclearity": "NN"}',
         ),
         (
             Constraint(0, 2, nuclearity="NN"),
-            'nuclearity must be one of NS, SN, was: {"edus": [0, 2], "nuclearity": "NN"}',
+            'nuclearity must be one of NS, SN, got {"edus": [0, 2], "nuclearity": "NN"}',
         ),
     ):
         with pytest.raises(UsageError) as caught:

@@ -82,11 +82,11 @@ def test_a_contradiction_names_the_document_and_stops_no_other(parser: Parser, d
     bad = replace(document, id="bad", constraints=(Constraint(0, 2), Constraint(1, 3)))
     first, second = parser.pipe([bad, document])
     assert isinstance(first, Failure)
-    line = r'bad: units must not cross, was: {"edus": [0, 2]} and {"edus": [1, 3]}'
+    line = r'bad: units must not cross, got {"edus": [0, 2]} and {"edus": [1, 3]}'
     assert str(first.error) == line
     assert isinstance(second, Document)
     none_left = replace(document, id="none", constraints=tuple(Constraint(i, i + 2, is_unit=False) for i in range(4)))
-    with pytest.raises(UsageError, match=r"none: constraints must leave a tree, was: none without the units \[0, 2\]"):
+    with pytest.raises(UsageError, match=r"none: constraints must leave a tree, got none without the units \[0, 2\]"):
         parser.parse(none_left)
 
 
@@ -140,7 +140,7 @@ def test_a_distribution_given_constraints_is_that_of_a_parser(parser: Parser, do
 
 def test_the_distribution_of_another_model(tmp_path: Path, document: Document):
     steps = load(write_parser(tmp_path / "steps", has_segmenter=False))
-    with pytest.raises(UsageError, match="must be that of a chart's model, was: 'tiny'"):
+    with pytest.raises(UsageError, match="must be that of a chart's model, got 'tiny'"):
         steps.distribution(document)
 
 
@@ -152,15 +152,15 @@ def test_charts_are_averaged(tmp_path: Path, folder: Path, document: Document):
     assert found.probability(3, 5) == pytest.approx(0.75 * means[0] + 0.25 * means[1], abs=1e-5)
     parsed = both.parse(document)
     assert parsed.log_probability is None, "an average has no trees"
-    with pytest.raises(UsageError, match="must be of one model, was: of several"):
+    with pytest.raises(UsageError, match="must be of one model, got of several"):
         both.kbest(document, 2)
-    with pytest.raises(UsageError, match="the search of several charts must be mbr, was: best"):
+    with pytest.raises(UsageError, match="the search of several charts must be mbr, got best"):
         load(tmp_path, search="best")
     write_reading_chart(tmp_path / "fine")
     with pytest.raises(ConfigError, match="charts that choose together must have the same labels"):
         load(write_ensemble(tmp_path / "unlike", {str(folder): 1, str(tmp_path / "fine"): 1}))
     write_parser(tmp_path / "steps", has_segmenter=False)
-    with pytest.raises(ConfigError, match="must all be charts, or none, was: a mixture"):
+    with pytest.raises(ConfigError, match="must all be charts, or none, got a mixture"):
         load(write_ensemble(tmp_path / "mixed", {str(folder): 1, str(tmp_path / "steps"): 1}))
 
 
@@ -176,10 +176,10 @@ def test_samples_and_their_probabilities(parser: Parser, document: Document):
 
 
 def test_searches_that_do_not_fit(tmp_path: Path, folder: Path):
-    with pytest.raises(UsageError, match="the search of chart must be one of mbr, best, was: bag"):
+    with pytest.raises(UsageError, match="the search of chart must be one of mbr, best, got bag"):
         load(folder, search="bag")
     steps = write_parser(tmp_path / "steps", has_segmenter=False)
-    with pytest.raises(UsageError, match="the search of tiny must be one of bag, word, action, greedy, was: mbr"):
+    with pytest.raises(UsageError, match="the search of tiny must be one of bag, word, action, greedy, got mbr"):
         load(steps, search="mbr")
 
 
@@ -189,7 +189,7 @@ def test_settings(folder: Path, parser: Parser):
     calm = load(write_chart(folder.parent / "calm", temperature=5.0))
     document = parser.parse_edus(EDUS)
     assert calm.distribution(document).entropy > parser.distribution(document).entropy
-    with pytest.raises(ConfigError, match=r"temperature: the value must be a number above 0, was: 0\.0"):
+    with pytest.raises(ConfigError, match=r"temperature: the value must be a number above 0, got 0\.0"):
         load(write_chart(folder.parent / "frozen", temperature=0))
 
 

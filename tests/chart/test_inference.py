@@ -315,7 +315,7 @@ def test_one_edu_has_one_empty_tree():
 @pytest.mark.parametrize("sizes", [[0], [5], [3, 3], []])
 def test_wrong_sizes_are_an_error(sizes):
     for use in (inside, marginals):
-        with pytest.raises(UsageError, match="sizes must be 1 numbers from 1 to 4, was"):
+        with pytest.raises(UsageError, match="sizes must be 1 numbers from 1 to 4, got"):
             use(np.zeros((1, 5, 5, 5)), sizes)
 
 

@@ -57,7 +57,7 @@ def test_numbers_of_labels_and_groups():
     ],
 )
 def test_damaged_labels_are_one_error(data):
-    with pytest.raises(ConfigError, match=r"\Asymbols must be labels and the classes of relations, was: .+\Z"):
+    with pytest.raises(ConfigError, match=r"\Asymbols must be labels and the classes of relations, got .+\Z"):
         Labels.from_dict(data)
 
 

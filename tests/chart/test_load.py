@@ -161,7 +161,7 @@ def write_big(folder: Path, precision: Precision) -> Path:
         ({"num_attention_heads": 3}, "num_attention_heads"),
         ({"model_type": "mpnet"}, "must have the shape"),
         ({"model_type": "roberta", "pad_token_id": 23}, "must have room for text"),
-        ({"vocab_size": 50}, "must have the shape (50, 8), was: (60, 8)"),
+        ({"vocab_size": 50}, "must have the shape (50, 8), got (60, 8)"),
     ],
 )
 def test_an_encoder_of_other_sizes(folder: Path, tmp_path: Path, settings: dict[str, Any], message: str):
@@ -175,14 +175,14 @@ def test_a_tokenizer_with_more_pieces_than_the_encoder(folder: Path, tmp_path: P
     name = f"{ENCODER}embeddings.word_embeddings.weight"
     copy(folder, tmp_path, lambda weights: weights.update({name: weights[name][:56]}))
     set_config(tmp_path, f"encoder/{CONFIG}", vocab_size=56)
-    assert "the encoder must know all 57 word pieces, was: 56" in one_line(tmp_path)
+    assert "the encoder must know all 57 word pieces, got 56" in one_line(tmp_path)
 
 
 def test_windows_without_room(folder: Path, tmp_path: Path):
     name = f"{ENCODER}embeddings.position_embeddings.weight"
     copy(folder, tmp_path, lambda weights: weights.update({name: weights[name][:2]}))
     set_config(tmp_path, f"encoder/{CONFIG}", max_position_embeddings=2)
-    assert one_line(tmp_path) == ": a window of the encoder must have room for text, was: 2 word pieces"
+    assert one_line(tmp_path) == ": a window of the encoder must have room for text, got 2 word pieces"
 
 
 @pytest.mark.parametrize("name", ["span_size", "edu_size", "split_size", "label_size", "segment_size"])
@@ -193,5 +193,5 @@ def test_a_chart_of_other_sizes(folder: Path, tmp_path: Path, name: str):
 
 
 def test_a_gpu_of_apple_has_no_double_precision(folder: Path):
-    with pytest.raises(ConfigError, match="must be cpu or cuda, was: mps"):
+    with pytest.raises(ConfigError, match="must be cpu or cuda, got mps"):
         load_scorer(folder, "mps")

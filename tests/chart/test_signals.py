@@ -106,7 +106,7 @@ def test_trees_that_are_there_can_be_marked(parser: Parser, parsed: Document):
 
 
 def test_only_charts_find_signals(tiny: Path):
-    with pytest.raises(UsageError, match="signals need a chart's model, was: tiny"):
+    with pytest.raises(UsageError, match="signals need a chart's model, got tiny"):
         load(tiny, signals=True)
 
 
@@ -117,7 +117,7 @@ def test_a_head_that_does_not_fit_is_refused(tmp_path: Path):
     config = read_config(SignalConfig, folder / "signals.json")
     write_config(replace(config, size=8), tmp_path / "signals.json")
     shutil.copyfile(folder / "signals.safetensors", tmp_path / "signals.safetensors")
-    with pytest.raises(ConfigError, match=r"atom.weight must have the shape \(8, 768\), was: \(256, 768\)"):
+    with pytest.raises(ConfigError, match=r"atom.weight must have the shape \(8, 768\), got \(256, 768\)"):
         Signaller.load(tmp_path)
 
 

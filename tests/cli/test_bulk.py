@@ -101,11 +101,11 @@ def test_an_input_that_vanishes_is_missed_and_done_later(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--shard", "0/2"], "--shard must be I/N with I from 1 to N, was: 0/2"),
-        (["--workers", "0"], "--workers must be 1 or more, was: 0"),
-        (["--address", "auto"], "--address must go with --engine ray, was: local"),
+        (["--shard", "0/2"], "--shard must be I/N with I from 1 to N, got 0/2"),
+        (["--workers", "0"], "--workers must be 1 or more, got 0"),
+        (["--address", "auto"], "--address must go with --engine ray, got local"),
         (["--timeout", "0"], "--timeout and --max-characters must be more than 0"),
-        (["--sample", "0"], "--sample must be 1 or more, was: 0"),
+        (["--sample", "0"], "--sample must be 1 or more, got 0"),
     ],
 )
 def test_options_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str):

@@ -194,7 +194,7 @@ def test_documents_that_a_format_cannot_hold_do_not_stop_the_others(folder: Path
     write_documents([replace(DOCUMENT, id="a"), segmented, replace(DOCUMENT, id="c")], folder / "some.jsonl")
     outcome = call(capsys, "convert", "some.jsonl", "out", "--to", "dis")
     assert outcome.status == 1
-    expected = "genrst: b: a document must have a tree to be written as .dis, was: segmented only"
+    expected = "genrst: b: a document must have a tree to be written as .dis, got segmented only"
     assert outcome.messages == [expected]
     assert names(folder / "out") == ["a.dis", "c.dis"]
 

@@ -84,7 +84,7 @@ def test_all_odd_files_are_named_before_a_score_is_refused(capsys: pytest.Captur
     assert [HINT in line for line in outcome.messages] == [True, True, True, False]
     assert outcome.messages[-1] == (
         "genrst: umuc: all files must be readable, or --skip-bad leaves out those that are not, "
-        "was: 3 of 10 files are not"
+        "got 3 of 10 files are not"
     )
     outcome = call(capsys, "evaluate", "umuc", "good", "--skip-bad", "--common", "--metric", "parseval")
     assert outcome.status == 0

@@ -67,7 +67,7 @@ def test_why_needs_a_parser_that_finds_signals(run: Run):
     assert refused.status == 2
     assert refused.messages[-1].startswith("genrst: --why must go with ")
     assert run("ferry.txt", "--why", "--format", "dis").messages == [
-        "genrst: --why must go with a format that shows or holds signals, was: dis"
+        "genrst: --why must go with a format that shows or holds signals, got dis"
     ]
 
 
@@ -212,7 +212,7 @@ def test_a_file_of_several_documents(run: Run, folder: Path):
     assert run("two.jsonl").output.count("# ") == 2
     outcome = run("two.jsonl", "--format", "rs3")
     assert (outcome.status, outcome.output) == (1, "")
-    assert outcome.messages == ["genrst: a .rs3 file holds one document, was: 2; a folder takes several"]
+    assert outcome.messages == ["genrst: a .rs3 file holds one document, got 2; a folder takes several"]
 
 
 def test_a_folder(run: Run, folder: Path):
@@ -308,7 +308,7 @@ def test_one_bad_file_does_not_stop_the_others(run: Run, folder: Path):
         "empty.txt",
         "missing.txt",
     ]
-    assert "genrst: empty.txt: a text must have a word, was: ''" in outcome.messages
+    assert "genrst: empty.txt: a text must have a word, got ''" in outcome.messages
     assert names(folder / "out") == ["ferry.json", "rain.json"]
     kbest = run("empty.txt", "rain.rs3", "--kbest", "2", "--format", "jsonl")
     assert (kbest.status, len(kbest.output.splitlines()), len(kbest.messages)) == (1, 2, 1)
@@ -318,19 +318,19 @@ WRONG = [
     ("--output ferry.txt", 2, "ferry.txt: the output must not overwrite an input"),
     ("--output x.gif", 2, "--output must be a folder, end in one of .txt, .json, .jsonl, "),
     ("--output . --format tree", 2, "ferry.txt: the output must not overwrite an input"),
-    ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, was: 2; a folder takes several"),
+    ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, got 2; a folder takes several"),
     ("rain.rs3 rain.dis --json --output x/", 2, "rain.rs3 and rain.dis would both become x/rain.json"),
-    ("--kbest 0", 2, "--kbest must be 1 or more and go with tree, json or jsonl, was: 0, tree"),
-    ("--kbest 2 --format rs3", 2, "--kbest must be 1 or more and go with tree, json or jsonl, was: 2, rs3"),
-    ("--kbest 2 --search greedy", 2, "the number of trees must be 1 or more, and 1 with greedy search, was: 2"),
-    ("--summary 0", 2, "or of EDUs (5), was: 0"),
-    ("--summary 101%", 2, "or of EDUs (5), was: 101%"),
-    ("--summary 5 --json", 2, "--summary must go with text, was: json; genrst export makes tables of summaries"),
-    ("--word-weight -1", 2, "word_weight: the value must be finite and 0 or more, was: -1.0"),
-    ("--json --output out.rs3", 2, "--format json must not go with the suffix of another format, was: out.rs3"),
+    ("--kbest 0", 2, "--kbest must be 1 or more and go with tree, json or jsonl, got 0, tree"),
+    ("--kbest 2 --format rs3", 2, "--kbest must be 1 or more and go with tree, json or jsonl, got 2, rs3"),
+    ("--kbest 2 --search greedy", 2, "the number of trees must be 1 or more, and 1 with greedy search, got 2"),
+    ("--summary 0", 2, "or of EDUs (5), got 0"),
+    ("--summary 101%", 2, "or of EDUs (5), got 101%"),
+    ("--summary 5 --json", 2, "--summary must go with text, got json; genrst export makes tables of summaries"),
+    ("--word-weight -1", 2, "word_weight: the value must be finite and 0 or more, got -1.0"),
+    ("--json --output out.rs3", 2, "--format json must not go with the suffix of another format, got out.rs3"),
     ("--json --format rs3", 2, "not allowed with argument"),
-    ("- -", 2, "standard input (-) can be read once, was: 2 times"),
-    ("--model nowhere", 1, "or be a folder, was: 'nowhere'"),
+    ("- -", 2, "standard input (-) can be read once, got 2 times"),
+    ("--model nowhere", 1, "or be a folder, got 'nowhere'"),
     ("--model .", 1, ".: a model folder must hold config.json, symbols.json and weights.safetensors"),
     ("--output rain.rs3/x.json", 1, "rain.rs3/x.json: cannot be written: "),
 ]
@@ -363,7 +363,7 @@ def test_a_pipe(tiny: Path, folder: Path):
 def test_standard_input_that_is_closed(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
     outcome = run("-")
-    assert (outcome.status, outcome.messages) == (1, ["genrst: standard input must be open, was: closed"])
+    assert (outcome.status, outcome.messages) == (1, ["genrst: standard input must be open, got closed"])
 
 
 @pytest.mark.usefixtures("folder")

@@ -101,7 +101,7 @@ def test_a_document_too_short_for_a_constraint_does_not_stop_the_others(run: Run
     write_documents([Document.from_edus("short", EDUS[:2]), STORM], "two.jsonl")
     outcome = run("two.jsonl", "--constraint", WANTED, "--format", "jsonl")
     assert (outcome.status, len(outcome.output.splitlines())) == (1, 1)
-    assert outcome.messages == [f"genrst: two.jsonl: short: edus must be within the 2 of the document, was: {WANTED}"]
+    assert outcome.messages == [f"genrst: two.jsonl: short: edus must be within the 2 of the document, got {WANTED}"]
 
 
 def test_the_least_certain_units(run: Run, chart: Path):
@@ -148,8 +148,8 @@ def test_charts_that_choose_together(run: Run, chart: Path, tmp_path: Path):
     assert "least probable units:" in outcome.output
 
 
-RAW = "--constraint must go with known EDUs (or --edus), was: raw text"
-NO_JSON = '--constraint must be JSON such as {"edus": [1, 4]}, was: '
+RAW = "--constraint must go with known EDUs (or --edus), got raw text"
+NO_JSON = '--constraint must be JSON such as {"edus": [1, 4]}, got '
 WRONG = [
     (["storm.txt", "--constraint", WANTED], f"storm.txt: {RAW}"),
     (["-", "--constraint", WANTED], f"stdin: {RAW}"),
@@ -157,16 +157,16 @@ WRONG = [
     (["--constraint", ""], NO_JSON.rstrip()),
     (["--constraint", '{"edus": [0, NaN]}'], NO_JSON),
     (["--constraint", "[" * 2000], NO_JSON),
-    (["--constraint", "[1, 4]"], "--constraint: a constraint must be an object with edus, was: [1, 4]"),
+    (["--constraint", "[1, 4]"], "--constraint: a constraint must be an object with edus, got [1, 4]"),
     (
         ["--constraint", '{"edus": [4, 1]}'],
-        "--constraint: edus must be [start, stop] with 0 <= start < stop, was: [4, 1]",
+        "--constraint: edus must be [start, stop] with 0 <= start < stop, got [4, 1]",
     ),
-    (["--uncertain", "0"], "--uncertain must be 1 or more and go with tree, was: 0, tree"),
-    (["--uncertain", "3", "--json"], "--uncertain must be 1 or more and go with tree, was: 3, json"),
-    (["--uncertain", "3", "--summary", "2"], "--uncertain must be 1 or more and go with tree, was: 3, summary"),
-    (["--colours", "certainty", "--json"], "--colours must go with tree, svg, html, png or pdf, was: json"),
-    (["--colours", "relation", "--summary", "2"], "--colours must go with tree, svg, html, png or pdf, was: summary"),
+    (["--uncertain", "0"], "--uncertain must be 1 or more and go with tree, got 0, tree"),
+    (["--uncertain", "3", "--json"], "--uncertain must be 1 or more and go with tree, got 3, json"),
+    (["--uncertain", "3", "--summary", "2"], "--uncertain must be 1 or more and go with tree, got 3, summary"),
+    (["--colours", "certainty", "--json"], "--colours must go with tree, svg, html, png or pdf, got json"),
+    (["--colours", "relation", "--summary", "2"], "--colours must go with tree, svg, html, png or pdf, got summary"),
     (["--colours", "mood"], "argument --colours: invalid choice: 'mood'"),
     (["--keep-whole", "pages"], "argument --keep-whole/--whole: invalid choice: 'pages'"),
 ]
@@ -187,7 +187,7 @@ def test_wrong_options_are_one_line(run: Run, options: list[str], message: str):
 def test_other_models_are_refused(run: Run, tiny: Path, option: str, value: str):
     outcome = run("storm.json", "--model", tiny, *filter(None, [*option.split(" "), value]))
     assert (outcome.status, outcome.output) == (2, "")
-    assert outcome.messages == [f"genrst: {option} must go with a chart's model, was: {tiny}"]
+    assert outcome.messages == [f"genrst: {option} must go with a chart's model, got {tiny}"]
 
 
 @pytest.mark.parametrize(("relations", "known"), [("coarse", True), ("fine", True)])

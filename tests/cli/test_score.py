@@ -74,13 +74,13 @@ def test_a_picture_and_files(folder: Path, tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--samples", "5"], "--samples must be 2 or more and go with --proposal, was: 5"),
-        (["--proposal", "chart", "--samples", "1"], "--samples must be 2 or more and go with --proposal, was: 1"),
-        (["--proposal", "model"], "--proposal must be a chart's model, was: model"),
+        (["--samples", "5"], "--samples must be 2 or more and go with --proposal, got 5"),
+        (["--proposal", "chart", "--samples", "1"], "--samples must be 2 or more and go with --proposal, got 1"),
+        (["--proposal", "model"], "--proposal must be a chart's model, got model"),
         (["--model", "chart", "--plot", "a.svg"], "--plot must go with a model that builds trees step by step"),
         (["--model", "chart", "--proposal", "chart"], "--proposal must go with a model that builds trees step by step"),
         (["--model", "chart", "--format", "csv"], "csv must go with a model that builds trees step by step"),
-        (["--plot", "a.gif"], "a picture must end in .pdf, .png, .svg, was: a.gif"),
+        (["--plot", "a.gif"], "a picture must end in .pdf, .png, .svg, got a.gif"),
         (["--output", "a.gif"], "--output must end in one of .txt, .csv, .json, .jsonl or go with --format"),
     ],
 )
@@ -101,4 +101,4 @@ def test_a_document_without_a_tree_does_not_stop_the_others(
     found = call(capsys, "score", tmp_path / "in", "--model", folder / "model", "--json")
     assert found.status == 1
     assert json.loads(found.output)["document"] == "rain"
-    assert "a document must have a tree, was: only segmented" in found.messages[0]
+    assert "a document must have a tree, got only segmented" in found.messages[0]

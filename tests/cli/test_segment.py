@@ -114,6 +114,6 @@ def test_whatever_goes_wrong_is_one_line(tiny: Path, capsys: pytest.CaptureFixtu
     outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", tiny, "--pipeline", "no_such_pipeline")
     assert (outcome.status, len(outcome.messages)) == (1, 1), "no file is to blame"
     outcome = call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "ferry.rs3")
-    message = "--output must be a folder, end in one of .edus, .txt, .json, .tok or go with --format, was: ferry.rs3"
+    message = "--output must be a folder, end in one of .edus, .txt, .json, .tok or go with --format, got ferry.rs3"
     assert (outcome.status, outcome.messages) == (2, [f"genrst: {message}"])
     assert call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "lines.txt").messages == []

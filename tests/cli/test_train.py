@@ -136,7 +136,7 @@ def test_genres(here: Workspace):
     found = here.train("--set", 'data.genres=["news", "essay"]')
     assert (found.status, found.messages) == (
         1,
-        ["genrst: data.genres: a genre must be one of bio, news, was: 'essay'"],
+        ["genrst: data.genres: a genre must be one of bio, news, got 'essay'"],
     )
 
 
@@ -300,7 +300,7 @@ def test_an_encoder_that_is_not_there(encoder: Workspace, monkeypatch: pytest.Mo
         found = encoder.train("--set", "model.encoder=nobody/nothing", *options)
         assert found.status == 1
         (message,) = found.messages
-        assert "was: 'nobody/nothing'; download it there (hf download nobody/nothing)" in message
+        assert "got 'nobody/nothing'; download it there (hf download nobody/nothing)" in message
 
 
 def test_features_without_pieces(encoder: Workspace):

@@ -25,10 +25,10 @@ from tests.training.samples import prepare_samples
     ("options", "message", "status"),
     [
         ("--set training.epochs=3", "tiny.toml: training.epochs: the key must be one of seeds, batch_documents, ", 1),
-        ("--set model.unit_size=0", "tiny.toml: model.unit_size: the value must be 1 or more, was: 0", 1),
+        ("--set model.unit_size=0", "tiny.toml: model.unit_size: the value must be 1 or more, got 0", 1),
         (
             "--set model.word_size=1000000000000",
-            "tiny.toml: model.word_size: the value must be 1048576 or less, was: 1",
+            "tiny.toml: model.word_size: the value must be 1048576 or less, got 1",
             1,
         ),
         ("--set training.max_epochs=1000000000000", "tiny.toml: training.max_epochs: the value is out of range", 1),
@@ -37,11 +37,11 @@ from tests.training.samples import prepare_samples
             "model: the sizes of the network must fit into memory, ",
             1,
         ),
-        ("--set training.clip", "a change must have the form table.key=value, was: 'training.clip'", 1),
+        ("--set training.clip", "a change must have the form table.key=value, got 'training.clip'", 1),
         ("--set data.path=nowhere", "nowhere: no such file or folder; --set data.path=FOLDER names another", 1),
         ("--set data.train_split=all", "corpus/all: a split of a plain folder must be a subfolder of that name", 1),
         ("--set data.corpus=ptb", "a corpus must be one of gum, rstdt, amalgum, pcc, ", 2),
-        ("--set data.inventory=ptb", "an inventory must be one of rstdt, gum, open, was: 'ptb'", 2),
+        ("--set data.inventory=ptb", "an inventory must be one of rstdt, gum, open, got 'ptb'", 2),
         ("--set data.vectors=none.txt", "none.txt: No such file or directory", 1),
         ("--set data.pipeline=none", "the spaCy pipeline must be installed or a folder", 1),
         ("--set data.syntax=corpus", "tiny-0: data.syntax = corpus needs the corpus' own tokens, there are none", 1),
@@ -50,8 +50,8 @@ from tests.training.samples import prepare_samples
             "data.genres: a genre must be one of those of the training documents, which ",
             1,
         ),
-        ("--prepared none.npz", "none.npz: the file must hold prepared features, was: ", 1),
-        ("--prepared tiny.toml", "tiny.toml: the file must hold prepared features, was: ", 1),
+        ("--prepared none.npz", "none.npz: the file must hold prepared features, got ", 1),
+        ("--prepared tiny.toml", "tiny.toml: the file must hold prepared features, got ", 1),
         ("--prepared features.npz --resume none", "none: the checkpoint cannot be read: ", 1),
         ("--prepared features.npz --output tiny.toml", "tiny.toml/config.toml: cannot be written: ", 1),
         ("--resume x --set training.seeds=[1,2]", "--resume PATH is for one seed; use --resume auto for several", 2),
@@ -71,7 +71,7 @@ def test_documents_of_one_edu(here: Workspace, split: str):
         path.unlink()
     write(Document.from_edus("one", ["It rained."], Leaf(0)), Path("corpus", split, "one.json"))
     found = here.train()
-    rule = f"corpus: split {split!r} must have a document of two EDUs or more, was: none"
+    rule = f"corpus: split {split!r} must have a document of two EDUs or more, got none"
     assert (found.status, found.messages) == (1, [f"genrst: {rule}"])
 
 
@@ -79,7 +79,7 @@ def test_a_configuration_that_is_not_there(here: Workspace):
     assert call(here.capsys, "train", "none.toml").status == 1
     (here.folder / "bad.toml").write_text("[data\n")
     (line,) = call(here.capsys, "train", "bad.toml").messages
-    assert line.startswith("genrst: bad.toml: the file must be TOML, was: ")
+    assert line.startswith("genrst: bad.toml: the file must be TOML, got ")
 
 
 @pytest.mark.parametrize("batch_documents", [1, 3])
@@ -87,7 +87,7 @@ def test_a_loss_that_is_no_number(here: Workspace, batch_documents: int):
     """In the midst of an epoch, or after its only step, when just dev shows it. Nothing of it is kept."""
     options = ["--set", "training.learning_rate=1e25", "--set", f"training.batch_documents={batch_documents}"]
     found = here.train("--prepared", "features.npz", *options)
-    assert (found.status, found.messages) == (1, ["genrst: the loss must be a number, was: nan in epoch 1"])
+    assert (found.status, found.messages) == (1, ["genrst: the loss must be a number, got nan in epoch 1"])
     assert names(Path("runs/tiny")) == ["config.toml", "log.jsonl"]
     assert Path("runs/tiny/log.jsonl").read_text() == ""
 
@@ -117,19 +117,19 @@ def change(path: Path, **changes: object) -> None:
 def empty_split(corpus: Path) -> str:
     shutil.rmtree(corpus / "dev")
     (corpus / "dev").mkdir()
-    return "corpus/dev: the folder must hold files with trees (.dis, .rs3, .rs4, .json, .jsonl), was: none"
+    return "corpus/dev: the folder must hold files with trees (.dis, .rs3, .rs4, .json, .jsonl), got none"
 
 
 def file_without_documents(corpus: Path) -> str:
     empty_split(corpus)
     (corpus / "dev" / "none.jsonl").touch()
-    return "corpus: split 'dev' must have a document, was: none"
+    return "corpus: split 'dev' must have a document, got none"
 
 
 def tree_of_other_edus(corpus: Path) -> str:
     children = [{"edu": 0}, {"edu": 1}]
     change(corpus / "train" / "tiny-1.json", tree={"relation": "joint", "nuclearity": "NN", "children": children})
-    return "corpus/train/tiny-1.json: the tree must cover the EDUs 0–3, was: 0–1"
+    return "corpus/train/tiny-1.json: the tree must cover the EDUs 0–3, got 0–1"
 
 
 def no_tree(corpus: Path) -> str:
@@ -149,7 +149,7 @@ def no_words(corpus: Path) -> str:
 
 def no_json(corpus: Path) -> str:
     (corpus / "train" / "tiny-0.json").write_text('{"id": ')
-    return "corpus/train/tiny-0.json:1: the text must be JSON, was: "
+    return "corpus/train/tiny-0.json:1: the text must be JSON, got "
 
 
 def no_unicode(corpus: Path) -> str:
@@ -174,7 +174,7 @@ def test_vectors_of_another_width(here: Workspace):
     Path("vectors.txt").write_text("the 1 2 3\n")
     found = here.train("--set", "data.vectors=vectors.txt")
     assert found.status == 1
-    assert found.messages[-1] == "genrst: model.word_size: must be the width of the vectors, 3, or less, was: 8"
+    assert found.messages[-1] == "genrst: model.word_size: must be the width of the vectors, 3, or less, got 8"
     assert len(found.messages) == 4, "after what was said about relations, vectors and features"
 
 
@@ -184,7 +184,7 @@ def test_a_gpu_that_is_not_there(here: Workspace, monkeypatch: pytest.MonkeyPatc
     found = here.train("--prepared", "features.npz", "--device", "cuda")
     assert found.status == 2
     assert found.messages == [
-        "genrst: a device must be auto, cpu, or a GPU that PyTorch can use here (cuda, mps), was: 'cuda'"
+        "genrst: a device must be auto, cpu, or a GPU that PyTorch can use here (cuda, mps), got 'cuda'"
     ]
     assert here.train("--prepared", "features.npz", "--device", "auto").status == 0
 

@@ -57,7 +57,7 @@ def test_genres_come_in_the_order_of_their_names(folder: Path):
 
 def test_silver_trees_are_for_training(folder: Path):
     for split in ("dev", "test", "x"):
-        with pytest.raises(UsageError, match=f"a split of amalgum must be one of train, was: '{split}'"):
+        with pytest.raises(UsageError, match=f"a split of amalgum must be one of train, got '{split}'"):
             load_corpus(folder, split=split)
 
 
@@ -89,7 +89,7 @@ def test_damaged_files(folder: Path, damage: str):
     path.write_bytes(damaged[damage])
     with pytest.raises(CorpusFormatError) as caught:
         list(read_genre(path))
-    assert str(caught.value).startswith(f"{path}: the file must be intact gzip, was: ")
+    assert str(caught.value).startswith(f"{path}: the file must be intact gzip, got ")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_malformed_records(tmp_path: Path, record: object, problem: str):
     path = tmp_path / "news.jsonl.gz"
     with pytest.raises(CorpusFormatError) as caught:
         read(path, amalgum_record(), record, amalgum_record())
-    assert str(caught.value).startswith(f"{path}:2: a record must have the documented form, was: ")
+    assert str(caught.value).startswith(f"{path}:2: a record must have the documented form, got ")
     assert problem in str(caught.value)
 
 

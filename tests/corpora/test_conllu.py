@@ -140,8 +140,8 @@ def test_edus_that_are_not_marked_are_found_by_their_characters():
     assert (document.edu_texts, document.tree) == (["It rained,", "so"], tree)
     for edus, message in (
         (["It rained", "but"], "EDU 2 of 2 must continue the text"),
-        (["It rai", "ned , so"], "EDU 2 of 2 must start with a word of its own, was: 'ned , so'"),
-        (["", "It rained , so"], "EDU 2 of 2 must start with a word of its own, was: 'It rained , so'"),
+        (["It rai", "ned , so"], "EDU 2 of 2 must start with a word of its own, got 'ned , so'"),
+        (["", "It rained , so"], "EDU 2 of 2 must start with a word of its own, got 'It rained , so'"),
     ):
         with pytest.raises(CorpusFormatError, match=f"^{PATH}: {message}"):
             attach(Document.from_edus("rain", edus, tree), annotated, PATH)
@@ -217,22 +217,22 @@ FINE = "# newpar\n1\tOne\t_\t_\tX\t_\t0\troot\t_\t_\n"
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
-        ("2\tTwo\t_\t_\tX\t_\t1\tdep\t_", 3, "a word line must have 10 columns, was: 9"),
-        ("two words", 3, "a word line must have 10 columns, was: 1"),
-        ("2\tTwo\t_\t_\tX\t_\t_\tdep\t_\t_", 3, "a word id or head must be a number, was: '_'"),
-        ("2\tTwo\t_\t_\tX\t_\t-1\tdep\t_\t_", 3, "a word id or head must be a number, was: '-1'"),
-        ("2\tTwo\t_\t_\tX\t_\t²\tdep\t_\t_", 3, "a word id or head must be a number, was: '²'"),
-        (f"2\tTwo\t_\t_\tX\t_\t{'9' * 5000}\tdep\t_\t_", 3, f"a word id or head must be a number, was: '{'9' * 30}'"),
-        ("2\tTwo\t_\t_\tX\t_\t3\tdep\t_\t_", 3, "a head must be one of the 2 words of its sentence, was: 3"),
+        ("2\tTwo\t_\t_\tX\t_\t1\tdep\t_", 3, "a word line must have 10 columns, got 9"),
+        ("two words", 3, "a word line must have 10 columns, got 1"),
+        ("2\tTwo\t_\t_\tX\t_\t_\tdep\t_\t_", 3, "a word id or head must be a number, got '_'"),
+        ("2\tTwo\t_\t_\tX\t_\t-1\tdep\t_\t_", 3, "a word id or head must be a number, got '-1'"),
+        ("2\tTwo\t_\t_\tX\t_\t²\tdep\t_\t_", 3, "a word id or head must be a number, got '²'"),
+        (f"2\tTwo\t_\t_\tX\t_\t{'9' * 5000}\tdep\t_\t_", 3, f"a word id or head must be a number, got '{'9' * 30}'"),
+        ("2\tTwo\t_\t_\tX\t_\t3\tdep\t_\t_", 3, "a head must be one of the 2 words of its sentence, got 3"),
         ("2\tTwo\t_\t_\tX\t_\t9\tdep\t_\t_\n3\tSix\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "one of the 3 words of its sentence"),
-        ("3\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "word 2 must come next, was: 3"),
-        ("1\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "word 2 must come next, was: 1"),
-        ("x\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a word id or head must be a number, was: 'x'"),
-        ("2-x\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a word id or head must be a number, was: 'x'"),
-        ("2-3-4\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a word id or head must be a number, was: '3-4'"),
-        ("3-4\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a range must start with the next word, 2, was: 3-4"),
-        ("2-1\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a range must start with the next word, 2, was: 2-1"),
-        ("2-9\tTwo\t_\t_\t_\t_\t_\t_\t_\t_\n", 3, "a range must end with a word of its sentence, was: 9 of 1"),
+        ("3\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "word 2 must come next, got 3"),
+        ("1\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "word 2 must come next, got 1"),
+        ("x\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a word id or head must be a number, got 'x'"),
+        ("2-x\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a word id or head must be a number, got 'x'"),
+        ("2-3-4\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a word id or head must be a number, got '3-4'"),
+        ("3-4\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a range must start with the next word, 2, got 3-4"),
+        ("2-1\tTwo\t_\t_\tX\t_\t1\tdep\t_\t_", 3, "a range must start with the next word, 2, got 2-1"),
+        ("2-9\tTwo\t_\t_\t_\t_\t_\t_\t_\t_\n", 3, "a range must end with a word of its sentence, got 9 of 1"),
     ],
 )
 def test_errors_name_the_file_and_the_line(content: str, line: int, message: str):
@@ -245,14 +245,14 @@ def test_errors_name_the_file_and_the_line(content: str, line: int, message: str
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"# newpar\n# text = nothing\n", b"1.1\tx" + b"\t_" * 8 + b"\n"])
 def test_a_file_without_a_sentence(content: bytes):
-    with pytest.raises(CorpusFormatError, match="must hold at least one sentence, was: none") as caught:
+    with pytest.raises(CorpusFormatError, match="must hold at least one sentence, got none") as caught:
         read_conllu(content, PATH)
     assert str(caught.value).startswith(str(PATH))
 
 
 def test_files_that_are_no_text():
     for content in (FINE.encode("utf-16-le"), b"\x7fELF\0\1\2"):
-        with pytest.raises(CorpusFormatError, match="must hold text, was: binary data"):
+        with pytest.raises(CorpusFormatError, match="must hold text, got binary data"):
             read_conllu(content, PATH)
     with pytest.raises(CorpusFormatError, match="the text must be utf-16-le"):
         read_conllu(b"\xff\xfea", PATH)

@@ -126,17 +126,17 @@ def test_roots_are_passed_on(tmp_path: Path):
 def test_what_is_no_corpus(tmp_path: Path):
     with pytest.raises(CorpusNotFoundError, match="nowhere: no such file or folder"):
         load_corpus(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match=f"a corpus must be one of {', '.join(CORPORA)}, was: 'ptb'"):
+    with pytest.raises(UsageError, match=f"a corpus must be one of {', '.join(CORPORA)}, got 'ptb'"):
         load_corpus(tmp_path, "ptb")
     with pytest.raises(CorpusNotFoundError, match="the folder must hold files with trees"):
         load_corpus(tmp_path)
-    with pytest.raises(CorpusNotFoundError, match="gum must have rst/rstweb and dep or rs4 and conllu, was: a folder"):
+    with pytest.raises(CorpusNotFoundError, match="gum must have rst/rstweb and dep or rs4 and conllu, got a folder"):
         load_corpus(tmp_path, "gum")
 
 
 def test_splits_without_documents(tmp_path: Path):
     folder = write_rstdt(tmp_path / "corpus", n_training=9, n_test=1)
-    with pytest.raises(CorpusNotFoundError, match="rstdt must have documents in split 'dev', was: none"):
+    with pytest.raises(CorpusNotFoundError, match="rstdt must have documents in split 'dev', got none"):
         load_corpus(folder, split="dev")
     folder = write_gum(tmp_path / "gum")
     (folder / "splits.tsv").write_text("doc\tsplit\ttext\n", encoding="utf-8")

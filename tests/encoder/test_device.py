@@ -9,7 +9,7 @@ from genrst.errors import UsageError
 
 def test_apples_gpus(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(UsageError, match="was: 'mps'"):
+    with pytest.raises(UsageError, match="got 'mps'"):
         choose_device("mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     assert choose_device("mps").type == "mps"

@@ -92,11 +92,11 @@ def test_rotary_positions(folder: Path, tmp_path: Path, settings: dict[str, obje
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rope_theta": 0}, "rope_theta: the value must be 1 or more, was: 0.0"),
-        ({"rope_theta": float("inf")}, "rope_theta: the value must be 1 or more, was: inf"),
-        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, "rope_type must be 'default', was: .*yarn"),
-        ({"rope_parameters": {"rope_type": "linear"}}, "rope_type must be 'default', was: .*linear"),
-        ({"rope_parameters": 3}, "rope_type must be 'default', was: 3"),
+        ({"rope_theta": 0}, "rope_theta: the value must be 1 or more, got 0.0"),
+        ({"rope_theta": float("inf")}, "rope_theta: the value must be 1 or more, got inf"),
+        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, "rope_type must be 'default', got .*yarn"),
+        ({"rope_parameters": {"rope_type": "linear"}}, "rope_type must be 'default', got .*linear"),
+        ({"rope_parameters": 3}, "rope_type must be 'default', got 3"),
     ],
 )
 def test_settings_that_are_not_for_us(folder: Path, tmp_path: Path, settings: dict[str, object], message: str):

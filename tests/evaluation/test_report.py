@@ -181,7 +181,7 @@ def test_the_report_names_the_label_set():
         "rstdt, 18 coarse relations, unknown to it: 1 in gold"
     )
     assert evaluate(named("befuddle"), gold, inventory=OPEN).labels == "open, relations: 1 in gold"
-    with pytest.raises(UsageError, match="was: 'medium'"):
+    with pytest.raises(UsageError, match="got 'medium'"):
         evaluate(gold, gold, labels="medium")  # type: ignore[arg-type]
 
 
@@ -232,9 +232,9 @@ def test_relations_by_hand():
 def test_unknown_metrics_and_aspects_are_refused():
     document = Document.from_edus("x", ["a", "b"], chain("joint", "NN", 2))
     result = evaluate([document], [document])
-    with pytest.raises(UsageError, match="was: parsival F"):
+    with pytest.raises(UsageError, match="got parsival F"):
         result.document_counts("parsival")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="was: parseval Q"):
+    with pytest.raises(UsageError, match="got parseval Q"):
         result.document_counts("parseval", "Q")
 
 
@@ -288,7 +288,7 @@ def test_one_document_against_one_other_needs_no_names():
 def test_ids_must_be_the_same(gold: str, predicted: str, was: str):
     with pytest.raises(GenrstError) as error:
         pair_by_id(documents(gold), documents(predicted))
-    assert str(error.value).endswith(f"must have the same ids, each once, was: {was}")
+    assert str(error.value).endswith(f"must have the same ids, each once, got {was}")
 
 
 def test_streams_are_scored_as_lists_are():
@@ -302,7 +302,7 @@ def test_streams_are_scored_as_lists_are():
 def test_what_is_no_list_of_documents_is_refused(predicted: Any, was: str):
     with pytest.raises(UsageError) as error:
         evaluate([GOOD], predicted)
-    assert str(error.value).startswith(f"predicted must be a list or stream of documents, was: {was}")
+    assert str(error.value).startswith(f"predicted must be a list or stream of documents, got {was}")
 
 
 def test_nothing_cannot_be_scored():

@@ -153,7 +153,7 @@ def test_evaluations_are_compared_by_document():
 def test_only_like_is_compared_with_like():
     gold = corpus(1.0)
     whole, part = evaluate(gold, gold), evaluate(gold[:5], gold[:5])
-    with pytest.raises(GenrstError, match="same gold documents, was: different in d10"):
+    with pytest.raises(GenrstError, match="same gold documents, got different in d10"):
         compare_systems(whole, part)
     with pytest.raises(GenrstError, match="one label set"):
         compare_systems(whole, evaluate(gold, gold, labels="fine"))

@@ -187,7 +187,7 @@ def test_a_model_that_was_put_there_is_taken_as_it_is(finished: Path, tmp_path: 
         (["--prepare-only"], "--prepare-only needs --data"),
         (["--searches", "bag"], "the discriminative model needs one of action, greedy"),
         (["--seeds", "1", "1"], "--seeds: each must be given once"),
-        (["--beams", "0"], "must be a whole number from 1 on, was: '0'"),
+        (["--beams", "0"], "must be a whole number from 1 on, got '0'"),
     ],
 )
 def test_errors_are_one_line(

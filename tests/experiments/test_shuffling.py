@@ -191,5 +191,5 @@ def test_from_features_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[
     picture = (tmp_path / "shuffling.svg").read_text(encoding="utf-8")
     assert picture.count("without a stack") == 2
     other = str(write_parser(tmp_path / "other", kind="discriminative", has_segmenter=False))
-    message = f"models must be generative, was: {other}"
+    message = f"models must be generative, got {other}"
     ends_in_one_line(lambda: run.main([*words, "--models", model, "--without-stack", other]), message, capsys)

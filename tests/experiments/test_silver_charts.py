@@ -208,24 +208,24 @@ def test_the_commands_of_the_page():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--label-beam", "4"], "--label-beam must not be given where teachers are charts, was: mpnet-chart"),
+        (["--label-beam", "4"], "--label-beam must not be given where teachers are charts, got mpnet-chart"),
         (["--word-weights", "1"], "--word-weights must not be given where teachers are charts"),
         (
             ["--teacher-config", "mpnet-discriminative", "--segment-teachers", "1"],
-            "--segment-teachers must be given only where teachers are charts, was: mpnet-discriminative",
+            "--segment-teachers must be given only where teachers are charts, got mpnet-discriminative",
         ),
         (
             ["--teacher-config", "mpnet-discriminative", "--segment-set", "training.clip=1"],
             "--segment-set must be given only where teachers are charts",
         ),
-        (["--students", "minilm"], "--students: all or none must be charts, as teachers are, was: minilm"),
+        (["--students", "minilm"], "--students: all or none must be charts, as teachers are, got minilm"),
         (
             ["--teacher-config", "mpnet-discriminative", "--students", "mpnet-chart"],
-            "--students: all or none must be charts, as teachers are, was: mpnet-chart",
+            "--students: all or none must be charts, as teachers are, got mpnet-chart",
         ),
-        (["--segment-teachers", "1", "1"], "--segment-teachers: each must be given once, was: [1, 1]"),
+        (["--segment-teachers", "1", "1"], "--segment-teachers: each must be given once, got [1, 1]"),
         (["--resegment", "0.5"], "--resegment needs --segment-teachers"),
-        (["--teacher-set", "7,8:training.clip=1"], "--teacher-set: seeds must be those of --teachers, [1], was: 7"),
+        (["--teacher-set", "7,8:training.clip=1"], "--teacher-set: seeds must be those of --teachers, [1], got 7"),
         (["--teachers", "1", "2", "--teacher-set", "2:data.min_count=9"], "all models must have the same data"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_model_without_an_encoder_needs_no_pieces():
 def test_what_does_not_fit():
     with pytest.raises(UsageError, match="must be prepared with an encoder, for a model has one"):
         make_translation(*by_hand(has_pieces=False))
-    with pytest.raises(UsageError, match=r"must be among those of the features, was: RE\(mode, NS\)"):
+    with pytest.raises(UsageError, match=r"must be among those of the features, got RE\(mode, NS\)"):
         make_translation(*by_hand(make_symbols([], [], "cause NS", "mode NS")))
 
 
@@ -115,7 +115,7 @@ def test_the_sample():
     assert found == choose(silver, range(10, 21), 5, seed=1)
     assert found != choose(silver, range(10, 21), 5, seed=2)
     assert sorted(example.n_edus for example in choose(silver, range(10, 21), 99, seed=1)) == list(range(10, 21))
-    with pytest.raises(UsageError, match="a silver document of 30 to 40 EDUs, was: none of 29"):
+    with pytest.raises(UsageError, match="a silver document of 30 to 40 EDUs, got none of 29"):
         choose(silver, range(30, 41), 5, seed=1)
 
 
@@ -273,7 +273,7 @@ def test_shards_that_do_not_fit(teachers: list[Path], tmp_path: Path, capsys: py
     run_label(tmp_path, capsys, teachers[:1], output="whole")
     other, whole = (str(tmp_path / f"{name}.npz") for name in ("other", "whole"))
     for parts, message in [
-        ([first, second], "parts must be all of 3 shards, each once, was: 1/3 2/3"),
+        ([first, second], "parts must be all of 3 shards, each once, got 1/3 2/3"),
         ([first, second, other], f"{first} and {other}: parts must be of the same features, teachers and settings"),
         ([first, whole], f"{whole}: a part must be a shard of labelled documents (label --shard)"),
     ]:
@@ -297,16 +297,16 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--documents", "0"], "argument --documents: must be a whole number from 1 on, was: '0'"),
-        (["--shard", "3/2"], "argument --shard: must be I/N, with I from 1 to N, was: '3/2'"),
-        (["--shard", "1"], "argument --shard: must be I/N, with I from 1 to N, was: '1'"),
-        (["--teacher", "one", "one"], "--teacher: each must be given once, was: one one"),
-        (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, was: 4"),
-        (["--max-edus", "2", "--min-edus", "1"], "a silver document of 1 to 2 EDUs, was: none of 3"),
-        (["--min-edus", "9", "--max-edus", "2"], "a silver document of 9 to 2 EDUs, was: none of 3"),
-        (["--teacher", "nowhere", "--min-edus", "1"], "or be a folder, was: 'nowhere'"),
+        (["--documents", "0"], "argument --documents: must be a whole number from 1 on, got '0'"),
+        (["--shard", "3/2"], "argument --shard: must be I/N, with I from 1 to N, got '3/2'"),
+        (["--shard", "1"], "argument --shard: must be I/N, with I from 1 to N, got '1'"),
+        (["--teacher", "one", "one"], "--teacher: each must be given once, got one one"),
+        (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, got 4"),
+        (["--max-edus", "2", "--min-edus", "1"], "a silver document of 1 to 2 EDUs, got none of 3"),
+        (["--min-edus", "9", "--max-edus", "2"], "a silver document of 9 to 2 EDUs, got none of 3"),
+        (["--teacher", "nowhere", "--min-edus", "1"], "or be a folder, got 'nowhere'"),
         (["--prepared", "none.npz"], "none.npz: the file must hold prepared features"),
-        (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be finite and 0 or more, was: -1.0"),
+        (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be finite and 0 or more, got -1.0"),
     ],
 )
 def test_errors_are_one_line(

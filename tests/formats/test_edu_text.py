@@ -78,7 +78,7 @@ def test_the_error_shows_both_sides() -> None:
 
 
 def test_text_after_the_last_edu_is_an_error() -> None:
-    with pytest.raises(CorpusFormatError, match="the text must end with EDU 1 of 1, was: 'all more'"):
+    with pytest.raises(CorpusFormatError, match="the text must end with EDU 1 of 1, got 'all more'"):
         align_edus(["all"], "all more")
     assert align_edus(["all"], "all more", may_go_on=True) == [Span(0, 3)]
 

@@ -76,7 +76,7 @@ def test_formats_of_one_way(tmp_path: Path):
 @pytest.mark.parametrize("name", ["kites.pdf", "kites", ".json", "kites.json.bak", "kites."])
 def test_unknown_suffixes(tmp_path: Path, name: str):
     (tmp_path / name).write_text("{}", encoding="utf-8")
-    expected = f"a file name must end in one of .dis, .rs3, .rs4, .json, .jsonl, .rsd, .edus, .txt, was: {name}"
+    expected = f"a file name must end in one of .dis, .rs3, .rs4, .json, .jsonl, .rsd, .edus, .txt, got {name}"
     for attempt in (read, lambda path: write(DOCUMENT, path)):
         with pytest.raises(UsageError, match=re.escape(expected)):
             attempt(tmp_path / name)
@@ -89,11 +89,11 @@ def test_many_documents_in_one_file(tmp_path: Path):
     write_documents(iter(many), path)
     assert path.read_text(encoding="utf-8").count("\n") == 200
     assert list(read_documents(path)) == many
-    with pytest.raises(CorpusFormatError, match=r"many\.jsonl: the file must hold one document, was: 200"):
+    with pytest.raises(CorpusFormatError, match=r"many\.jsonl: the file must hold one document, got 200"):
         read(path)
     for suffix in (".dis", ".rs3", ".rs4", ".json", ".rsd", ".edus"):
         for chosen in (many, []):
-            with pytest.raises(UsageError, match=f"a {suffix} file holds one document, was: {len(chosen)};"):
+            with pytest.raises(UsageError, match=f"a {suffix} file holds one document, got {len(chosen)};"):
                 write_documents(chosen, tmp_path / f"many{suffix}")
     write_documents([], path)
     assert list(read_documents(path)) == []
@@ -111,7 +111,7 @@ def test_folders_are_read_in_the_order_of_names(tmp_path: Path):
 
 def test_folders_without_trees(tmp_path: Path):
     (tmp_path / "notes.txt").write_text("no tree\n", encoding="utf-8")
-    with pytest.raises(CorpusNotFoundError, match=r"must hold files with trees \(\.dis, .*\), was: none"):
+    with pytest.raises(CorpusNotFoundError, match=r"must hold files with trees \(\.dis, .*\), got none"):
         list(read_documents(tmp_path))
 
 
@@ -146,7 +146,7 @@ def test_broken_files_are_named(tmp_path: Path, suffix: str, content: bytes):
 def test_trees_that_do_not_fit_are_errors_of_the_file(tmp_path: Path):
     path = tmp_path / "kites.json"
     path.write_text('{"text": "ab", "edus": [{"start": 0, "end": 1}], "tree": {"edu": 1}}', encoding="utf-8")
-    with pytest.raises(CorpusFormatError, match=r"kites\.json: the tree must cover the EDUs 0–0, was: 1–1"):
+    with pytest.raises(CorpusFormatError, match=r"kites\.json: the tree must cover the EDUs 0–0, got 1–1"):
         read(path)
 
 

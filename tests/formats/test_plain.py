@@ -58,12 +58,12 @@ def test_an_empty_file_is_an_error(content: bytes) -> None:
     [
         (
             Document("x", "a  b", (Span(0, 1), Span(1, 3), Span(3, 4))),
-            "EDU must have text .*, was: none in EDU 1",
+            "EDU must have text .*, got none in EDU 1",
         ),
-        (Document("x", None, (Span(0, 5),)), "must have text to be written as .edus, was: offsets only"),
-        (Document("x", "a b c", (Span(0, 1), Span(4, 5))), "inside of EDUs to be written as .edus, was: 'b' outside"),
-        (Document("x", "a b c", (Span(0, 1), Span(1, 4))), "was: 'c' outside"),
-        (Document("x", "a b c" * 9999, (Span(99, 100),)), "was: '(?:a b c){8}' outside"),
+        (Document("x", None, (Span(0, 5),)), "must have text to be written as .edus, got offsets only"),
+        (Document("x", "a b c", (Span(0, 1), Span(4, 5))), "inside of EDUs to be written as .edus, got 'b' outside"),
+        (Document("x", "a b c", (Span(0, 1), Span(1, 4))), "got 'c' outside"),
+        (Document("x", "a b c" * 9999, (Span(99, 100),)), "got '(?:a b c){8}' outside"),
     ],
 )
 def test_what_has_no_line_cannot_be_written(document: Document, message: str) -> None:
@@ -122,10 +122,10 @@ def test_line_ends_and_encodings(tmp_path: Path):
     [
         (
             "Owls fly by day. Cats sleep.",
-            "EDU 2 of 3 must continue the text, 'Owls fly by day. Cats sl', was: 'at night .'",
+            "EDU 2 of 3 must continue the text, 'Owls fly by day. Cats sl', got 'at night .'",
         ),
-        ("Owls fly at night.", "EDU 3 of 3 must continue the text, 's fly at night.', was: 'Cats sleep .'"),
-        ("", "EDU 1 of 3 must continue the text, '', was: 'Owls fly'"),
+        ("Owls fly at night.", "EDU 3 of 3 must continue the text, 's fly at night.', got 'Cats sleep .'"),
+        ("", "EDU 1 of 3 must continue the text, '', got 'Owls fly'"),
     ],
 )
 def test_texts_that_differ(tmp_path: Path, content: str, message: str):

@@ -12,28 +12,28 @@ STRUCTURE = {
     "several roots": (
         [segment(1, 4, "span"), segment(2, 1, "elaboration"), segment(3), group(4, "span")],
         7,
-        "a tree must have one root, was: 2 unattached units: nodes 3, 4; "
+        "a tree must have one root, got 2 unattached units: nodes 3, 4; "
         '--roots join (in Python roots="join") joins them',
     ),
     "dangling parent": (
         [segment(1), segment(2, 7, "elaboration")],
         5,
-        "the parent of node 2 must exist, was: '7'",
+        "the parent of node 2 must exist, got '7'",
     ),
     "cycle beside a root": (
         [segment(1), segment(2, 3, "list"), group(3, "span", 4, "span"), group(4, "span", 3, "span")],
         6,
-        "parents must not form a circle, was: node 3 → 4 → 3",
+        "parents must not form a circle, got node 3 → 4 → 3",
     ),
     "cycle of segments": (
         [segment(1, 2, "elaboration"), segment(2, 1, "elaboration")],
         4,
-        "parents must not form a circle, was: node 1 → 2 → 1",
+        "parents must not form a circle, got node 1 → 2 → 1",
     ),
     "segment that is its own parent": (
         [segment(1), segment(2, 2, "elaboration")],
         5,
-        "parents must not form a circle, was: node 2 → 2",
+        "parents must not form a circle, got node 2 → 2",
     ),
     "interleaved units": (
         [
@@ -41,7 +41,7 @@ STRUCTURE = {
             *(group(5, "multinuc", 7, "list"), group(6, "multinuc", 7, "list"), group(7, "multinuc")),
         ],
         7,
-        "units must not interleave or leave gaps, was: node 2 (EDUs 1–1) followed by node 4 (EDUs 3–3)",
+        "units must not interleave or leave gaps, got node 2 (EDUs 1–1) followed by node 4 (EDUs 3–3)",
     ),
     "satellite beyond another unit": (
         [
@@ -49,39 +49,39 @@ STRUCTURE = {
             *(group(4, "span", 5, "span"), group(5, "span")),
         ],
         6,
-        "units must not interleave or leave gaps, was: node 1 (EDUs 0–0) followed by node 3 (EDUs 2–2)",
+        "units must not interleave or leave gaps, got node 1 (EDUs 0–0) followed by node 3 (EDUs 2–2)",
     ),
     "same id, different content": (
         [segment(1), segment(2, 1, "elaboration"), segment(2, 1, "elaboration", "other")],
         6,
-        "ids must be unique, was: node 2, also in line 5",
+        "ids must be unique, got node 2, also in line 5",
     ),
     "segment and group with the same id": (
         [segment(1, 2, "span"), segment(2, 1, "elaboration"), group(2, "span")],
         6,
-        "ids must be unique, was: node 2, also in line 5",
+        "ids must be unique, got node 2, also in line 5",
     ),
     "span group without nucleus": (
         [segment(1, 3, "elaboration"), segment(2, 3, "elaboration"), group(3, "span")],
         6,
-        "a span group must hold a nucleus, was: node 3 without",
+        "a span group must hold a nucleus, got node 3 without",
     ),
     "nucleus of a segment": (
         [segment(1), segment(2, 1, "span")],
         5,
-        "a segment must hold no nucleus, was: node 2 with relname span under node 1",
+        "a segment must hold no nucleus, got node 2 with relname span under node 1",
     ),
-    "unknown type": ([segment(1), group(2, "tree")], 5, "the type of a group must be span or multinuc, was: tree"),
-    "no type": ([segment(1), '<group id="2"/>'], 5, "the type of a group must be span or multinuc, was: None"),
-    "no id": (["<segment>text</segment>"], 4, "a segment must have an id, was: none"),
-    "no segment": ([group(1, "span")], 3, "the body must have at least one <segment>, was: none"),
+    "unknown type": ([segment(1), group(2, "tree")], 5, "the type of a group must be span or multinuc, got tree"),
+    "no type": ([segment(1), '<group id="2"/>'], 5, "the type of a group must be span or multinuc, got None"),
+    "no id": (["<segment>text</segment>"], 4, "a segment must have an id, got none"),
+    "no segment": ([group(1, "span")], 3, "the body must have at least one <segment>, got none"),
     "segment elsewhere": (
         [segment(1), "<part>", segment(2), "</part>"],
         6,
-        "a segment must stand in <body>, was: in <part>",
+        "a segment must stand in <body>, got in <part>",
     ),
-    "element in a segment": ([segment(1, text="a <b>c</b>")], 4, "a segment must hold only text, was: <b>"),
-    "text outside segments": ([segment(1), "<part>lost</part>"], 5, "text must stand in a segment, was: 'lost'"),
+    "element in a segment": ([segment(1, text="a <b>c</b>")], 4, "a segment must hold only text, got <b>"),
+    "text outside segments": ([segment(1), "<part>lost</part>"], 5, "text must stand in a segment, got 'lost'"),
 }
 
 
@@ -93,34 +93,34 @@ def test_structure(body: list[str], line: int, message: str):
 
 
 XML = {
-    "no body": (b"<rst><header/></rst>", None, "a file must have a <body>, was: none"),
-    "empty": (b"", 1, "the XML must be well-formed, was: no element found"),
-    "unclosed": (rs3("<segment id='1'>"), 5, "the XML must be well-formed, was: mismatched tag"),
-    "cut off": (rs3(segment(1))[:-10], 5, "the XML must be well-formed, was: unclosed token"),
-    "attribute twice": (rs3('<group id="1" id="2"/>'), 4, "the XML must be well-formed, was: duplicate attribute"),
-    "text after the end": (b"<rst/>\nmore", 2, "the XML must be well-formed, was: junk after document element"),
+    "no body": (b"<rst><header/></rst>", None, "a file must have a <body>, got none"),
+    "empty": (b"", 1, "the XML must be well-formed, got no element found"),
+    "unclosed": (rs3("<segment id='1'>"), 5, "the XML must be well-formed, got mismatched tag"),
+    "cut off": (rs3(segment(1))[:-10], 5, "the XML must be well-formed, got unclosed token"),
+    "attribute twice": (rs3('<group id="1" id="2"/>'), 4, "the XML must be well-formed, got duplicate attribute"),
+    "text after the end": (b"<rst/>\nmore", 2, "the XML must be well-formed, got junk after document element"),
     "control character": (
         rs3("<!-- -->", segment(1, text="a\x0bb")),
         5,
-        "a character must be one that XML allows, was: U+000B",
+        "a character must be one that XML allows, got U+000B",
     ),
-    "noncharacter": (rs3(segment(1, text="\uffff")), 4, "a character must be one that XML allows, was: U+FFFF"),
+    "noncharacter": (rs3(segment(1, text="\uffff")), 4, "a character must be one that XML allows, got U+FFFF"),
     "reference to a control character": (
         rs3(segment(1, text="&#11;")),
         4,
-        "the XML must be well-formed, was: reference to invalid character number",
+        "the XML must be well-formed, got reference to invalid character number",
     ),
     "document type": (
         b'<?xml version="1.0"?>\n<!DOCTYPE rst SYSTEM "http://localhost/rst.dtd">\n' + rs3(segment(1)),
         2,
-        "a file must not declare a document type or entities, was: <!DOCTYPE",
+        "a file must not declare a document type or entities, got <!DOCTYPE",
     ),
     "entities": (
         b'<!DOCTYPE rst [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>\n' + rs3(segment(1, text="&b;")),
         1,
-        "a file must not declare a document type or entities, was: <!DOCTYPE",
+        "a file must not declare a document type or entities, got <!DOCTYPE",
     ),
-    "binary": (b"PK\0\0", None, "a text file must hold text, was: binary data"),
+    "binary": (b"PK\0\0", None, "a text file must hold text, got binary data"),
 }
 
 
@@ -134,7 +134,7 @@ def test_xml(content: bytes, line: int | None, message: str):
 
 def test_wrong_and_unknown_encodings():
     declared = '<?xml version="1.0" encoding="{}"?><rst><body><segment id="1">é</segment></body></rst>'
-    rules = {"ascii": "the text must be ascii, was: ", "no-such-code": "an encoding must be", "x" * 41: "well-formed"}
+    rules = {"ascii": "the text must be ascii, got ", "no-such-code": "an encoding must be", "x" * 41: "well-formed"}
     for encoding, rule in rules.items():
         with pytest.raises(CorpusFormatError, match=rule):
             read_rs3(declared.format(encoding).encode() + b"<", PATH)
@@ -144,7 +144,7 @@ def test_wrong_and_unknown_encodings():
 def test_slow_and_odd_encodings_are_refused_at_once(encoding: str):
     # Half a minute if it were decoded.
     content = f'<?xml version="1.0" encoding="{encoding}"?><rst>'.encode() + b"a" * 300_000 + b"-" + b"b" * 300_000
-    with pytest.raises(CorpusFormatError, match=f"an encoding must be a usual one, .*, was: {encoding}$"):
+    with pytest.raises(CorpusFormatError, match=f"an encoding must be a usual one, .*, got {encoding}$"):
         read_rs3(content, PATH)
 
 

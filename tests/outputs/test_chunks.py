@@ -207,7 +207,7 @@ def test_a_costly_count_is_asked_about_small_texts_only():
 
 
 def test_wrong_budget():
-    with pytest.raises(UsageError, match="must be 1 or more, was: 0"):
+    with pytest.raises(UsageError, match="must be 1 or more, got 0"):
         chunks(ferry(), 0)
 
 
@@ -247,7 +247,7 @@ def test_small_chunks_stay_only_where_there_is_no_room(document: Document, budge
 
 
 def test_a_least_size_beyond_the_most():
-    with pytest.raises(UsageError, match="least number of tokens must be from 0 to 5, was: 6"):
+    with pytest.raises(UsageError, match="least number of tokens must be from 0 to 5, got 6"):
         chunks(ferry(), 5, min_tokens=6)
 
 

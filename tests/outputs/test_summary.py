@@ -134,13 +134,13 @@ def test_deep_trees(kind: str):
 @pytest.mark.parametrize(
     ("size", "message"),
     [
-        ({"n_edus": 0}, "1 or more EDUs, was: 0"),
-        ({"n_sentences": 0}, "1 or more sentences, was: 0"),
-        ({"n_words": -1}, "1 or more words, was: -1"),
-        ({"share": 0.0}, "above 0 and at most 1, was: 0.0"),
-        ({"share": 1.1}, "at most 1, was: 1.1"),
-        ({"share": float("nan")}, "was: nan"),
-        ({"n_edus": 2, "share": 0.5}, r"one size, was: 2 \(2 and 0.5\)"),
+        ({"n_edus": 0}, "1 or more EDUs, got 0"),
+        ({"n_sentences": 0}, "1 or more sentences, got 0"),
+        ({"n_words": -1}, "1 or more words, got -1"),
+        ({"share": 0.0}, "above 0 and at most 1, got 0.0"),
+        ({"share": 1.1}, "at most 1, got 1.1"),
+        ({"share": float("nan")}, "got nan"),
+        ({"n_edus": 2, "share": 0.5}, r"one size, got 2 \(2 and 0.5\)"),
     ],
 )
 def test_wrong_sizes(size: SummarySize, message: str):

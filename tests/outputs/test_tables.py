@@ -180,7 +180,7 @@ def test_small_textless_and_deep_documents(scheme: Scheme):
 
 
 def test_unknown_scheme():
-    with pytest.raises(UsageError, match="must be one of li, hirao, was: 'morey'"):
+    with pytest.raises(UsageError, match="must be one of li, hirao, got 'morey'"):
         dependency_rows(ferry(), "morey")  # type: ignore[arg-type]
 
 
@@ -282,7 +282,7 @@ def test_parquet_files_of_all_documents_fit_together(document):
 
 def test_columns_must_be_the_same():
     for format in ("csv", "json"):
-        with pytest.raises(UsageError, match=r"rows must have the same columns \(a\), was: b"):
+        with pytest.raises(UsageError, match=r"rows must have the same columns \(a\), got b"):
             written([{"a": 1}, {"b": 1}], format)
 
 
@@ -292,7 +292,7 @@ def test_no_rows():
 
 
 def test_unknown_format():
-    with pytest.raises(UsageError, match="must be one of csv, json, parquet, was: 'xlsx'"):
+    with pytest.raises(UsageError, match="must be one of csv, json, parquet, got 'xlsx'"):
         written([], "xlsx")  # type: ignore[arg-type]
 
 

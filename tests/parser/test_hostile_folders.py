@@ -112,7 +112,7 @@ def test_sizes_that_no_network_has(copy: Path, key: str, value: object):
 def test_weights_that_are_larger_than_all_memory(copy: Path, monkeypatch: pytest.MonkeyPatch):
     """They can be: a file with holes takes no room on a disk."""
     monkeypatch.setattr(os, "sysconf", lambda name: 64)
-    assert "the sizes of the network must fit into memory, 0.0 GiB, was: 0.0 GiB" in refused(copy / "plain")
+    assert "the sizes of the network must fit into memory, 0.0 GiB, got 0.0 GiB" in refused(copy / "plain")
 
 
 SHAPES = [[0, 10**18], [10**18], [2**63], [-1, 2], ["a"], [1.5], [True], None, "xx", [[]], [10**30], [1] * 100]
@@ -214,7 +214,7 @@ def test_settings_of_an_encoder_that_are_not_obeyed(copy: Path, settings: dict[s
     ("settings", "message"),
     [
         ({"model_type": "timm_wrapper"}, "model_type: an encoder must be one of bert, "),
-        ({"model_type": 5}, "model_type: the value must be of type str, was: 5"),
+        ({"model_type": 5}, "model_type: the value must be of type str, got 5"),
         ({"num_hidden_layers": 1_000_000}, "encoder.num_hidden_layers: the value must be 256 or less"),
         ({"num_hidden_layers": 3}, "the weights do not fit the configuration"),
         ({"hidden_size": 10**12}, "encoder.hidden_size: the value must be 1048576 or less"),
@@ -303,7 +303,7 @@ def long_prefix(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (shift_numbers, "the encoder must know all 1000001 word pieces, was: 60"),
+        (shift_numbers, "the encoder must know all 1000001 word pieces, got 60"),
         (without_unknown, "tokenizer.json cannot be used: "),
         (all_special, "tokenizer.json must have a word piece for every letter"),
         (long_prefix, "a window of the encoder must have room for text"),
@@ -337,7 +337,7 @@ def test_an_ensemble_of_one_folder_a_hundred_times(copy: Path):
     assert len(models) == 100
     assert len({id(one.model) for one in models}) == 1, "it takes memory once"
     change(copy / "ensemble" / "ensemble.json", members=[*listed, *listed])
-    assert "members: an ensemble must have 1 to 100 members, was: 200" in refused(copy / "ensemble")
+    assert "members: an ensemble must have 1 to 100 members, got 200" in refused(copy / "ensemble")
 
 
 @pytest.mark.parametrize(

@@ -56,22 +56,22 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             '{"colour": 1}',
             "colour: the key must be one of name, search, beam, word_weight, lowercase, pipeline, segmenter, encoder_",
         ),
-        ('{"beam": 0}', "beam: the value must be 1 or more, was: 0"),
-        ('{"beam": "ten"}', "beam: the value must be of type int, was: 'ten'"),
+        ('{"beam": 0}', "beam: the value must be 1 or more, got 0"),
+        ('{"beam": "ten"}', "beam: the value must be of type int, got 'ten'"),
         (
             '{"search": "deep"}',
-            "search: the value must be one of 'bag', 'word', 'action', 'greedy', 'mbr', 'best', was: 'deep'",
+            "search: the value must be one of 'bag', 'word', 'action', 'greedy', 'mbr', 'best', got 'deep'",
         ),
-        ('{"word_weight": -1}', "word_weight: the value must be finite and 0 or more, was: -1.0"),
-        ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
-        ('{"encoder_overlap": NaN}', "encoder_overlap: the value must be 0 or more and less than 1, was: nan"),
+        ('{"word_weight": -1}', "word_weight: the value must be finite and 0 or more, got -1.0"),
+        ('{"encoder_overlap": 1}', "encoder_overlap: the value must be 0 or more and less than 1, got 1.0"),
+        ('{"encoder_overlap": NaN}', "encoder_overlap: the value must be 0 or more and less than 1, got nan"),
         (
             '{"encoder_precision": "int4"}',
-            "encoder_precision: the value must be one of 'auto', 'int8', 'float32', 'bfloat16', was: 'int4'",
+            "encoder_precision: the value must be one of 'auto', 'int8', 'float32', 'bfloat16', got 'int4'",
         ),
-        (f'{{"word_weight": {10**400}}}', "word_weight: a whole number must have at most 64 bits, was: one of 1329"),
-        ('{"word_weight": NaN}', "word_weight: the value must be finite and 0 or more, was: nan"),
-        ("[]", "a configuration: the value must be a table, was: []"),
+        (f'{{"word_weight": {10**400}}}', "word_weight: a whole number must have at most 64 bits, got one of 1329"),
+        ('{"word_weight": NaN}', "word_weight: the value must be finite and 0 or more, got nan"),
+        ("[]", "a configuration: the value must be a table, got []"),
         ("{", "a file of the model is damaged: "),
     ],
 )
@@ -97,14 +97,14 @@ def test_options_that_are_wrong(tiny: Path, options: dict[str, Any]):
 def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path / "models")
-    with pytest.raises(ModelNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, was: 'en'$"):
+    with pytest.raises(ModelNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, got 'en'$"):
         genrst.load()
     write_parser(tmp_path / "models" / "en", name="english", has_segmenter=False)
     write_parser(tmp_path / "models" / "de", has_segmenter=False)
     (tmp_path / "models" / "notes").mkdir()
     assert genrst.load().config.name == "english"
     assert genrst.load("en").config.name == "english"
-    message = r"^a model must be installed \(de, en\) or be a folder, was: 'fr'$"
+    message = r"^a model must be installed \(de, en\) or be a folder, got 'fr'$"
     with pytest.raises(ModelNotFoundError, match=message):
         genrst.load("fr")
     (tmp_path / "en").mkdir()
@@ -194,9 +194,9 @@ def test_the_segmenter_that_a_model_names(tmp_path: Path):
     ensemble = write_ensemble(tmp_path / "both", {"../own": 1}, segmenter="../chart")
     assert find_segmenter(ensemble) == tmp_path / "both" / ".." / "chart"
     lost = load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
-    with pytest.raises(ModelNotFoundError, match=r"parser.json: segmenter must be a folder or .*, was: 'nowhere'$"):
+    with pytest.raises(ModelNotFoundError, match=r"parser.json: segmenter must be a folder or .*, got 'nowhere'$"):
         lost(TEXT)
-    with pytest.raises(ConfigError, match=r"parser.json: segmenter must be a chart's model, was: .*own'$"):
+    with pytest.raises(ConfigError, match=r"parser.json: segmenter must be a chart's model, got .*own'$"):
         find_segmenter(write_parser(tmp_path / "steps", has_segmenter=False, segmenter="../own"))
 
 
@@ -263,7 +263,7 @@ def test_nothing_is_replaced(tmp_path: Path, parser: Parser, is_folder: bool):
         target.mkdir()
     else:
         target.touch()
-    with pytest.raises(UsageError, match=r"must be saved in a new folder, was: '.*there'$"):
+    with pytest.raises(UsageError, match=r"must be saved in a new folder, got '.*there'$"):
         parser.save(target)
 
 

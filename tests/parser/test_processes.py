@@ -60,9 +60,7 @@ def test_one_that_dies_is_an_error():
 @pytest.mark.slow
 def test_a_stream(parser: Parser):
     single, several = (list(parser.pipe(TEXTS, 2, n_process=n_process)) for n_process in (1, 2))
-    assert [str(one.error) for one in single if isinstance(one, Failure)] == [
-        "text-2: a text must have a word, was: ''"
-    ]
+    assert [str(one.error) for one in single if isinstance(one, Failure)] == ["text-2: a text must have a word, got ''"]
     assert list(map(repr, several)) == list(map(repr, single))
     assert [one for one in several if not isinstance(one, Failure)] == [
         one for one in single if not isinstance(one, Failure)
@@ -77,7 +75,7 @@ def test_pairs(parser: Parser):
 
 
 def test_numbers_that_make_no_sense(parser: Parser):
-    with pytest.raises(UsageError, match=r"^n_process must be 1 or more, was: 0"):
+    with pytest.raises(UsageError, match=r"^n_process must be 1 or more, got 0"):
         parser.pipe([], n_process=0)
 
 

@@ -81,18 +81,18 @@ def test_odd_texts(parser: Parser, text: str):
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\u3000", "\0", "\ufeff", "\ud800", "\u200b\u200d", "\x1b\x07"])
 def test_texts_without_a_word(parser: Parser, text: str):
-    with pytest.raises(TreeError, match=r"^text: a text must have a word, was: '"):
+    with pytest.raises(TreeError, match=r"^text: a text must have a word, got '"):
         parser(text)
-    with pytest.raises(TreeError, match=r"^text: a text must have a word, was: '"):
+    with pytest.raises(TreeError, match=r"^text: a text must have a word, got '"):
         parser.segment(text)
 
 
 @pytest.mark.parametrize("text", [None, 3, b"bytes", {}])
 def test_what_is_no_text(parser: Parser, text: Any):
     for read in (parser, parser.segment):
-        with pytest.raises(UsageError, match=f"^text: .* a text, a list of EDUs or .*, was: {type(text).__name__}$"):
+        with pytest.raises(UsageError, match=f"^text: .* a text, a list of EDUs or .*, got {type(text).__name__}$"):
             read(text)
-    with pytest.raises(UsageError, match=f"^rain: a text must be a string, was: {type(text).__name__}$"):
+    with pytest.raises(UsageError, match=f"^rain: a text must be a string, got {type(text).__name__}$"):
         Text("rain", text)
 
 
@@ -103,7 +103,7 @@ def test_what_is_no_text(parser: Parser, text: Any):
 def test_no_character_is_lost(parser: Parser, greedy: Parser, hostile: list[str], is_greedy: bool):
     for text, outcome in zip(hostile, (greedy if is_greedy else parser).pipe(hostile), strict=True):
         if isinstance(outcome, Failure):
-            assert re.match(r"text-\d: a text must have a word, was: '", str(outcome.error))
+            assert re.match(r"text-\d: a text must have a word, got '", str(outcome.error))
         else:
             check(outcome, text)
 

@@ -163,11 +163,11 @@ UNJUDGED = Document.from_edus("bridge", BRIDGE, Unit("joint", "NNNNNN", tuple(ma
 
 @pytest.mark.parametrize("render", RENDERERS.values(), ids=RENDERERS)
 def test_what_cannot_be_coloured(render: Callable[..., object]):
-    with pytest.raises(GenrstError, match=r"^bridge: units must have probabilities, was: none; a chart's"):
+    with pytest.raises(GenrstError, match=r"^bridge: units must have probabilities, got none; a chart's"):
         render(UNJUDGED, colours="certainty")
     with pytest.raises(GenrstError, match=r"^bridge: a document must have a tree"):
         render(Document.from_edus("bridge", BRIDGE), colours="certainty")
-    with pytest.raises(UsageError, match=r"^colours must be one of relation, certainty, was: 'mood'$"):
+    with pytest.raises(UsageError, match=r"^colours must be one of relation, certainty, got 'mood'$"):
         render(sure_bridge(), colours="mood")
 
 

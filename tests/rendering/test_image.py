@@ -66,13 +66,13 @@ def test_pictures_that_nobody_could_read_are_refused(format: ImageFormat, style:
     with pytest.raises(UsageError) as caught:
         render_image(chain(n_edus, is_right=True), format, style)
     message = str(caught.value)
-    assert f": letters in a .{format} file must have {'3' if format == 'png' else '1'} points or more, was: " in message
+    assert f": letters in a .{format} file must have {'3' if format == 'png' else '1'} points or more, got " in message
     assert f"for the picture of {n_edus} EDUs to fit; draw .svg or .html" in message
     assert message.endswith("or in the style compact") == (style == "classic")
 
 
 def test_unknown_format_is_an_error():
-    with pytest.raises(UsageError, match="was: 'gif'"):
+    with pytest.raises(UsageError, match="got 'gif'"):
         render_image(bridge(), "gif")  # type: ignore[arg-type]
 
 

@@ -162,7 +162,7 @@ def test_right_to_left_texts_mirror_the_picture():
 
 
 def test_unknown_style_is_an_error():
-    with pytest.raises(UsageError, match="was: 'round'"):
+    with pytest.raises(UsageError, match="got 'round'"):
         layout(bridge(), "round")  # type: ignore[arg-type]
 
 

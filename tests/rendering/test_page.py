@@ -163,7 +163,7 @@ def test_deep_trees(style: Style, is_right: bool):
 
 
 def test_unknown_styles_are_errors():
-    with pytest.raises(UsageError, match="was: 'fancy'"):
+    with pytest.raises(UsageError, match="got 'fancy'"):
         render_html(bridge(), "fancy")  # type: ignore[arg-type]
 
 

@@ -42,24 +42,24 @@ def test_defaults_stand_in_the_class():
     [
         ({"names": "a"}, "names: the key must be one of name, count, rate, is_on, place, inner; did you mean name?"),
         ({"inner": {"size": 1}}, "inner.size: the key must be one of sizes, mode; did you mean sizes?"),
-        ({"name": 3}, "name: the value must be of type str, was: 3"),
-        ({"name": None}, "name: the value must be of type str, was: None"),
-        ({"count": "3"}, "count: the value must be of type int, was: '3'"),
-        ({"count": 3.0}, "count: the value must be of type int, was: 3.0"),
-        ({"count": True}, "count: the value must be of type int, was: True"),
-        ({"rate": True}, "rate: the value must be of type float, was: True"),
-        ({"rate": "0.5"}, "rate: the value must be of type float, was: '0.5'"),
-        ({"is_on": 1}, "is_on: the value must be of type bool, was: 1"),
-        ({"place": 3}, "place: the value must be of type str, was: 3"),
-        ({"inner": 3}, "inner: the value must be a table, was: 3"),
-        ({"inner": [{}]}, "inner: the value must be a table, was: [{}]"),
-        ({"inner": {"sizes": 3}}, "inner.sizes: the value must be a list, was: 3"),
-        ({"inner": {"sizes": "12"}}, "inner.sizes: the value must be a list, was: '12'"),
-        ({"inner": {"sizes": [1, "2"]}}, "inner.sizes[1]: the value must be of type int, was: '2'"),
-        ({"inner": {"sizes": [1, False]}}, "inner.sizes[1]: the value must be of type int, was: False"),
-        ({"inner": {"mode": "quick"}}, "inner.mode: the value must be one of 'fast', 'slow', was: 'quick'"),
-        ({"inner": {"mode": ["fast"]}}, "inner.mode: the value must be one of 'fast', 'slow', was: ['fast']"),
-        ([], "a configuration: the value must be a table, was: []"),
+        ({"name": 3}, "name: the value must be of type str, got 3"),
+        ({"name": None}, "name: the value must be of type str, got None"),
+        ({"count": "3"}, "count: the value must be of type int, got '3'"),
+        ({"count": 3.0}, "count: the value must be of type int, got 3.0"),
+        ({"count": True}, "count: the value must be of type int, got True"),
+        ({"rate": True}, "rate: the value must be of type float, got True"),
+        ({"rate": "0.5"}, "rate: the value must be of type float, got '0.5'"),
+        ({"is_on": 1}, "is_on: the value must be of type bool, got 1"),
+        ({"place": 3}, "place: the value must be of type str, got 3"),
+        ({"inner": 3}, "inner: the value must be a table, got 3"),
+        ({"inner": [{}]}, "inner: the value must be a table, got [{}]"),
+        ({"inner": {"sizes": 3}}, "inner.sizes: the value must be a list, got 3"),
+        ({"inner": {"sizes": "12"}}, "inner.sizes: the value must be a list, got '12'"),
+        ({"inner": {"sizes": [1, "2"]}}, "inner.sizes[1]: the value must be of type int, got '2'"),
+        ({"inner": {"sizes": [1, False]}}, "inner.sizes[1]: the value must be of type int, got False"),
+        ({"inner": {"mode": "quick"}}, "inner.mode: the value must be one of 'fast', 'slow', got 'quick'"),
+        ({"inner": {"mode": ["fast"]}}, "inner.mode: the value must be one of 'fast', 'slow', got ['fast']"),
+        ([], "a configuration: the value must be a table, got []"),
     ],
 )
 def test_wrong_data_is_one_line(data: object, message: str):
@@ -70,7 +70,7 @@ def test_wrong_data_is_one_line(data: object, message: str):
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_sizes_are_positive(size: int):
-    with pytest.raises(ConfigError, match=f"model.edu_layers: the value must be 1 or more, was: {size}"):
+    with pytest.raises(ConfigError, match=f"model.edu_layers: the value must be 1 or more, got {size}"):
         RnngConfig(edu_layers=size)
 
 
@@ -78,16 +78,16 @@ def test_kinds_need_a_width_for_layout():
     assert RnngConfig(layout_size=4, layout_kinds=True).layout_kinds
     with pytest.raises(ConfigError) as error:
         from_mapping(RnngConfig, {"layout_kinds": True})
-    assert str(error.value) == "model.layout_kinds: there must be a width for layout (model.layout_size), was: none"
+    assert str(error.value) == "model.layout_kinds: there must be a width for layout (model.layout_size), got none"
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"encoder_window": 7}, "model.encoder_window: the value is out of range, was: 7"),
-        ({"encoder_overlap": 1.0}, "model.encoder_overlap: the value must be 0 or more and less than 1, was: 1.0"),
-        ({"document_size": 0}, "model.document_size: the value must be 1 or more, was: 0"),
-        ({"encoder": 3}, "encoder: the value must be of type str, was: 3"),
+        ({"encoder_window": 7}, "model.encoder_window: the value is out of range, got 7"),
+        ({"encoder_overlap": 1.0}, "model.encoder_overlap: the value must be 0 or more and less than 1, got 1.0"),
+        ({"document_size": 0}, "model.document_size: the value must be 1 or more, got 0"),
+        ({"encoder": 3}, "encoder: the value must be of type str, got 3"),
     ],
 )
 def test_settings_of_a_pretrained_encoder(data: dict[str, object], message: str):

@@ -152,7 +152,7 @@ def test_a_label_never_seen_is_one_line():
     note = document("a", "b", tree=tree)
     with pytest.raises(UnknownLabelError) as error:
         prepare(note, make_symbols([], [], LABELS), tree)
-    assert str(error.value) == "note: every label must occur in the training trees, was: RE(cause, SN)"
+    assert str(error.value) == "note: every label must occur in the training trees, got RE(cause, SN)"
     assert isinstance(error.value, GenrstError)
 
 

@@ -150,29 +150,29 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_ensemble(tmp_path / "models" / "pair", {"../en": 1})
     assert load("pair").config.name == "both", "ensembles have names, too"
     write_ensemble(tmp_path / "both", {"models/en": 1})
-    with pytest.raises(GenrstError, match="was: 'models/en'"):
+    with pytest.raises(GenrstError, match="got 'models/en'"):
         load("both")
 
 
 MEMBER_ERRORS: list[tuple[object, str]] = [
-    ({"members": []}, "members: an ensemble must have 1 to 100 members, was: 0"),
-    ({}, "members: an ensemble must have 1 to 100 members, was: 0"),
+    ({"members": []}, "members: an ensemble must have 1 to 100 members, got 0"),
+    ({}, "members: an ensemble must have 1 to 100 members, got 0"),
     ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
-    ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, was: 'nowhere'"),
-    ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, was: 'a\\x00b'"),
-    ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, was: 'parser"),
-    ({"members": [{"model": "m", "weight": 0}]}, "a member's weight must be a number above 0, was: 0.0 ('m')"),
-    ({"members": [{"model": "m", "weight": -1}]}, "a member's weight must be a number above 0, was: -1.0 ('m')"),
+    ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, got 'nowhere'"),
+    ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, got 'a\\x00b'"),
+    ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, got 'parser"),
+    ({"members": [{"model": "m", "weight": 0}]}, "a member's weight must be a number above 0, got 0.0 ('m')"),
+    ({"members": [{"model": "m", "weight": -1}]}, "a member's weight must be a number above 0, got -1.0 ('m')"),
     (
         {"members": [{"model": "m", "weight": float("nan")}]},
-        "a member's weight must be a number above 0, was: nan",
+        "a member's weight must be a number above 0, got nan",
     ),
     (
         {"members": [{"model": "m", "weight": float("inf")}]},
-        "a member's weight must be a number above 0, was: inf",
+        "a member's weight must be a number above 0, got inf",
     ),
-    ({"members": [{"model": "."}]}, "a member must have weights of its own, was: '.', which is an ensemble"),
-    ({"members": [{}]}, "a member must have weights of its own, was: '', which is an ensemble"),
+    ({"members": [{"model": "."}]}, "a member must have weights of its own, got '.', which is an ensemble"),
+    ({"members": [{}]}, "a member must have weights of its own, got '', which is an ensemble"),
 ]
 
 
@@ -189,7 +189,7 @@ def test_members_that_are_wrong(tmp_path: Path, content: object, message: str):
 def test_circles(tmp_path: Path):
     write_ensemble(tmp_path / "a", {"../b": 1})
     write_ensemble(tmp_path / "b", {"../a": 1})
-    with pytest.raises(GenrstError, match=r"a/ensemble.json: .* was: '../b', which is an ensemble$"):
+    with pytest.raises(GenrstError, match=r"a/ensemble.json: .* got '../b', which is an ensemble$"):
         load(tmp_path / "a")
 
 
@@ -202,7 +202,7 @@ def test_a_folder_without_a_model(tmp_path: Path):
 def test_weights_of_its_own(tmp_path: Path):
     write_parser(tmp_path, has_segmenter=False)
     write_ensemble(tmp_path, {"x": 1})
-    with pytest.raises(GenrstError, match=r"must have no weights of its own, was: weights.safetensors$"):
+    with pytest.raises(GenrstError, match=r"must have no weights of its own, got weights.safetensors$"):
         load(tmp_path)
 
 

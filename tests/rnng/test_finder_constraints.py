@@ -128,5 +128,5 @@ def test_the_probability_of_a_sample_has_all_words_whatever_the_search(parser: P
 
 @pytest.mark.parametrize("wrong", [{"n": 0}, {"n": 2, "seed": -1}, {"n": 2, "seed": 1 << 63}, {"n": 2, "particles": 0}])
 def test_samples_that_cannot_be_drawn(parser: Parser, wrong):
-    with pytest.raises(UsageError, match=r"must be .+, was: "):
+    with pytest.raises(UsageError, match=r"must be .+, got "):
         parser.sample(EDUS, **wrong)

@@ -176,10 +176,10 @@ def test_what_cannot_be_scored_is_said_in_one_line(
     unknown = replace(document, tree=Unit("nonsense", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2))))))
     with pytest.raises(UnknownLabelError, match="nonsense"):
         score_tree(finder, unknown)
-    with pytest.raises(UsageError, match="there must be two samples or more, was: 1"):
+    with pytest.raises(UsageError, match="there must be two samples or more, got 1"):
         score_text(finder, proposal, document, 1)
     both = load_finder(write_ensemble(folder / "both", {"../model": 1.0, "../discriminative": 1.0}))
-    with pytest.raises(UsageError, match="likelihoods must be of one model, was: an ensemble, 'both'"):
+    with pytest.raises(UsageError, match="likelihoods must be of one model, got an ensemble, 'both'"):
         score_tree(both, document)
 
 
@@ -197,5 +197,5 @@ def test_labels_of_the_proposal(
     with pytest.warns(ParserWarning, match=f"the proposal never draws {' '.join(missing)}: trees with it are left out"):
         found = score_text(finder, fewer, document)
     assert missing not in {(unit.relation, unit.nuclearity) for tree in found.trees for unit in units(tree)}
-    with pytest.raises(UsageError, match=f"labels of its proposal, was: without {' '.join(missing)}"):
+    with pytest.raises(UsageError, match=f"labels of its proposal, got without {' '.join(missing)}"):
         score_text(poorer, proposal, document)

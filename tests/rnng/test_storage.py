@@ -85,7 +85,7 @@ def one_line(folder: Path) -> str:
 def test_a_missing_file(folder: Path, name: str):
     (folder / name).unlink()
     rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
-    assert one_line(folder) == f"{folder}: {rule}, was: without {name}"
+    assert one_line(folder) == f"{folder}: {rule}, got without {name}"
     with pytest.raises(ModelNotFoundError):
         load_rnng(folder / "nowhere")
 
@@ -108,7 +108,7 @@ def change(path: Path, **changes: object) -> None:
         ({"unit_size": 25}, ": the weights do not fit the configuration: size mismatch for"),
         ({"kind": "discriminative"}, ": the weights do not fit the configuration: "),
         ({"edu_layers": 2}, ": the weights do not fit the configuration: "),
-        ({"edu_size": "16"}, f"/{CONFIG}: edu_size: the value must be of type int, was: '16'"),
+        ({"edu_size": "16"}, f"/{CONFIG}: edu_size: the value must be of type int, got '16'"),
         ({"colour": 1}, f"/{CONFIG}: colour: the key must be one of kind, word_size"),
     ],
 )
@@ -128,7 +128,7 @@ def test_symbols_that_do_not_fit(folder: Path):
     (folder / SYMBOLS).write_text("[]")
     assert "symbols must be" in one_line(folder)
     (folder / CONFIG).write_text("[]")
-    assert "a configuration: the value must be a table, was: []" in one_line(folder)
+    assert "a configuration: the value must be a table, got []" in one_line(folder)
 
 
 def test_weights_that_are_a_folder(folder: Path):

@@ -59,7 +59,7 @@ def test_the_nucleus_by_action_number():
     ],
 )
 def test_wrong_data(change, reason: str):
-    with pytest.raises(ConfigError, match=f"symbols must be words, deprels and labels, was: .*{reason}"):
+    with pytest.raises(ConfigError, match=f"symbols must be words, deprels and labels, got .*{reason}"):
         Symbols.from_dict(SYMBOLS.as_dict() | change)
 
 

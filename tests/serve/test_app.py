@@ -116,7 +116,7 @@ def test_constraints_and_the_best_trees(client: TestClient, parsers: list[Parser
     (constrained,) = documents(client.post("/v1/parse", json={"document": data}))
     assert same(constrained, parsers[0].parse(document))
     refusal = client.post("/v1/parse", json={"edus": EDUS, "alternatives": 1})
-    assert refusal.json() == {"error": "alternatives must go with a chart's model, was: tiny"}
+    assert refusal.json() == {"error": "alternatives must go with a chart's model, got tiny"}
     (first, second) = documents(client.post("/v1/parse", json={"edus": EDUS, "trees": 2}))
     steps = parsers[0].kbest(EDUS, 2)
     assert same(first, steps[0])
@@ -196,7 +196,7 @@ def test_each_thread_collects_its_own_warnings():
 def test_no_name_leads_to_a_file(client: TestClient, tiny: Any):
     for name in (str(tiny), "../tiny", "en", ""):
         answer = client.post("/v1/parse", json={"edus": EDUS, "model": name})
-        assert answer.json() == {"error": f"model must be one of tiny, chart, was: {name!r}"}
+        assert answer.json() == {"error": f"model must be one of tiny, chart, got {name!r}"}
     assert str(tiny.parent) not in client.get("/v1/models").text
 
 
@@ -217,7 +217,7 @@ def test_limits(parsers: list[Parser]):
         ]
         for path, body in bodies:
             answer = client.post(path, json=body)
-            assert (answer.status_code, "must have at most 4 EDUs, was: " in answer.text) == (422, True), answer.text
+            assert (answer.status_code, "must have at most 4 EDUs, got " in answer.text) == (422, True), answer.text
         assert client.get("/health").json()["status"] == "ok"
 
 
@@ -229,7 +229,7 @@ def test_a_text_that_turns_out_too_long(parsers: list[Parser], monkeypatch: pyte
             for model in ("chart", "tiny"):
                 answer = client.post(path, json={"text": "Go on.\n\n" * 9, "id": "nine", "model": model})
                 error = re.sub(r"\d+$", "9", answer.json()["error"])
-                assert (answer.status_code, error) == (422, "nine: a document must have at most 4 EDUs, was: 9")
+                assert (answer.status_code, error) == (422, "nine: a document must have at most 4 EDUs, got 9")
 
 
 def test_a_text_that_turns_out_longer_than_short_texts_are(client: TestClient, chart: Parser):

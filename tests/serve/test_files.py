@@ -203,9 +203,7 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tm
         def refusal(**others: Any) -> str:
             answer = client.put("/v1/files/0", json=body(BETTER, **others))
             assert answer.status_code == 409
-            return str(answer.json()["error"]).removeprefix(
-                "rain.rs3: a file must be as it was read to be saved, was: "
-            )
+            return str(answer.json()["error"]).removeprefix("rain.rs3: a file must be as it was read to be saved, got ")
 
         assert refusal() == "not read yet; force saves it all the same"
         version = client.get("/v1/files/0").json()["version"]
@@ -417,7 +415,7 @@ def test_a_file_that_cannot_be_parsed_does_not_hold_up_the_others(chart: Parser,
     with annotating(chart, *sorted(tmp_path.iterdir()), limits=Limits(edus=4)) as client:
         assert judged(client, 1)[0]["name"] == "c.edus"
         assert client.get("/v1/files/0").status_code == 422
-        assert client.get("/v1/files/1").json() == {"error": "b: a document must have at most 4 EDUs, was: 12"}
+        assert client.get("/v1/files/1").json() == {"error": "b: a document must have at most 4 EDUs, got 12"}
         assert client.put("/v1/files/2", json=body(replace(HUMAN, tree=None), force=True)).status_code == 200
 
 
@@ -513,10 +511,10 @@ def make_odd(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "kind", "message"),
     [
-        ("two.jsonl", CorpusFormatError, "two.jsonl: a file to annotate must hold one document, was: 2"),
-        ("two.json", CorpusFormatError, "was: 2"),
+        ("two.jsonl", CorpusFormatError, "two.jsonl: a file to annotate must hold one document, got 2"),
+        ("two.json", CorpusFormatError, "got 2"),
         ("broken.rs3", CorpusFormatError, "broken.rs3"),
-        ("binary.txt", CorpusFormatError, "was: binary data"),
+        ("binary.txt", CorpusFormatError, "got binary data"),
         ("picture.png", UsageError, "a file name must end in one of .dis, .rs3"),
         ("folder.rs3", InputError, "must be a plain file"),
         ("pipe.rs3", InputError, "must be a plain file"),

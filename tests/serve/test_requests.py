@@ -111,17 +111,17 @@ def test_every_reference_of_the_description_leads_somewhere():
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"{", "the body must be JSON, was: Expecting property name enclosed in double quotes at column 2"),
-        (b"", "the body must be JSON, was: Expecting value at column 1"),
-        (b"\xff", "the body must be UTF-8, was: invalid start byte at byte 0"),
-        (b'{"trees": NaN}', "the body must be JSON, was: a number must be finite, was: NaN"),
-        (b"[" * 4_000, "the body must be JSON, was: Expecting value at column 4001"),
+        (b"{", "the body must be JSON, got Expecting property name enclosed in double quotes at column 2"),
+        (b"", "the body must be JSON, got Expecting value at column 1"),
+        (b"\xff", "the body must be UTF-8, got invalid start byte at byte 0"),
+        (b'{"trees": NaN}', "the body must be JSON, got a number must be finite, got NaN"),
+        (b"[" * 4_000, "the body must be JSON, got Expecting value at column 4001"),
         (b"[" * 5_000, "the body must not be nested more than 4020 levels deep"),
-        (b"[]", "the body: Input should be a valid dictionary or instance of ParseRequest, was: []"),
-        (b'{"text": 3}', "text: Input should be a valid string, was: 3"),
-        (b'{"text": "a", "tree": 2}', "tree: Extra inputs are not permitted, was: 2"),
-        (b'{"text": "a", "trees": 0}', "trees: Input should be greater than or equal to 1, was: 0"),
-        (b'{"text": "a", "trees": true}', "trees: Input should be a valid integer, was: True"),
+        (b"[]", "the body: Input should be a valid dictionary or instance of ParseRequest, got []"),
+        (b'{"text": 3}', "text: Input should be a valid string, got 3"),
+        (b'{"text": "a", "tree": 2}', "tree: Extra inputs are not permitted, got 2"),
+        (b'{"text": "a", "trees": 0}', "trees: Input should be greater than or equal to 1, got 0"),
+        (b'{"text": "a", "trees": true}', "trees: Input should be a valid integer, got True"),
     ],
 )
 def test_bodies_that_are_refused(body: bytes, message: str):
@@ -131,7 +131,7 @@ def test_bodies_that_are_refused(body: bytes, message: str):
 
 def test_there_must_be_one_thing_to_parse():
     for body, was in ((b"{}", "none"), (b'{"text": "a", "edus": ["b"]}', "text, edus")):
-        with pytest.raises(GenrstError, match=f"one of text, edus and document, was: {was}"):
+        with pytest.raises(GenrstError, match=f"one of text, edus and document, got {was}"):
             read_request(ParseRequest, body).item()
 
 

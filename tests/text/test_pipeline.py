@@ -95,7 +95,7 @@ def test_nothing_installed(monkeypatch: pytest.MonkeyPatch):
 def test_unknown_names(name: str):
     """Names of nothing, of packages that are no pipelines, and a name as pip, but not Python, knows it."""
     message = one_line(name)
-    assert f"was: {name!r}; pip install" in message
+    assert f"got {name!r}; pip install" in message
     assert all(known in message for known in PIPELINES)
 
 

@@ -59,7 +59,7 @@ def test_averaging_stays_as_it_was(tmp_path: Path, was: float, now: float, messa
 def test_damaged_and_foreign_checkpoints(tmp_path: Path):
     path = tmp_path / "checkpoint.safetensors"
     save_checkpoint(make_trainer(), path)
-    with pytest.raises(ConfigError, match="must be of seed 2, was: 1"):
+    with pytest.raises(ConfigError, match="must be of seed 2, got 1"):
         load_checkpoint(make_trainer(seed=2), path)
     with pytest.raises(ConfigError, match="another model"):
         load_checkpoint(make_trainer("discriminative"), path)
@@ -123,7 +123,7 @@ def test_a_foreign_checkpoint_is_not_passed_over_for_the_one_before(tmp_path: Pa
     path = tmp_path / "checkpoint.safetensors"
     for seed in (1, 2):
         save_checkpoint(make_trainer(seed=seed), path)
-    with pytest.raises(ConfigError, match="must be of seed 1, was: 2"):
+    with pytest.raises(ConfigError, match="must be of seed 1, got 2"):
         load_checkpoint(make_trainer(), path)
 
 

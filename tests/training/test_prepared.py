@@ -65,10 +65,10 @@ def test_damaged_files(tmp_path: Path):
     with pytest.raises(CorpusFormatError, match="must hold prepared features"):
         load_prepared(path)
     path.write_bytes(b"junk")
-    with pytest.raises(CorpusFormatError, match="must hold prepared features, was: no NumPy archive"):
+    with pytest.raises(CorpusFormatError, match="must hold prepared features, got no NumPy archive"):
         load_prepared(path)
     np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
-    with pytest.raises(CorpusFormatError, match=r"must be prepared in format 2, was: in format 0$"):
+    with pytest.raises(CorpusFormatError, match=r"must be prepared in format 2, got in format 0$"):
         load_prepared(path)
 
 
@@ -77,7 +77,7 @@ def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path: Path):
     header = np.frombuffer(b'{"format": 2}', dtype=np.uint8)
     np.savez_compressed(path, header=header, vectors=np.zeros((20_000_000,), np.uint8))
     with pytest.raises(
-        CorpusFormatError, match=r"bomb\.npz: the file must unpack to at most 16777216 bytes, was: 20000"
+        CorpusFormatError, match=r"bomb\.npz: the file must unpack to at most 16777216 bytes, got 20000"
     ):
         load_prepared(path)
 
@@ -88,7 +88,7 @@ def test_arrays_that_are_smaller_than_they_say(tmp_path: Path, shape: str):
     array = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(array)) + array)
-    with pytest.raises(CorpusFormatError, match=r"liar\.npz: the file must hold prepared features, was: "):
+    with pytest.raises(CorpusFormatError, match=r"liar\.npz: the file must hold prepared features, got "):
         load_prepared(path)
 
 

@@ -48,10 +48,10 @@ def test_several_satellites_have_a_relation_each():
 @pytest.mark.parametrize(
     ("nuclearity", "children", "message"),
     [
-        ("N", (Leaf(0),), "at least two children, was: 1"),
+        ("N", (Leaf(0),), "at least two children, got 1"),
         ("NNN", (Leaf(0), Leaf(1)), "for each of the 2 children"),
-        ("SS", (Leaf(0), Leaf(1)), "at least one N, was: 'SS'"),
-        ("NX", (Leaf(0), Leaf(1)), "was: 'NX'"),
+        ("SS", (Leaf(0), Leaf(1)), "at least one N, got 'SS'"),
+        ("NX", (Leaf(0), Leaf(1)), "got 'NX'"),
         ("NS", (Leaf(0), Leaf(2)), "EDUs 0–0 are followed by 2–2"),
         ("NS", (Leaf(1), Leaf(0)), "adjacent"),
     ],
@@ -75,7 +75,7 @@ def test_a_probability_is_from_0_to_1(probability):
 
 
 def test_edu_numbers_are_not_negative():
-    with pytest.raises(TreeError, match="was: -1"):
+    with pytest.raises(TreeError, match="got -1"):
         Leaf(-1)
 
 

@@ -43,7 +43,7 @@ def test_coarse_classes_are_their_own():
 
 
 def test_an_unknown_inventory_names_the_known_ones():
-    with pytest.raises(UsageError, match="one of rstdt, gum, open, was: 'pdtb'"):
+    with pytest.raises(UsageError, match="one of rstdt, gum, open, got 'pdtb'"):
         load_inventory("pdtb")
 
 

@@ -86,7 +86,7 @@ def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """
     most = scores.shape[-1] - 1
     if len(sizes) != len(scores) or not all(1 <= size <= most for size in sizes):
-        raise UsageError(f"sizes must be {len(scores)} numbers from 1 to {most}, was: {list(sizes)}")
+        raise UsageError(f"sizes must be {len(scores)} numbers from 1 to {most}, got {list(sizes)}")
     table: Tensor = _Inside.apply(scores.contiguous(), sizes)  # type: ignore[no-untyped-call]
     roots = torch.tensor(sizes).to(table.device, non_blocking=True)
     return table, table[:, 0].gather(1, roots[:, None]).squeeze(1)

@@ -72,7 +72,7 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
         self._segment_weight, self._batch_documents = segment_weight, batch_documents
         self._tokenizer, self._mask, self._punctuation = tokenizer, tokenizer.mask, tokenizer.punctuation
         if self._noise.pieces and self._mask is None:
-            raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, was: without")
+            raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, got without")
 
     def loss(self, network: ChartNetwork, lessons: Sequence[Lesson[ChartExample]], epoch: int) -> Tensor:
         """Of trees, labels and segments."""

@@ -151,9 +151,7 @@ class Signaller:
     def load(cls, folder: Path) -> "Signaller":
         """Read it from the folder of a model."""
         if not (folder / CONFIG).is_file():
-            raise ModelNotFoundError(
-                f"{folder}: a model must have {CONFIG} and {WEIGHTS} to find signals, was: without"
-            )
+            raise ModelNotFoundError(f"{folder}: a model must have {CONFIG} and {WEIGHTS} to find signals, got without")
         config, stored = read_config(SignalConfig, folder / CONFIG), read_tensors(folder / WEIGHTS)
         check_shapes(stored, _shapes(config), folder)
         return cls(config, unpack(stored))

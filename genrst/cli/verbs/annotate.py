@@ -116,7 +116,7 @@ def open_folder(arguments: argparse.Namespace) -> "Folder":
     project = find_project(first if first.is_dir() else first.parent, _path(arguments.project))
     if arguments.against is None:
         if arguments.output is not None:
-            raise UsageError("--output must go with --against, was: alone")
+            raise UsageError("--output must go with --against, got alone")
         return Folder(open_files(arguments.inputs), project)
     return Folder(Files(), project, open_pairs(arguments))
 
@@ -126,15 +126,15 @@ def open_pairs(arguments: argparse.Namespace) -> "Pairs":
     from genrst.serve.annotation.pairs import Pairs, make_folder
 
     if len(arguments.inputs) != 1:
-        raise UsageError(f"--against must go with one folder, was: {len(arguments.inputs)} files or folders")
+        raise UsageError(f"--against must go with one folder, got {len(arguments.inputs)} files or folders")
     folders, output = (Path(arguments.inputs[0]), Path(arguments.against)), _path(arguments.output)
     for folder in folders:
         if not folder.is_dir():
             raise InputError(f"{folder}: must be a folder to be compared with another")
         if output is not None and output.resolve().is_relative_to(folder.resolve()):
-            raise UsageError(f"--output must be outside the folders of the annotators, was: {output}")
+            raise UsageError(f"--output must be outside the folders of the annotators, got {output}")
     if folders[0].resolve() == folders[1].resolve():
-        raise UsageError(f"--against must be another folder, was: {folders[1]}")
+        raise UsageError(f"--against must be another folder, got {folders[1]}")
     has_same_name = folders[0].name == folders[1].name
     first, second = (str(folder) if has_same_name else folder.name for folder in folders)
     left, right = map(_tree_files, folders)
@@ -170,12 +170,12 @@ def open_files(inputs: list[str]) -> "Files":
         listing = list_texts(path)
         tell_left_out(listing)
         if not listing.files:
-            raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), was: none")
+            raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), got none")
         for one in listing.files:
             with failures.reported():
                 files.add(one)
     if not len(files):
-        raise UsageError("there must be a file to annotate, was: none that can be read")
+        raise UsageError("there must be a file to annotate, got none that can be read")
     for file in files:
         if text := file.text_beside:
             tell(f"{text}: opened as {file.path.name}, which was saved beside it earlier")

@@ -109,7 +109,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
 
     if not (arguments.timeout > 0 and arguments.max_characters > 0):
         given = f"{arguments.timeout}, {arguments.max_characters}"
-        raise UsageError(f"--timeout and --max-characters must be more than 0, was: {given}")
+        raise UsageError(f"--timeout and --max-characters must be more than 0, got {given}")
     options = replace(load_options(arguments), device=_choose_device(arguments))
     warn_of_options(arguments.model, options)
     settings = Settings(

@@ -88,11 +88,11 @@ def _check(arguments: argparse.Namespace) -> Guard:
     from genrst.evaluation.plot import SUFFIXES
 
     if arguments.against == arguments.predicted:
-        raise UsageError(f"--against must be another system than PRED, was: {arguments.against}")
+        raise UsageError(f"--against must be another system than PRED, got {arguments.against}")
     guard = Guard("evaluate", arguments.force)
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         if Path(path).suffix.lower() not in SUFFIXES:
-            raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {path}")
+            raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, got {path}")
         guard.check_file(Path(path))
     return guard
 
@@ -111,7 +111,7 @@ def _read_all(corpus: "Corpus", description: str) -> list[Document]:
     documents = list(read_corpus(corpus, description))
     if failures.count:
         rule = "all files must be readable, or --skip-bad leaves out those that are not"
-        raise CorpusFormatError(f"{rule}, was: {failures.count} of {len(corpus)} files are not", corpus.folder)
+        raise CorpusFormatError(f"{rule}, got {failures.count} of {len(corpus)} files are not", corpus.folder)
     return documents
 
 
@@ -122,7 +122,7 @@ def _common(
     sides = [gold, *systems.values()]
     ids = set.intersection(*({document.id for document in documents} for documents in sides))
     if not ids:
-        raise UsageError("--common must find a document of one name on all sides, was: none")
+        raise UsageError("--common must find a document of one name on all sides, got none")
     if n_others := len({document.id for documents in sides for document in documents} - ids):
         tell(f"documents in common: {len(ids)}, left out: {n_others}")
 

@@ -127,12 +127,12 @@ def _choose_format(arguments: argparse.Namespace) -> str:
     """The format that the options ask for, if they fit together."""
     for option, what in _OPTIONS.items():
         if getattr(arguments, option) is not None and arguments.what != what:
-            raise UsageError(f"--{option.replace('_', '-')} must go with --what {what}, was: {arguments.what}")
+            raise UsageError(f"--{option.replace('_', '-')} must go with --what {what}, got {arguments.what}")
     name, output, suffix = arguments.format, arguments.output, Path(arguments.output).suffix.lower()
     if output == "-" and name == "parquet":
-        raise UsageError("--format parquet must go with --output PATH, was: standard output")
+        raise UsageError("--format parquet must go with --output PATH, got standard output")
     if output != "-" and name is None and suffix not in FORMATS:
-        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, was: {output}")
+        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, got {output}")
     if output != "-" and name is not None:
         check_suffix(name, output, FORMATS)
     return name or FORMATS.get(suffix, "text")
@@ -172,7 +172,7 @@ def _markers(documents: Sequence[Document]) -> tuple[Document, Sequence[Row]]:
     """The index of the markers of all documents."""
     rows = marker_rows(documents)
     if not rows:
-        raise GenrstError(f"{documents[0].id}: a document must have signals for an index of markers, was: without")
+        raise GenrstError(f"{documents[0].id}: a document must have signals for an index of markers, got without")
     return documents[0], rows
 
 

@@ -175,7 +175,7 @@ def _check_chart(arguments: argparse.Namespace) -> None:
     from genrst.parser.folders import find_model, read_kind
 
     if read_kind(find_model(arguments.model)) != "chart":
-        raise UsageError(f"{needy[0]} must go with a chart's model, was: {arguments.model or DEFAULT_MODEL}")
+        raise UsageError(f"{needy[0]} must go with a chart's model, got {arguments.model or DEFAULT_MODEL}")
 
 
 def _make_format(arguments: argparse.Namespace) -> Format:
@@ -217,16 +217,16 @@ def _make_format(arguments: argparse.Namespace) -> Format:
 def _check_format(name: str, arguments: argparse.Namespace) -> None:
     """What is asked for must fit the format."""
     if arguments.summary is not None and name != "tree":
-        raise UsageError(f"--summary must go with text, was: {name}; genrst export makes tables of summaries")
+        raise UsageError(f"--summary must go with text, got {name}; genrst export makes tables of summaries")
     if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
-        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, was: {arguments.kbest}, {name}")
+        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, got {arguments.kbest}, {name}")
     drawn = name if arguments.summary is None else "summary"
     if arguments.signals and drawn in ("summary", "dis", "rs3", "edus"):
-        raise UsageError(f"--why must go with a format that shows or holds signals, was: {drawn}")
+        raise UsageError(f"--why must go with a format that shows or holds signals, got {drawn}")
     if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
-        raise UsageError(f"--uncertain must be 1 or more and go with tree, was: {arguments.uncertain}, {drawn}")
+        raise UsageError(f"--uncertain must be 1 or more and go with tree, got {arguments.uncertain}, {drawn}")
     if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
-        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, was: {drawn}")
+        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, got {drawn}")
 
 
 def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:

@@ -90,23 +90,23 @@ def _check(arguments: argparse.Namespace) -> str:
     """Before anything is read: the options must fit together. Returns the suffix of what is drawn."""
     suffix = target_suffix(arguments, SUFFIXES)
     if suffix not in SUFFIXES:
-        raise UsageError(f"a picture must end in one of {', '.join(SUFFIXES)}, was: {arguments.target}")
+        raise UsageError(f"a picture must end in one of {', '.join(SUFFIXES)}, got {arguments.target}")
     if suffix in (".png", ".pdf"):
         from genrst.rendering.image import check_matplotlib
 
         check_matplotlib()
     if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
-        raise UsageError(f"--against must go with {', '.join(_DIFFERENCE_SUFFIXES)}, was: {suffix}")
+        raise UsageError(f"--against must go with {', '.join(_DIFFERENCE_SUFFIXES)}, got {suffix}")
     if arguments.against and arguments.style == "classic":
-        raise UsageError("--against must go with --style compact, was: classic")
+        raise UsageError("--against must go with --style compact, got classic")
     if arguments.against and arguments.colours:
         raise UsageError("--colours must not go with --against, whose colours show what differs")
     if arguments.labels and not arguments.against:
         raise UsageError("--labels must go with --against")
     if arguments.style and suffix == ".txt":
-        raise UsageError(f"--style must go with a picture, was: {suffix}")
+        raise UsageError(f"--style must go with a picture, got {suffix}")
     if arguments.width is not None and suffix != ".txt":
-        raise UsageError(f"--width must go with .txt, was: {suffix}")
+        raise UsageError(f"--width must go with .txt, got {suffix}")
     return suffix
 
 
@@ -133,7 +133,7 @@ def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:
     documents = list(read_documents(arguments.against, roots=arguments.roots))
     by_id = {document.id: document for document in documents}
     if len(by_id) < len(documents):
-        raise CorpusFormatError("documents must have different ids, was: one id twice", arguments.against)
+        raise CorpusFormatError("documents must have different ids, got one id twice", arguments.against)
     return by_id
 
 
@@ -143,7 +143,7 @@ def _partner(document: Document, predicted: dict[str, Document], arguments: argp
         return predicted[document.id]
     if len(predicted) == 1 and not is_folder(arguments.target):
         return next(iter(predicted.values()))
-    raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, was: none", arguments.against)
+    raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, got none", arguments.against)
 
 
 def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             guard.check_file(Path(path))
     documents = list(read_each_document(sources, "score", failures))
     if arguments.plot and len(documents) > 1:
-        raise UsageError(f"--plot must go with one document, was: {len(documents)}")
+        raise UsageError(f"--plot must go with one document, got {len(documents)}")
     score = _make_scorer(arguments)
     found: list[Found] = []
     for source, document in progress(documents, "scoring", len(documents)):
@@ -88,12 +88,12 @@ def _check(arguments: argparse.Namespace) -> str:
     from genrst.parser.folders import find_model, read_kind
 
     if arguments.samples is not None and (arguments.proposal is None or arguments.samples < 2):
-        raise UsageError(f"--samples must be 2 or more and go with --proposal, was: {arguments.samples}")
+        raise UsageError(f"--samples must be 2 or more and go with --proposal, got {arguments.samples}")
     if arguments.plot and Path(arguments.plot).suffix.lower() not in SUFFIXES:
-        raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, was: {arguments.plot}")
+        raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, got {arguments.plot}")
     output, suffix = arguments.output, Path(arguments.output).suffix.lower()
     if output != "-" and arguments.format is None and suffix not in FORMATS:
-        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, was: {output}")
+        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, got {output}")
     format: str = arguments.format or FORMATS.get(suffix, "text")
     if read_kind(find_model(arguments.model)) == "chart":
         for option, is_given in (
@@ -102,11 +102,9 @@ def _check(arguments: argparse.Namespace) -> str:
             ("--proposal", arguments.proposal),
         ):
             if is_given:
-                raise UsageError(
-                    f"{option} must go with a model that builds trees step by step, was: {arguments.model}"
-                )
+                raise UsageError(f"{option} must go with a model that builds trees step by step, got {arguments.model}")
     elif arguments.proposal is not None and read_kind(find_model(arguments.proposal)) != "chart":
-        raise UsageError(f"--proposal must be a chart's model, was: {arguments.proposal}")
+        raise UsageError(f"--proposal must be a chart's model, got {arguments.proposal}")
     return format
 
 

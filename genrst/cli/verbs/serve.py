@@ -185,9 +185,9 @@ def _check(arguments: argparse.Namespace, key: str | None) -> None:
 
     if key is None and not is_loopback(arguments.host):
         rule = f"--host must be an address of this machine only, unless there is a key ({KEY_VARIABLE}, --api-key-file)"
-        raise UsageError(f"{rule}, was: {arguments.host}")
+        raise UsageError(f"{rule}, got {arguments.host}")
     if key is not None and (len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key):
-        raise UsageError(f"a key must have {SHORTEST_KEY} or more letters, digits or signs of ASCII, was: another")
+        raise UsageError(f"a key must have {SHORTEST_KEY} or more letters, digits or signs of ASCII, got another")
     check_numbers(arguments)
 
 
@@ -195,6 +195,6 @@ def check_numbers(arguments: argparse.Namespace) -> None:
     """Refuse invalid limits and ports."""
     for option in ("max_bytes", "max_edus", "max_queue", "max_wait", "max_seconds", "batch"):
         if not getattr(arguments, option) > 0:
-            raise UsageError(f"--{option.replace('_', '-')} must be more than 0, was: {getattr(arguments, option)}")
+            raise UsageError(f"--{option.replace('_', '-')} must be more than 0, got {getattr(arguments, option)}")
     if not 0 <= arguments.port < 65536:
-        raise UsageError(f"--port must be 0 to 65535, was: {arguments.port}")
+        raise UsageError(f"--port must be 0 to 65535, got {arguments.port}")

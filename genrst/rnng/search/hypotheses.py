@@ -302,7 +302,7 @@ class Forest:
     def check(self) -> None:
         """Raise an error if a log-probability was not a number, as in a broken model."""
         if bool(self._is_broken):
-            raise GenrstError("the log-probability of an action must be a number, was: nan or inf")
+            raise GenrstError("the log-probability of an action must be a number, got nan or inf")
 
     def actions(self, stacks: Tensor) -> list[tuple[int, ...]]:
         """The derivations of the one tree on each stack."""

@@ -47,7 +47,7 @@ def sample_trees(
 ) -> Samples:
     """Draw trees of the one document of a scorer, by at least as many particles."""
     if n_samples < 1:
-        raise UsageError(f"the number of samples must be 1 or more, was: {n_samples}")
+        raise UsageError(f"the number of samples must be 1 or more, got {n_samples}")
     particles = _Particles(
         scorer if constraints is None else Constrained(scorer, [constraints]), max(n_samples, n_particles), generator
     )
@@ -112,7 +112,7 @@ class _Particles:
         """What is drawn of complete particles."""
         total = float(self._log_weights.logsumexp(dim=0)) - math.log(len(self._log_weights))
         if total == -math.inf:
-            raise GenrstError("a tree must have a probability above zero, was: none that was drawn")
+            raise GenrstError("a tree must have a probability above zero, got none that was drawn")
         drawn = self.beam.slots(self._draw(n)[None])
         logp = drawn.action_logp[0].tolist(), drawn.word_logp[0].tolist()
         parses = [Parse(*parse) for parse in zip(self._forest.actions(drawn.stacks[0]), *logp, strict=True)]

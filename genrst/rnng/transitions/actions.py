@@ -96,7 +96,7 @@ def _action(node: Tree) -> Action:
     if isinstance(node, Leaf):
         return GEN
     if len(node.children) != 2:
-        raise TreeError(f"only binary trees have actions, was: a unit of {len(node.children)} children")
+        raise TreeError(f"only binary trees have actions, got a unit of {len(node.children)} children")
     return Reduce(node.relation, node.nuclearity)
 
 
@@ -107,13 +107,13 @@ def tree_of(actions: Iterable[Action]) -> Tree:
     for action in actions:
         if isinstance(action, Reduce):
             if len(stack) < 2:
-                raise TreeError(f"{action} must have two units on the stack, was: {len(stack)}")
+                raise TreeError(f"{action} must have two units on the stack, got {len(stack)}")
             stack[-2:] = [Unit(action.relation, action.nuclearity, (stack[-2], stack[-1]))]
         else:
             stack.append(Leaf(n_edus))
             n_edus += 1
     if len(stack) != 1:
-        raise TreeError(f"a derivation must end with one tree, was: {len(stack)} units on the stack")
+        raise TreeError(f"a derivation must end with one tree, got {len(stack)} units on the stack")
     return stack[0]
 
 
@@ -163,7 +163,7 @@ class DynamicOracle:
             else:
                 starts.pop()
         if n_read != self.n_edus or len(starts) != 1:
-            raise TreeError(f"a derivation must make one tree of {self.n_edus} EDUs, was: {n_read} in {len(starts)}")
+            raise TreeError(f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} in {len(starts)}")
         return found
 
     def _correct(self, starts: list[int], n_read: int) -> tuple[int, int]:

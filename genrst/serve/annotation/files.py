@@ -123,7 +123,7 @@ class LocalFile:
     def look(self) -> None:
         """Read the file for the first time; raise an error if it cannot be annotated."""
         if self.path.exists() and not _is_file(self.path):
-            raise InputError(f"{self.path}: a file to annotate must be a plain file, was: something else")
+            raise InputError(f"{self.path}: a file to annotate must be a plain file, got something else")
         self._update(self._read())
         self.is_saved = _is_file(self._backup) or self.text_beside is not None
 
@@ -160,7 +160,7 @@ class LocalFile:
                     return {"copy": self._put_aside(document), "warnings": lines, "version": version}
                 state = self._state(version)
                 if state is not None and not request.force:
-                    rule = f"a file must be as it was read to be saved, was: {state}"
+                    rule = f"a file must be as it was read to be saved, got {state}"
                     raise HTTPException(409, one_line(f"{self.path.name}: {rule}; force saves it all the same"))
                 backup = self._write(content, is_conflict=state is not None)
         except (InputError, OutputError) as error:
@@ -240,7 +240,7 @@ class Files:
     def add(self, path: Path) -> None:
         """Add a file, once; raise an error if it cannot be read, or does not hold exactly one document."""
         if path.suffix.lower() not in TEXT_SUFFIXES:
-            raise UsageError(f"{path}: a file name must end in one of {', '.join(TEXT_SUFFIXES)}, was: {path.name}")
+            raise UsageError(f"{path}: a file name must end in one of {', '.join(TEXT_SUFFIXES)}, got {path.name}")
         file = LocalFile(path, len(self._files))
         file.look()
         place, target, folder = file.path.resolve(), file.target.absolute(), path.absolute().parent
@@ -296,7 +296,7 @@ def _read_item(content: bytes, path: Path) -> Text | Document:
         return Text(path.stem, text_of(content, path))
     documents = read_file(path, content=content)
     if len(documents) != 1:
-        raise CorpusFormatError(f"a file to annotate must hold one document, was: {len(documents)}", path)
+        raise CorpusFormatError(f"a file to annotate must hold one document, got {len(documents)}", path)
     return documents[0]
 
 

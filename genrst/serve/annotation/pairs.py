@@ -53,7 +53,7 @@ class Pairs:
         self.keys = sorted(left.keys() & right.keys())
         self.alone = {"left": sorted(left.keys() - right.keys()), "right": sorted(right.keys() - left.keys())}
         if not self.keys:
-            raise UsageError(f"{names[0]} and {names[1]} must have a file of one name, was: none")
+            raise UsageError(f"{names[0]} and {names[1]} must have a file of one name, got none")
         self._paths = [(left[key], right[key]) for key in self.keys]
         self._sources = {path.resolve() for side in (left, right) for path in side.values()}
         self._lock = RLock()
@@ -122,7 +122,7 @@ class Pairs:
         with save_lock(path.parent):
             before = _version(path)
             if before != request.version:
-                rule = "a result must be as it was opened to be written, was: changed by another program"
+                rule = "a result must be as it was opened to be written, got changed by another program"
                 raise HTTPException(409, one_line(f"{path}: {rule}; open the file again"))
             # First what is decided, with both versions: a crash between the two leaves a result that is known.
             record = {"versions": [before, after], "decided": decided}
@@ -205,7 +205,7 @@ class Pairs:
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise HTTPException(409, one_line(f"{self._record(number)}: is damaged; delete it")) from error
         if version is not None and version not in versions:
-            rule = "a result must have been written by adjudication, was: another file; move it away"
+            rule = "a result must have been written by adjudication, got another file; move it away"
             raise HTTPException(409, one_line(f"{self._result(number)}: {rule}"))
         found = ((str(at), decided.get(_key(one))) for at, one in enumerate(pair.disagreements))
         return {} if version is None else {at: choice for at, choice in found if choice is not None}
@@ -251,7 +251,7 @@ def _scores(evaluation: Evaluation) -> JsonObject:
 def _read_one(path: Path, max_edus: int | None = None) -> Document:
     documents = read_file(path)
     if len(documents) != 1:
-        raise CorpusFormatError(f"a file to compare must hold one document, was: {len(documents)}", path)
+        raise CorpusFormatError(f"a file to compare must hold one document, got {len(documents)}", path)
     if max_edus is not None:
         check_size(documents[0].id, len(documents[0].edus), max_edus)
     return documents[0]

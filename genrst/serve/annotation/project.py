@@ -55,11 +55,11 @@ class Project:
         for number, relation in enumerate(self.relations):
             where = f"relations[{number}]"
             if not relation.name.strip() or relation.name == "span":
-                raise ConfigError(f"{where}.name: the value must be the name of a relation, was: {relation.name!r}")
+                raise ConfigError(f"{where}.name: the value must be the name of a relation, got {relation.name!r}")
             if relation.name in names:
-                raise ConfigError(f"{where}.name: a relation must be defined once, was: {relation.name!r} again")
+                raise ConfigError(f"{where}.name: a relation must be defined once, got {relation.name!r} again")
             if not relation.nuclearity:
-                raise ConfigError(f"{where}.nuclearity: the list must have one of 'NS', 'SN', 'NN', was: []")
+                raise ConfigError(f"{where}.nuclearity: the list must have one of 'NS', 'SN', 'NN', got []")
             names.add(relation.name)
 
     def describe_guidelines(self) -> dict[str, str] | None:
@@ -99,7 +99,7 @@ def read_project(path: Path) -> Project:
     file = path.parent / guidelines
     if not file.resolve().is_relative_to(path.parent.resolve()) or not file.is_file():
         rule = "a file of guidelines must be in the folder of the project"
-        raise ConfigError(f"{path}: guidelines: {rule}, was: {guidelines}")
+        raise ConfigError(f"{path}: guidelines: {rule}, got {guidelines}")
     try:
         return replace(project, guidelines=decode(read_bytes(file), file).strip())
     except InputError as error:

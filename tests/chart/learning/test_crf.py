@@ -147,7 +147,7 @@ def test_training_makes_a_tree_likely():
 
 @pytest.mark.parametrize("sizes", [[0], [5], [3, 3], []])
 def test_wrong_sizes_are_an_error(sizes: list[int]):
-    with pytest.raises(UsageError, match="sizes must be 1 numbers from 1 to 4, was"):
+    with pytest.raises(UsageError, match="sizes must be 1 numbers from 1 to 4, got"):
         inside(torch.zeros(1, 5, 5, 5), sizes)
 
 

@@ -187,14 +187,14 @@ def test_impossible_trees_are_not_found(level):
 @every_level
 @pytest.mark.parametrize("scores", [Scores([math.nan] * 3), Scores([-1.0] * 3, math.nan)])
 def test_scores_that_are_no_numbers_are_an_error(level, scores):
-    with pytest.raises(GenrstError, match="must be a number, was: nan"):
+    with pytest.raises(GenrstError, match="must be a number, got nan"):
         search(TableScorer([3], lambda place: scores), 4, level)
 
 
 def test_options_without_a_slot_are_errors():
-    with pytest.raises(UsageError, match="a beam must have a slot or more, was: 0"):
+    with pytest.raises(UsageError, match="a beam must have a slot or more, got 0"):
         BeamOptions(beam=0)
-    with pytest.raises(UsageError, match="a stack must have room for two units or more, was: 1"):
+    with pytest.raises(UsageError, match="a stack must have room for two units or more, got 1"):
         BeamOptions(max_stack=1)
 
 

@@ -355,7 +355,7 @@ def test_what_is_no_number_is_an_error_once_it_is_looked_at(number):
     forest.check()
     forest.watch(torch.tensor([-1.0]), torch.tensor([[-2.0, number]]))
     forest.watch(torch.tensor([-1.0]))
-    with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan or inf"):
+    with pytest.raises(GenrstError, match="log-probability of an action must be a number, got nan or inf"):
         forest.check()
 
 

@@ -131,9 +131,9 @@ def test_one_edu_has_one_tree():
 
 
 def test_what_cannot_be_drawn_is_an_error():
-    with pytest.raises(GenrstError, match="a tree must have a probability above zero, was: none that was drawn"):
+    with pytest.raises(GenrstError, match="a tree must have a probability above zero, got none that was drawn"):
         draw(TableScorer([3], lambda place: Scores([-1.0, -math.inf, -math.inf])), 5)
-    with pytest.raises(GenrstError, match="must be a number, was: nan"):
+    with pytest.raises(GenrstError, match="must be a number, got nan"):
         draw(TableScorer([3], lambda place: Scores([math.nan] * 3)), 5)
-    with pytest.raises(UsageError, match="the number of samples must be 1 or more, was: 0"):
+    with pytest.raises(UsageError, match="the number of samples must be 1 or more, got 0"):
         draw(TableScorer([3], wild()), 0)

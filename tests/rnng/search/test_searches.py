@@ -259,7 +259,7 @@ def test_the_way_of_a_gpu_finds_out_about_what_is_no_number(search, number, is_w
         return Scores(actions, number) if is_word else Scores([number, *actions[1:]], words)
 
     take_gpu_way(monkeypatch)
-    with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan or inf"):
+    with pytest.raises(GenrstError, match="log-probability of an action must be a number, got nan or inf"):
         search(DenseScorer([n_edus, 3], table), 4)
 
 
@@ -306,7 +306,7 @@ def test_words_too_far_apart_for_the_way_of_a_gpu_are_an_error(search, monkeypat
             assert (parse.action_logp, parse.word_logp) == pytest.approx(own, rel=1e-4)
             assert parse.word_logp < -150
     take_gpu_way(monkeypatch)
-    with pytest.raises(GenrstError, match="must be a number, was: nan or inf"):
+    with pytest.raises(GenrstError, match="must be a number, got nan or inf"):
         search(model.scorer(), 3)
 
 

@@ -238,5 +238,5 @@ def test_scores_that_are_no_numbers_are_an_error(number, is_word):
     scorer = TableScorer([2], lambda place: scores)
     forest = Forest(scorer)
     expand(forest, start(scorer))
-    with pytest.raises(GenrstError, match="log-probability of an action must be a number, was: nan or inf"):
+    with pytest.raises(GenrstError, match="log-probability of an action must be a number, got nan or inf"):
         forest.check()

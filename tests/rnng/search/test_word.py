@@ -108,5 +108,5 @@ def test_ties_are_broken_in_order_or_at_random():
 
 @pytest.mark.parametrize("scores", [Scores([math.nan] * 3), Scores([-1.0] * 3, math.nan)])
 def test_scores_that_are_no_numbers_are_an_error(scores):
-    with pytest.raises(GenrstError, match="must be a number, was: nan"):
+    with pytest.raises(GenrstError, match="must be a number, got nan"):
         search_words(TableScorer([3], lambda place: scores), WordOptions(4))
