@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from genrst.corpora.corpus import Corpus, load_corpus
 from genrst.document import Document
-from genrst.encoder.files import find_tokenizer
-from genrst.encoder.tokenizer import PieceTokenizer, join_edus
+from genrst.encoder.files import TOKENIZER, find_tokenizer
+from genrst.encoder.tokenizer import PieceTokenizer, join_edus, read_tokenizer
 from genrst.errors import ConfigError, CorpusNotFoundError, CorpusWarning, TreeError
 from genrst.io import progress, tell
+from genrst.storage import ENCODER
 from genrst.text.annotate import annotate, load_pipeline, pipeline_version
 from genrst.training.kinds import TaskKind, kind_of
 from genrst.training.prepared import Prepared, content_key, file_version, load_prepared, prepare_once, save_prepared
@@ -35,7 +36,10 @@ CHOOSING = ("path", "extra", "genres", "silver_genres", "skip_bad")
 def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
     """The prepared features of a configuration and their file: from the cache, or made and put there."""
     data, kind, encoder = config.data, kind_of(config.model), config.model.encoder
-    tokenizer = None if encoder is None else find_tokenizer(encoder)
+    if start := config.training.start:
+        tokenizer = read_tokenizer(Path(start) / ENCODER / TOKENIZER)
+    else:
+        tokenizer = None if encoder is None else find_tokenizer(encoder)
     train, dev, read_silver = read_corpus(data)
     for document in (*train, *dev):
         if document.tree is None:

@@ -21,12 +21,15 @@ def rounded(network: nn.Module, precision: Precision, *, with_states: bool = Fal
     scale per row, states of 8 bits with a scale per word piece. A gradient that was found with rounded numbers is
     applied to the exact ones (a straight-through estimator).
     """
-    exact = {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
+    # Frozen weights come from a stored model, so they are rounded already.
+    learning = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
+    exact = {name: parameter.detach().clone() for name, parameter in learning.items()}
     found = {name: round_weight(name, weight, precision) for name, weight in exact.items()}
     hooks = []
     for name, module in network.named_modules() if with_states else ():
         if isinstance(module, nn.Linear) and f"{name}.weight".startswith(ENCODER):
-            found[f"{name}.weight"] = _round_rows(found[f"{name}.weight"], LARGEST_OF_7)
+            exact.setdefault(f"{name}.weight", module.weight.detach().clone())
+            found[f"{name}.weight"] = _round_rows(found.get(f"{name}.weight", module.weight.detach()), LARGEST_OF_7)
             hooks.append(module.register_forward_pre_hook(_round_states))
     _set(network, found)
     try:
@@ -46,7 +49,8 @@ def _round_states(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
 @torch.no_grad()
 def _set(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     for name, parameter in network.named_parameters():
-        parameter.copy_(weights[name])
+        if name in weights:
+            parameter.copy_(weights[name])
 
 
 def round_weight(name: str, weight: Tensor, precision: Precision) -> Tensor:

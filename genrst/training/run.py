@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from genrst.config import to_toml
-from genrst.encoder.files import blank_encoder, keep_layers, load_encoder
+from genrst.encoder.files import blank_encoder, keep_layers, load_encoder, make_encoder
 from genrst.encoder.memory import check_memory
 from genrst.encoder.model import Model, save_model, wrap_encoder
 from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.errors import ConfigError, CorpusFormatError, MissingDependencyError
 from genrst.io import write_atomically, write_atomically_with
-from genrst.storage import CARD, PARSER
+from genrst.storage import CARD, ENCODER, PARSER
 from genrst.training.card import make_card
 from genrst.training.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
 from genrst.training.distributed import ALONE, Processes
@@ -82,6 +82,11 @@ class Run:
         network: Any = self._make_network(prepared, load_encoder)
         if prepared.vectors is not None:
             _set_vectors(network.embeddings.weight, prepared.vectors)
+        if self.config.training.start:
+            from genrst.chart.learning.start import freeze_layers, start_from
+
+            start_from(network, Path(self.config.training.start))
+            freeze_layers(network, self.config.training.frozen_layers)
         moved: nn.Module = network.to(self.device)
         return moved
 
@@ -91,7 +96,11 @@ class Run:
         if kind_of(config) != prepared.kind:
             raise ConfigError(f"features must be prepared for {_KINDS[kind_of(config)]}, but were for another model")
         if (tokenizer := self._tokenizer(prepared)) is not None and config.encoder is not None:
-            encoder = load(config.encoder, tokenizer)
+            if start := self.config.training.start:
+                # It has all weights, so those of the pretrained encoder are not needed.
+                encoder = make_encoder(Path(start) / ENCODER, tokenizer)
+            else:
+                encoder = load(config.encoder, tokenizer)
             keep_layers(encoder, self.config.training.encoder_layers)
             pretrained = wrap_encoder(config, encoder, tokenizer)
         return make_network(config, prepared.symbols, pretrained)

@@ -63,6 +63,12 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     encoder_learning_rate: float = 4e-5
     """The learning rate of a pretrained encoder; schedule and warm-up are the same."""
+    start: str = ""
+    """The folder of a trained chart whose weights this one starts from; empty for an untrained one (chart only). The
+    command line sets it by `--from`."""
+    frozen_layers: int = 0
+    """How many of the encoder's lowest layers keep their weights, together with its embeddings: training is faster and
+    takes less memory. Only for a model with a start."""
     encoder_layers: tuple[int, ...] = ()
     """Which layers of a pretrained encoder are kept, counted from 0; all if empty. Fewer are faster."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
@@ -119,6 +125,7 @@ class TrainingConfig:
             "warmup_steps": self.warmup_steps >= 0,
             "learning_rate": 0 < self.learning_rate < 1e30,
             "encoder_learning_rate": 0 <= self.encoder_learning_rate < 1e30,
+            "frozen_layers": self.frozen_layers >= 0,
             "encoder_layers": all(layer >= 0 for layer in self.encoder_layers),
             "clip": self.clip > 0,
             "blank_noise": 0 <= self.blank_noise < 1,
@@ -163,6 +170,10 @@ class RunConfig:
     def __post_init__(self) -> None:
         if self.training.encoder_layers and self.model.encoder is None:
             raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), got none")
+        if self.training.start and self.model.kind != "chart":
+            raise ConfigError(f"training.start: only a chart can start from another model, got {self.model.kind}")
+        if self.training.frozen_layers and not self.training.start:
+            raise ConfigError("training.frozen_layers: needs a model to start from (training.start)")
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, got {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":

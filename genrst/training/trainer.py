@@ -216,8 +216,9 @@ def _n_edus(lessons: list[Lesson[Any]]) -> int:
 def _parameter_groups(network: nn.Module, config: TrainingConfig) -> list[dict[str, Any]]:
     """A pretrained encoder learns at a rate of its own, a `share` of that of the rest."""
     encoder = network.get_submodule("edu_encoder")
-    pretrained = list(encoder.encoder.parameters()) if isinstance(encoder, PretrainedEncoder) else []
-    known = set(map(id, pretrained))
-    others = [parameter for parameter in network.parameters() if id(parameter) not in known]
+    learning = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    of_encoder = set(map(id, encoder.encoder.parameters())) if isinstance(encoder, PretrainedEncoder) else set()
+    pretrained = [parameter for parameter in learning if id(parameter) in of_encoder]
+    others = [parameter for parameter in learning if id(parameter) not in of_encoder]
     share = config.encoder_learning_rate / config.learning_rate
     return [{"params": others, "share": 1.0}, {"params": pretrained, "share": share}]

@@ -3,6 +3,7 @@
   genrst train paper --set data.path=GUM
   genrst train paper --set training.seeds=[1,2,3] --output runs/paper
   genrst train paper --resume auto
+  genrst train mpnet-chart --from en --set data.path=FOLDER
   torchrun --nproc-per-node 2 -m genrst.cli.main train paper
 
 The run's folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
@@ -36,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a TOML file, or the name of one that comes with genrst, such as small or paper",
     )
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="change a setting")
+    parser.add_argument(
+        "--from", dest="start", metavar="MODEL", help="start from the weights of a trained chart, such as en"
+    )
     parser.add_argument("--output", metavar="DIR", help="the run's folder (default: runs/NAME of the configuration)")
     parser.add_argument("--resume", metavar="auto|PATH", help="go on from the run's checkpoint, or from a given one")
     parser.add_argument(
@@ -50,13 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prepare features, then train every seed."""
     from genrst.encoder.device import choose_device
+    from genrst.parser.folders import find_model
     from genrst.training.data import prepare_data
     from genrst.training.distributed import join_processes, leave_processes
     from genrst.training.prepared import load_prepared
     from genrst.training.run import CURVE, Run, plot_curves
     from genrst.training.run_config import load_config
 
-    config = load_config(find_config(arguments.config), arguments.changes)
+    changes = [*arguments.changes, *([f"training.start={find_model(arguments.start)}"] if arguments.start else [])]
+    config = load_config(find_config(arguments.config), changes)
     cache = Path(arguments.cache)
     if arguments.prepare_only:
         show(str(prepare_data(config, cache)[1]))

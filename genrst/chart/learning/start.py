@@ -1,0 +1,80 @@
+"""Start training from a chart that is trained already, instead of from a pretrained encoder alone.
+
+Weights are taken by name. Labels may differ from one corpus to another, so the rows of their output layers are matched
+by the names of classes and relations; a label that the other chart does not know keeps its random start.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from genrst.chart.config import ChartConfig
+from genrst.chart.labels import Labels
+from genrst.chart.learning.network import ChartNetwork
+from genrst.errors import ConfigError
+from genrst.packing import unpack
+from genrst.storage import read_network, read_weights
+
+
+def start_from(network: ChartNetwork, folder: Path) -> None:
+    """Give a network the weights of a trained chart of the same sizes."""
+    config, labels = read_network(folder, ChartConfig, Labels.from_dict)
+    own = replace(network.config, encoder=config.encoder, dropout=config.dropout)
+    own = replace(own, encoder_window=config.encoder_window, encoder_overlap=config.encoder_overlap)
+    if own != config:
+        raise ConfigError(f"training.start: the sizes in [model] must be those of {folder}, {config}, got {own}")
+    weights: dict[str, NDArray[Any]] = dict(unpack(read_weights(folder)))
+    current = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    _match_rows(weights, current, "labels", labels.groups, network.label_names.groups)
+    _match_rows(weights, current, "fine", labels.fine, network.label_names.fine)
+    network.load_state_dict({name: torch.from_numpy(weights[name]) for name in current})
+
+
+def _match_rows(
+    weights: dict[str, NDArray[Any]],
+    current: dict[str, NDArray[Any]],
+    layer: str,
+    known: Sequence[object],
+    wanted: Sequence[object],
+) -> None:
+    """Put the rows of an output layer in the order of other names; names that are new keep their current rows."""
+    pairs = [(number, known.index(name)) for number, name in enumerate(wanted) if name in known]
+    for name in (f"{layer}.weight", f"{layer}.bias"):
+        if name not in current:
+            weights.pop(name, None)
+            continue
+        rows = current[name].copy()
+        if pairs:
+            rows[[new for new, _ in pairs]] = np.asarray(weights[name])[[old for _, old in pairs]]
+        weights[name] = rows
+
+
+def freeze_layers(network: ChartNetwork, n_layers: int) -> None:
+    """Keep the weights of the embeddings and of the lowest layers of the encoder, and compute these without dropout."""
+    if not n_layers:
+        return
+    encoder: Any = network.edu_encoder.encoder
+    layers = encoder.encoder.layer if hasattr(encoder, "encoder") else encoder.layers
+    if n_layers > len(layers):
+        raise ConfigError(f"training.frozen_layers: the encoder has {len(layers)} layers, got {n_layers}")
+    learning = {id(parameter) for layer in layers[n_layers:] for parameter in layer.parameters()}
+    shared = {id(one) for one in _shared_parameters(encoder, layers)}
+    for parameter in encoder.parameters():
+        parameter.requires_grad_(id(parameter) in learning | shared)
+    frozen = (encoder.get_submodule("embeddings"), *layers[:n_layers])
+    for module in (module for part in frozen for module in part.modules()):
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+
+
+def _shared_parameters(encoder: nn.Module, layers: nn.ModuleList) -> list[nn.Parameter]:
+    """What all layers use, such as the relative positions of MPNet: neither an embedding of the input nor a layer."""
+    of_layers = {id(parameter) for parameter in layers.parameters()}
+    of_input = {id(parameter) for parameter in encoder.get_submodule("embeddings").parameters()}
+    return [one for one in encoder.parameters() if id(one) not in of_layers | of_input]
