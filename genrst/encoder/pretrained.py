@@ -22,6 +22,9 @@ AT_ONCE = {"cpu": 512, "cuda": 16_384}
 A core computes as fast with one window as with several, whose states do not fit its cache.
 """
 
+LEARNED_AT_ONCE = 2048
+"""Word pieces read at once in training: large products are fast, and windows of one length need no padding."""
+
 HIDDEN = -1e30
 """What is added to the attention to a piece that is not seen: as good as −inf, but a number, so it gives no NaN."""
 
@@ -85,7 +88,10 @@ class PretrainedEncoder(nn.Module):
         Shape: (windows, length) → (pieces, hidden_size)
         """
         if torch.is_grad_enabled():
-            return self._piece_states(windows).to(self.norm.weight.dtype)
+            # Windows of similar length together: a short text beside a long one would be mostly padding.
+            parts = [(self._piece_states(part), pieces) for part, pieces in windows.split(LEARNED_AT_ONCE)]
+            order = torch.cat([pieces for _, pieces in parts]).argsort()
+            return torch.cat([states for states, _ in parts])[order].to(self.norm.weight.dtype)
         states = next(self.encoder.parameters()).new_empty(len(windows.rows), self.state_size)
         for part, pieces in windows.split(_at_once(windows)):
             checkpoint()

@@ -88,12 +88,12 @@ def test_frozen_layers_keep_their_weights(trained: Run, tmp_path: Path):
 
 
 def test_the_encoder_has_no_more_layers_to_freeze(trained: Run):
-    with pytest.raises(ConfigError, match="training.frozen_layers: the encoder has 2 layers, got 3"):
+    with pytest.raises(ConfigError, match=r"training.frozen_layers: the encoder has 2 layers, got 3"):
         freeze_layers(load(trained.folder / MODEL), 3)
 
 
 def test_only_charts_start_from_others():
     with pytest.raises(ConfigError, match=r"training.start: only a chart .*, got generative"):
         RunConfig(training=TrainingConfig(start="somewhere"))
-    with pytest.raises(ConfigError, match="training.frozen_layers: needs a model to start from"):
+    with pytest.raises(ConfigError, match=r"training.frozen_layers: needs a model to start from"):
         RunConfig(training=TrainingConfig(frozen_layers=1))
