@@ -146,7 +146,7 @@ def _words(document: Document) -> IntArray:
 
 
 def _read(signaller: Signaller, example: SignalExample) -> ReadAtoms:
-    vectors = signaller.atom_vectors(example.atoms, example.states.astype(np.float32))
+    vectors = signaller.atom_vectors(example.document, example.atoms, example.states.astype(np.float32))
     return ReadAtoms(example.atoms, vectors, example.kinds, example.edus)
 
 

@@ -27,6 +27,7 @@ from genrst.chart.finder import MOST_EDUS
 from genrst.chart.learning.network import TorchScorer
 from genrst.chart.learning.task import evaluate_units, segment_f1, segment_starts
 from genrst.chart.learning.teaching import make_soft_starts
+from genrst.chart.load import load_scorer
 from genrst.chart.posterior import infer
 from genrst.chart.scorer import Scorer
 from genrst.chart.scoring import Member, ScoringContext
@@ -120,18 +121,22 @@ def resegment(example: ChartExample) -> ChartExample:
     )
 
 
-def load_teacher(name: str, prepared: Prepared, device: torch.device) -> TorchScorer:
-    """A chart by name or folder, which must have the labels and the tokenizer of the features."""
-    model = load_chart(find_model(name), device, torch.bfloat16 if device.type == "cuda" else torch.float32)
-    if model.symbols != prepared.symbols:
-        raise UsageError(f"{name}: a teacher must have the labels of the features, got with others")
-    if model.tokenizer is None or model.tokenizer.json != prepared.tokenizer:
-        raise UsageError(f"{name}: a teacher must have the tokenizer of the features, got with another")
-    return make_scorer(model)
+def load_teacher(name: str, prepared: Prepared, device: torch.device) -> Scorer:
+    """A chart by name or folder, which must have the labels and the tokenizer of the features.
+
+    On a CPU it computes as parsing does, which is four times as fast as PyTorch.
+    """
+    folder = find_model(name)
+    scorer = load_scorer(folder) if device.type == "cpu" else make_scorer(load_chart(folder, device, torch.bfloat16))
+    if scorer.labels != prepared.symbols:
+        raise UsageError(f"{name}: the labels of a teacher must be those of the features")
+    if scorer.tokenizer.json != prepared.tokenizer:
+        raise UsageError(f"{name}: the tokenizer of a teacher must be that of the features")
+    return scorer
 
 
 def make_scorer(model: ChartModel) -> TorchScorer:
-    """A chart that is ready to be asked."""
+    """A chart on a GPU that is ready to be asked."""
     assert model.tokenizer is not None
     return TorchScorer(model.network, model.symbols, model.tokenizer)
 

@@ -173,7 +173,7 @@ def test_learning_and_inference_agree():
     network = train_signals([example], CONFIG, 1, 200, 1e-2)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     signaller = Signaller(CONFIG, weights)
-    vectors = signaller.atom_vectors(example.atoms, example.states)
+    vectors = signaller.atom_vectors(DOCUMENT, example.atoms, example.states)
     own = ReadAtoms(example.atoms, vectors, KINDS, example.edus)
     scored = signaller.score(DOCUMENT, own)
     with torch.no_grad():
@@ -208,7 +208,7 @@ def test_rules_take_the_place_of_classes():
     torch.manual_seed(1)
     weights = {name: one.numpy() for name, one in train_signals([example], CONFIG, 1, 1).state_dict().items()}
     signaller = Signaller(config, weights)
-    own = ReadAtoms(example.atoms, signaller.atom_vectors(example.atoms, example.states), KINDS, example.edus)
+    own = ReadAtoms(example.atoms, signaller.atom_vectors(DOCUMENT, example.atoms, example.states), KINDS, example.edus)
     found = [one for one in signaller.add(DOCUMENT, own).signals if one.subtype == "parentheses"]
     assert [(one.unit, texts(DOCUMENT, one)) for one in found] == [((4, 5), ["(alone)"])]
 

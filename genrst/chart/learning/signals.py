@@ -11,7 +11,7 @@ from torch.nn import functional
 from genrst.chart.examples import FloatArray
 from genrst.chart.labels import IntArray
 from genrst.chart.signals.features import ATOM_FEATURES, N_SIZES, ROW_FEATURES, Asked, Atoms, pairs, repeats
-from genrst.chart.signals.signaller import SignalConfig
+from genrst.chart.signals.signaller import N_WORDS, SignalConfig
 from genrst.document import Document, Signal
 from genrst.text.layout import Kind
 
@@ -113,7 +113,9 @@ class SignalNetwork(nn.Module):
         tables = {f"atom_{number}": n for number, n in enumerate(ATOM_FEATURES)}
         tables |= {f"row_{number}": n for number, n in enumerate(ROW_FEATURES)}
         tables |= {f"size_{number}": n for number, n in enumerate((N_SIZES, N_SIZES, len(Kind) + 1, len(Kind) + 1))}
+        tables |= {f"word_{number}": 1 + len(config.marker_words) for number in range(N_WORDS)}
         tables |= {"label": len(config.labels) + 1, "repeated": 2}
+        self.config = config
         self.tables = nn.ModuleDict({name: nn.Embedding(n, size) for name, n in tables.items()})
         for table in self.tables.values():
             nn.init.normal_(table.weight, std=0.05)  # type: ignore[arg-type]
@@ -134,7 +136,8 @@ class SignalNetwork(nn.Module):
         used, places = np.unique(example.places[chosen], return_inverse=True)
         states = torch.from_numpy(example.states[used]).float()
         atoms = self.atom(self.dropout(self.atom_norm(states)))
-        atoms = atoms + self._table("atom", example.atoms.features[used])
+        words = self.config.number_words(example.document.text or "", example.atoms)
+        atoms = atoms + self._table("atom", example.atoms.features[used]) + self._table("word", words[used])
         heads = torch.from_numpy(example.edus[example.asked.heads].reshape(len(labels), -1)).float()
         relations = self.edus(self.dropout(self.edu_norm(heads)))
         relations = (

@@ -44,6 +44,8 @@ SINGLE = ("indicative_word",)
 """Subtypes of which every word is a signal of its own."""
 GAP = " … "
 """What stands between the parts of a marker in several places, such as `if … then`."""
+N_WORDS = 3
+"""The words of an atom that the network knows by number: its own and its two neighbours."""
 _ROWS = 1 << 13
 """How many pairs are scored at once."""
 
@@ -104,10 +106,23 @@ class SignalConfig:
         """The number of each relation's label; 0 for those that are unknown."""
         return np.array([self._numbers.get((one.name, one.role), 0) for one in asked.relations], dtype=np.int64)
 
+    @cached_property
+    def _word_numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(sorted(self.marker_words), 1)}
+
+    def number_words(self, text: str, atoms: Atoms) -> IntArray:
+        """The number of each atom among the words of markers, then those of its neighbours; 0 for any other word.
+
+        Shape: → (atoms, 3)
+        """
+        numbers = self._word_numbers
+        own = np.array([numbers.get(text[span.start : span.end].lower(), 0) for span in atoms.spans], dtype=np.int64)
+        before, after = np.pad(own, (1, 0))[:-1], np.pad(own, (0, 1))[1:]
+        return np.stack([own, before, after], axis=1)
+
     def are_possible(self, text: str, atoms: Atoms) -> NDArray[np.bool_]:
-        """Whether each atom may be of a marker."""
-        words = self.marker_words
-        return np.array([text[span.start : span.end].lower() in words for span in atoms.spans], dtype=bool)
+        """Whether each atom may be part of a marker."""
+        return self.number_words(text, atoms)[:, 0] > 0
 
 
 class ReadAtoms(NamedTuple):
@@ -162,11 +177,13 @@ class Signaller:
         """The words of a document, from the pieces of its text: where they start, and their states."""
         atoms = find_atoms(document)
         pooled = pool_pieces(atoms, starts, states)
-        return ReadAtoms(atoms, self.atom_vectors(atoms, pooled), kinds, edus)
+        return ReadAtoms(atoms, self.atom_vectors(document, atoms, pooled), kinds, edus)
 
-    def atom_vectors(self, atoms: Atoms, states: FloatArray) -> FloatArray:
-        """What atoms add to pairs, by their states. Shape: (atoms, state_size) → (atoms, size)"""
-        return self._linear(self._normalised(states, "atom_norm"), "atom") + self._table("atom", atoms.features)
+    def atom_vectors(self, document: Document, atoms: Atoms, states: FloatArray) -> FloatArray:
+        """What atoms add to pairs, by their states and their words. Shape: (atoms, state_size) → (atoms, size)"""
+        of_states = self._linear(self._normalised(states, "atom_norm"), "atom")
+        words = self.config.number_words(document.text or "", atoms)
+        return of_states + self._table("atom", atoms.features) + self._table("word", words)
 
     def add(self, document: Document, read: ReadAtoms) -> Document:
         """The document with the signals of its tree."""
@@ -310,6 +327,7 @@ def _shapes(config: SignalConfig) -> dict[str, tuple[int, ...]]:
     }
     tables = {f"atom_{column}": n for column, n in enumerate(ATOM_FEATURES)}
     tables |= {f"row_{column}": n for column, n in enumerate(ROW_FEATURES)}
+    tables |= {f"word_{column}": 1 + len(config.marker_words) for column in range(N_WORDS)}
     tables |= {"label": 1 + len(config.labels), "repeated": 2}
     return {
         **{f"{name}.weight": shape for name, shape in layers.items()},
