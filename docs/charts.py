@@ -83,7 +83,7 @@ RESULTS = {
     "MPNet, a chart (112 M)": 54.9,
     "UniRST, published (560 M)": 51.2,
 }
-"""F on GUM test by parser, with the number of its parameters, as docs/results.md has it."""
+"""F on GUM test by parser, with the number of its parameters, as docs/results/index.md has it."""
 
 
 def draw_diagram(boxes: Mapping[str, Box], arrows: Sequence[tuple[str, str]], path: Path) -> None:

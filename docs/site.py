@@ -77,8 +77,8 @@ def resolve(place: str, link: str) -> str | None:
 def place_on_site(place: str) -> str:
     """Where a file of the repository is on the site.
 
-    >>> place_on_site("docs/model.md"), place_on_site("benchmarks/README.md"), place_on_site("docs/tutorial.ipynb")
-    ('model.md', 'repository/benchmarks/README.md', 'tutorial.md')
+    >>> place_on_site("docs/security.md"), place_on_site("benchmarks/README.md"), place_on_site("docs/tutorial.ipynb")
+    ('security.md', 'repository/benchmarks/README.md', 'tutorial.md')
     """
     if place == NOTEBOOK:
         return PAGE

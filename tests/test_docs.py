@@ -78,16 +78,22 @@ def test_pictures_are_up_to_date(tmp_path: Path):
 
 
 def test_the_page_on_pictures_says_why():
-    assert f"```text\n{render_text(WHY, why=True)}```" in read(ROOT / "docs" / "pictures.md")
+    assert f"```text\n{render_text(WHY, why=True)}```" in read(ROOT / "docs" / "guides" / "pictures.md")
 
 
 def test_the_chart_has_the_results():
-    rows = [line.split(" | ") for line in read(ROOT / "docs" / "results.md").splitlines() if line.startswith("|")]
+    rows = [
+        line.split(" | ") for line in read(ROOT / "docs" / "results" / "index.md").splitlines() if line.startswith("|")
+    ]
     assert list(RESULTS.values()) == [float(row[5]) for row in rows[2 : 2 + len(RESULTS)]]
 
 
 def test_the_glossary_has_every_relation():
-    rows = [line.split(" | ") for line in read(ROOT / "docs" / "relations.md").splitlines() if line.startswith("| ")]
+    rows = [
+        line.split(" | ")
+        for line in read(ROOT / "docs" / "concepts" / "relations.md").splitlines()
+        if line.startswith("| ")
+    ]
     coarse = ""
     found = {}
     for first, fine, *_ in rows[1:]:

@@ -20,7 +20,7 @@ def test_the_site(tmp_path: Path):
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    page = (tmp_path / "api.html").read_text(encoding="utf-8")
+    page = (tmp_path / "reference" / "library.html").read_text(encoding="utf-8")
     documented = {name.split(".")[-1] for name in re.findall(r'<h[34] id="([\w.]+)"', page)}
     assert set(genrst.__all__) - documented == {"__version__"}
     assert (tmp_path / "tutorial.html").is_file(), "a notebook becomes a page"

@@ -18,7 +18,7 @@ from genrst.trees.node import Leaf, Unit
 from tests.bulk.samples import run_here, sentence, write_lines
 from tests.cli.program import call
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bulk.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "bulk.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 EDUS = [
