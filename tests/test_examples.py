@@ -49,8 +49,10 @@ MADE = {
     "evaluate": {"levels.svg"},
     "formats": {"article.dis", "converted", "corpus.jsonl"},
     "likelihood": {"surprisal.svg", "surprisals.csv"},
-    "analyse": {"chunks.jsonl", "features.csv", "ferry.rs3", "rows.csv", "units.csv", "units.jsonl"},
-    "parse": {"article.html", "article.tok", "both.jsonl", "predicted", "rain.html", "rain.rs3"},
+    "analyse": {"features.csv", "ferry.rs3", "one.csv", "profile.csv", "rows.csv", "units.csv", "units.jsonl"},
+    "edus-and-constraints": {"article.tok", "predicted", "rain.html", "samples.jsonl"},
+    "index": {"bridge.rs3"},
+    "parse": {"article.html", "article.png", "both.jsonl", "rain.rs3"},
     "pictures": {"article.html", "article.png", "article.svg", "difference.html", "pictures"},
 }
 """What the examples of a page leave behind, among other files."""
