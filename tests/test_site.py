@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import genrst
+from docs.commands import verb_parsers
 
 pytest.importorskip("mkdocs", reason="not installed: genrst[docs]")
 ROOT = Path(__file__).parent.parent
@@ -24,3 +25,8 @@ def test_the_site(tmp_path: Path):
     documented = {name.split(".")[-1] for name in re.findall(r'<h[34] id="([\w.]+)"', page)}
     assert set(genrst.__all__) - documented == {"__version__"}
     assert (tmp_path / "tutorial.html").is_file(), "a notebook becomes a page"
+    commands = (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
+    for name, parser in verb_parsers().items():
+        assert f'<h2 id="genrst-{name}">' in commands
+        options = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+        assert [option for option in options if f"<code>{option}" not in commands] == ["--help"]
