@@ -94,7 +94,7 @@ def collect(addresses: Sequence[str], n_documents: int, limits: Sequence[int], r
 def read_texts(addresses: Sequence[str]) -> Iterator[str]:
     """All texts of some inputs, or those of our pages."""
     if not addresses:
-        for path in sorted(PAGES.glob("*.md")):
+        for path in sorted(PAGES.rglob("*.md")):
             yield re.sub(r"^```.*?^```$|^\|.*?$", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     sources = scan_all(find_files(addresses).addresses, Columns())
     for unit in make_units(sources, Choice()):

@@ -1,6 +1,5 @@
 """The charts and diagrams of the docs, with matplotlib; called by `docs/make_pictures.py`."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from genrst.document import Document
 from genrst.trees.measures import importance
-from genrst.trees.node import units
 
 BLUE, GREY, ORANGE = "#3b76af", "#c8ccd2", "#d9822b"
 
@@ -83,7 +81,7 @@ RESULTS = {
     "MPNet, a chart (112 M)": 54.9,
     "UniRST, published (560 M)": 51.2,
 }
-"""F on GUM test by parser, with the number of its parameters, as docs/results.md has it."""
+"""F on GUM test by parser, with the number of its parameters, as docs/results/index.md has it."""
 
 
 def draw_diagram(boxes: Mapping[str, Box], arrows: Sequence[tuple[str, str]], path: Path) -> None:
@@ -128,14 +126,6 @@ def draw_importance(document: Document, path: Path) -> None:
     scores = importance(document.tree)
     texts = [f"{edu[:58]}…" if len(edu) > 60 else edu for edu in document.edu_texts]
     _draw_bars(texts, scores, "importance", path)
-
-
-def draw_relations(documents: Sequence[Document], path: Path) -> None:
-    """How often each relation stands in some trees."""
-    trees = [document.tree for document in documents if document.tree is not None]
-    counts = Counter(unit.relation for tree in trees for unit in units(tree))
-    names, heights = zip(*counts.most_common(), strict=True)
-    _draw_bars(names, heights, "units", path)
 
 
 def draw_results(path: Path) -> None:

@@ -14,10 +14,8 @@ from docs.charts import (
     draw_cells,
     draw_diagram,
     draw_importance,
-    draw_relations,
     draw_results,
 )
-from genrst.evaluation.plot import plot_systems
 from genrst.rendering import Colours
 from genrst.rendering.difference import render_difference_svg
 from genrst.rendering.svg import render_svg
@@ -116,15 +114,12 @@ def draw_parsed(folder: Path) -> None:
 def draw_charts(folder: Path) -> None:
     """Diagrams and bar charts."""
     document = genrst.read(ROOT / "examples" / "ferry.rs3")
-    predicted = genrst.read(ROOT / "examples" / "predicted" / "ferry.json")
     draw_diagram(MODEL, MODEL_ARROWS, folder / "model.svg")
     draw_diagram(LAYERS, LAYER_ARROWS, folder / "layers.svg")
     draw_diagram(SERVICE, SERVICE_ARROWS, folder / "service.svg")
     draw_cells(folder / "cells.svg")
     draw_importance(document, folder / "importance.svg")
-    draw_relations([document], folder / "relations.svg")
     draw_results(folder / "results.svg")
-    plot_systems({"ferry": genrst.evaluate([document], [predicted])}, folder / "scores.svg")
 
 
 if __name__ == "__main__":

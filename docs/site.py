@@ -5,7 +5,8 @@ Pages are plain Markdown that a code host shows as it is. For the site,
 * the tutorial, a notebook, becomes a page;
 * files outside docs/ that pages link to become part of the site, under repository/: Markdown as pages, others as they
   are; so every link leads somewhere, and the site needs no host for the code;
-* `<!-- ::: genrst.load -->` becomes the documentation of that name, from its docstrings.
+* `<!-- ::: genrst.load -->` becomes the documentation of that name, from its docstrings;
+* `<!-- ::: verbs -->` becomes the options of every verb of the command line.
 """
 
 import posixpath
@@ -17,11 +18,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+from docs.commands import as_markdown as describe_verbs
 from docs.notebook import TUTORIAL, as_markdown, read_cells
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
-NAME = re.compile(r"<!-- (::: [\w.]+) -->")
+VERBS = "<!-- ::: verbs -->"
+NAME = re.compile(r"<!-- (::: genrst[\w.]+) -->")
 OUTSIDE = "repository"
 NOTEBOOK = f"docs/{TUTORIAL.name}"
 PAGE = "tutorial.md"
@@ -53,7 +56,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         target = resolve(here, link[2])
         return link[0] if target is None else link[1] + posixpath.relpath(place_on_site(target), folder) + link[3]
 
-    return NAME.sub(r"\1", LINK.sub(moved, markdown))
+    text = NAME.sub(r"\1", LINK.sub(moved, markdown))
+    return text.replace(VERBS, describe_verbs()) if VERBS in text else text
 
 
 def targets(place: str) -> Iterator[str]:
@@ -77,8 +81,8 @@ def resolve(place: str, link: str) -> str | None:
 def place_on_site(place: str) -> str:
     """Where a file of the repository is on the site.
 
-    >>> place_on_site("docs/model.md"), place_on_site("benchmarks/README.md"), place_on_site("docs/tutorial.ipynb")
-    ('model.md', 'repository/benchmarks/README.md', 'tutorial.md')
+    >>> place_on_site("docs/security.md"), place_on_site("benchmarks/README.md"), place_on_site("docs/tutorial.ipynb")
+    ('security.md', 'repository/benchmarks/README.md', 'tutorial.md')
     """
     if place == NOTEBOOK:
         return PAGE

@@ -8,6 +8,7 @@ import pytest
 
 from docs.charts import RESULTS
 from docs.make_pictures import WHY, draw_charts, draw_parsed, draw_trees
+from genrst.cli.main import VERBS
 from genrst.rendering.terminal import render_text
 from genrst.trees.relations import load_inventory
 
@@ -40,6 +41,24 @@ def leads_somewhere(page: Path, link: str) -> bool:
 def test_links_lead_somewhere():
     links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)]+)\)", read(page))]
     assert [(str(page), link) for page, link in links if "://" not in link and not leads_somewhere(page, link)] == []
+
+
+def test_pages_are_short():
+    lengths = {page: len(read(page).splitlines()) for page in (ROOT / "docs").rglob("*.md")}
+    assert {page.name: length for page, length in lengths.items() if length > 200} == {}
+
+
+def test_pages_are_in_the_navigation():
+    """MkDocs warns of pages that are left out, but only those who build the site see it."""
+    listed = re.findall(r"(\S+\.md)$", read(ROOT / "mkdocs.yml"), re.MULTILINE)
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert pages <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_the_page_on_commands_lists_every_verb():
+    page = read(ROOT / "docs" / "reference" / "commands.md")
+    assert re.findall(r"^\| \[(\w+)\]", page, re.MULTILINE) == list(VERBS)
 
 
 def test_paths_exist():
@@ -78,16 +97,22 @@ def test_pictures_are_up_to_date(tmp_path: Path):
 
 
 def test_the_page_on_pictures_says_why():
-    assert f"```text\n{render_text(WHY, why=True)}```" in read(ROOT / "docs" / "pictures.md")
+    assert f"```text\n{render_text(WHY, why=True)}```" in read(ROOT / "docs" / "guides" / "pictures.md")
 
 
 def test_the_chart_has_the_results():
-    rows = [line.split(" | ") for line in read(ROOT / "docs" / "results.md").splitlines() if line.startswith("|")]
+    rows = [
+        line.split(" | ") for line in read(ROOT / "docs" / "results" / "index.md").splitlines() if line.startswith("|")
+    ]
     assert list(RESULTS.values()) == [float(row[5]) for row in rows[2 : 2 + len(RESULTS)]]
 
 
 def test_the_glossary_has_every_relation():
-    rows = [line.split(" | ") for line in read(ROOT / "docs" / "relations.md").splitlines() if line.startswith("| ")]
+    rows = [
+        line.split(" | ")
+        for line in read(ROOT / "docs" / "concepts" / "relations.md").splitlines()
+        if line.startswith("| ")
+    ]
     coarse = ""
     found = {}
     for first, fine, *_ in rows[1:]:

@@ -34,8 +34,8 @@ from tests.parser.samples import TEXT
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WEAKNESSES = ROOT / "docs" / "weaknesses.md"
-HAS_OWN_TEST = ROOT / "docs" / "bulk.md"
+WEAKNESSES = ROOT / "docs" / "results" / "weaknesses.md"
+HAS_OWN_TEST = ROOT / "docs" / "guides" / "bulk.md"
 """Its commands and queries are run by `tests/bulk/test_page.py`."""
 WITH_COMMANDS = [page for page in PAGES if page not in (WEAKNESSES, HAS_OWN_TEST)]
 RUN, SHOWN = {"bash", "console", "python", "json"}, {"sql", "text"}
@@ -46,11 +46,13 @@ COMMAND = re.compile(r'(?:echo "(?P<input>.*)" \| )?genrst (?P<words>.*?)(?: < (
 REPORT = re.compile(r" wrote |: 1 document parsed| particles were worth | the one of minimum risk")
 MADE = {
     "README": {"bridge.rs3", "trees"},
-    "evaluation": {"levels.svg"},
+    "evaluate": {"levels.svg"},
     "formats": {"article.dis", "converted", "corpus.jsonl"},
     "likelihood": {"surprisal.svg", "surprisals.csv"},
-    "outputs": {"chunks.jsonl", "features.csv", "ferry.rs3", "rows.csv", "units.csv", "units.jsonl"},
-    "parsing": {"article.html", "article.tok", "both.jsonl", "predicted", "rain.html", "rain.rs3"},
+    "analyse": {"features.csv", "ferry.rs3", "one.csv", "profile.csv", "rows.csv", "units.csv", "units.jsonl"},
+    "edus-and-constraints": {"article.tok", "predicted", "rain.html", "samples.jsonl"},
+    "index": {"bridge.rs3"},
+    "parse": {"article.html", "article.png", "both.jsonl", "rain.rs3"},
     "pictures": {"article.html", "article.png", "article.svg", "difference.html", "pictures"},
 }
 """What the examples of a page leave behind, among other files."""

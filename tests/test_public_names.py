@@ -23,7 +23,7 @@ def test_every_name_can_be_imported(name: str):
 
 
 def test_every_name_is_documented():
-    page = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parent.parent / "docs" / "reference" / "library.md").read_text(encoding="utf-8")
     assert set(genrst.__all__) - set(re.findall(r"\w+", page.partition("## Parsing")[0])) == {"__version__"}
     for module, name in re.findall(r"<!-- ::: (genrst[.\w]*)\.(\w+) -->", page):
         assert (module, name) == ("genrst", "errors") or getattr(genrst, name) is getattr(import_module(module), name)

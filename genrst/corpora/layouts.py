@@ -149,7 +149,8 @@ class FoundCorpus:
             raise UsageError(f"a split of {self.layout.name} must be one of {names}, got {split!r}")
         never = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
         wanted = [path for own, path in rows if split in (None, own)]
-        self._leave_out("never read: docs/corpora.md says why", (path.stem for path in wanted if path.stem in never))
+        reason = "never read: docs/reference/corpora.md says why"
+        self._leave_out(reason, (path.stem for path in wanted if path.stem in never))
         if path is not None and version == VERSION:
             listed = {path for _, path in rows}
             self._leave_out(f"not in {path.name}", (one.name for one in self._trees() if one not in listed))

@@ -1,8 +1,8 @@
 """Score signals and secondary edges (eRST, Zeldes et al. 2024) against gold ones.
 
 A signal is scored by its type and words alone, with its unit, and with the relation it marks. A secondary edge is right
-if both ends hold the same text as those of a gold one. `docs/signals.md` defines every score. Not here: what a signal
-is (`genrst.document`) and the scores of trees (`parseval`).
+if both ends hold the same text as those of a gold one. `docs/guides/signals.md` defines every score. Not here: what a
+signal is (`genrst.document`) and the scores of trees (`parseval`).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The whole network: p(actions, words) of documents with their trees, computed level by level.
 
-Its parts are in `genrst.rnng.layers`; `docs/model.md` goes through them equation by equation. Search uses the same
-parts one action at a time (`genrst.rnng.scoring`).
+Its parts are in `genrst.rnng.layers`; `docs/concepts/generative-model.md` goes through them equation by equation.
+Search uses the same parts one action at a time (`genrst.rnng.scoring`).
 """
 
 from collections.abc import Sequence

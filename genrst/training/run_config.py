@@ -19,7 +19,7 @@ class DataConfig:
     path: str = "corpora/gum"
     """The folder of a corpus, or of files with trees."""
     corpus: str | None = None
-    """gum, rstdt, amalgum, … or files (docs/corpora.md); recognised by the folder if not given."""
+    """gum, rstdt, amalgum, … or files (docs/reference/corpora.md); recognised by the folder if not given."""
     train_split: str = "train"
     dev_split: str = "dev"
     extra: str = ""

@@ -1,4 +1,4 @@
-"""The page about bulk runs: its commands run, and its queries give what the trees say."""
+"""The pages about bulk runs: the commands run, and the queries give what the trees say."""
 
 import re
 import shlex
@@ -18,8 +18,11 @@ from genrst.trees.node import Leaf, Unit
 from tests.bulk.samples import run_here, sentence, write_lines
 from tests.cli.program import call
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bulk.md").read_text(encoding="utf-8")
-QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+PAGE = (GUIDES / "bulk.md").read_text(encoding="utf-8")
+QUERIES = re.findall(
+    r"^```sql\n(.*?)^```$", (GUIDES / "bulk-queries.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
 
 EDUS = [
     *["The ferry stopped,", "because the harbour is shallow,", "as storms filled it with sand,"],

@@ -111,7 +111,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, message: str):
 
 
 def test_the_example_of_the_docs(tmp_path: Path):
-    page = (Path(__file__).parents[2] / "docs" / "annotate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "annotation-projects.md").read_text(encoding="utf-8")
     (tmp_path / "guidelines.md").write_text("Read.")
     project = read_project(write(tmp_path, page.partition("```text\n")[2].partition("```")[0]))
     assert project.guidelines == "Read."

@@ -69,7 +69,7 @@ def test_the_open_inventory_knows_nothing():
 
 
 def test_the_glossary_is_that_of_the_docs():
-    table = (Path(__file__).parent.parent.parent / "docs" / "relations.md").read_text(encoding="utf-8")
+    table = (Path(__file__).parent.parent.parent / "docs" / "concepts" / "relations.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")[2:5]] for line in table.splitlines() if line.startswith("| ")]
     glossary = load_glossary()
     documented = {name: (definition, example) for name, definition, example in rows if name not in ("fine", "---")}
