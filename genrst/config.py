@@ -75,16 +75,16 @@ def _of_kind(types: Sequence[type], data: object, where: str) -> type:
 def _check_plain(value: object, where: str) -> None:
     """Raise an error for what a file may hold, but no setting needs and not everything can deal with."""
     if isinstance(value, int) and value.bit_length() > 64:
-        raise ConfigError(f"{where}: a whole number must have at most 64 bits, got one of {value.bit_length()}")
+        raise ConfigError(f"{where}: an integer must have at most 64 bits, got {value.bit_length()} bits")
     if isinstance(value, str) and _SURROGATE.search(value):
-        raise ConfigError(f"{where}: the value must be text that UTF-8 can hold, got {value!r}")
+        raise ConfigError(f"{where}: the value must be valid UTF-8 text, got {value!r}")
 
 
 def _shown(value: object) -> str:
     try:
         return repr(value)
     except ValueError:
-        return "a number of thousands of digits"  # hexadecimal in TOML; Python does not write it out
+        return "a number with thousands of digits"  # hexadecimal in TOML; Python does not write it out
 
 
 def find_config(name: str) -> Path:
@@ -95,8 +95,8 @@ def find_config(name: str) -> Path:
         return path
     if not shipped.is_file():
         known = sorted(one.stem for one in CONFIGS.glob("*.toml"))
-        rule = f"{name}: a configuration must be a file or one of {', '.join(known)}"
-        raise ConfigError(f"{rule}, got neither{guess(path.name.removesuffix('.toml'), known)}")
+        rule = f"{name}: no such configuration file; the bundled configurations are {', '.join(known)}"
+        raise ConfigError(f"{rule}{guess(path.name.removesuffix('.toml'), known)}")
     return shipped
 
 
@@ -109,7 +109,7 @@ def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     except InputError as error:
         raise ConfigError(str(error)) from error
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise ConfigError(f"{path}: the file must be TOML, got {error}") from error
+        raise ConfigError(f"{path}: invalid TOML: {error}") from error
     for change in changes:
         _apply(data, change)
     return data
@@ -176,14 +176,14 @@ def check_sizes(settings: Mapping[str, object], where: str) -> None:
             rule = "1 or more" if value < 1 else f"{most} or less"
             raise ConfigError(f"{where}.{name}: the value must be {rule}, got {value}")
         if isinstance(value, float) and not 0 <= value < 1:
-            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, got {value}")
+            raise ConfigError(f"{where}.{name}: the value must be at least 0 and less than 1, got {value}")
 
 
 def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
     """Raise an error for the first setting that failed its check."""
     for name, is_valid in checks.items():
         if not is_valid:
-            raise ConfigError(f"{where}.{name}: the value is out of range, got {getattr(config, name)!r}")
+            raise ConfigError(f"{where}.{name}: the value {getattr(config, name)!r} is out of range")
 
 
 def are_seeds(numbers: Sequence[int]) -> bool:

@@ -126,10 +126,10 @@ class Document:
     ) -> "Document":
         """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
         if isinstance(edus, str):
-            raise TreeError("EDUs must be a list of texts, got one text")
+            raise TreeError("EDUs must be a list of strings, got a single string")
         starts = {0, *paragraph_starts}
         if outside := starts - set(range(len(edus))) - {0}:
-            raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, got {min(outside)}")
+            raise TreeError(f"every paragraph must start at one of the {len(edus)} EDUs, got {min(outside)}")
         pieces: list[str] = []
         spans: list[Span] = []
         offset = 0
@@ -336,7 +336,7 @@ def require_tree(document: Document, side: str = "") -> Tree:
     """The tree of a document that must have one; `side` says in the error message whose it is, such as `gold`."""
     if document.tree is None:
         where = f" in {side}" if side else ""
-        raise GenrstError(f"{document.id}: a document must have a tree, got only segmented{where}")
+        raise GenrstError(f"{document.id}: the document must have a tree, but is only segmented{where}")
     return document.tree
 
 
@@ -367,7 +367,7 @@ def _check_edus(edus: Sequence[Span], text: str | None) -> None:
             raise TreeError(f"EDU {number} must start at {end} or later, got {edu.start}–{edu.end}")
         end = edu.end
     if text is not None and end > len(text):
-        raise TreeError(f"EDUs must lie inside the text of {len(text)} characters, the last ends at: {end}")
+        raise TreeError(f"EDUs must lie within the text of {len(text)} characters, but the last one ends at {end}")
 
 
 def join_runs(parts: Sequence[Span | Token], starts: Sequence[int]) -> tuple[Span, ...]:

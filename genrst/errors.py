@@ -68,7 +68,7 @@ class UnknownLabelError(GenrstError, ValueError):
     """A tree has a label that the model was not trained with."""
 
     def __init__(self, label: object, document: str) -> None:
-        super().__init__(f"{document}: every label must occur in the training trees, got {label}")
+        super().__init__(f"{document}: the label {label} does not occur in the training trees")
 
 
 class ConfigError(GenrstError, ValueError):

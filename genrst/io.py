@@ -56,7 +56,7 @@ def check_regular(path: Path) -> None:
     except ValueError as error:  # a name that no file can have, from a configuration
         raise InputError(f"{path}: {error}") from error
     if kind and not str(path).startswith(_STREAMS):
-        raise InputError(f"{path}: must be a file, got {kind}")
+        raise InputError(f"{path}: must be a regular file, got {kind}")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -79,7 +79,7 @@ def decode(content: bytes, path: Path, declared: str | None = None) -> str:
     if declared is not None:
         return _normalise(_decode_strictly(content, declared, path))
     if b"\0" in content:
-        raise CorpusFormatError("a text file must hold text, got binary data", path)
+        raise CorpusFormatError("the file must be text, got binary data", path)
     try:
         return _normalise(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -93,11 +93,11 @@ def _decode_strictly(content: bytes, encoding: str, path: Path) -> str:
     except LookupError:
         is_known = False
     if not is_known:
-        raise CorpusFormatError(f"an encoding must be a usual one, such as UTF-8 or ISO-8859-1, got {encoding}", path)
+        raise CorpusFormatError(f"the declared encoding is not supported: {encoding}; convert the file to UTF-8", path)
     try:
         return content.decode(encoding)
     except UnicodeError as error:
-        raise CorpusFormatError(f"the text must be {encoding}, got {error}", path) from error
+        raise CorpusFormatError(f"the text is not valid {encoding}: {error}", path) from error
 
 
 def _normalise(text: str) -> str:
@@ -121,16 +121,15 @@ def unpack_lines(path: Path) -> Iterator[bytes]:
             for number in count(1):
                 line = file.readline(min(left, _ALWAYS_ALLOWED) + 1)
                 if len(line) > left:
-                    raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, got more", path)
+                    raise CorpusFormatError(f"the file unpacks to more than {allowed} bytes", path)
                 if len(line) > _ALWAYS_ALLOWED:
-                    rule = f"a line must have at most {_ALWAYS_ALLOWED} bytes"
-                    raise CorpusFormatError(f"{rule}, got more", path, number)
+                    raise CorpusFormatError(f"the line has more than {_ALWAYS_ALLOWED} bytes", path, number)
                 if not line:
                     return
                 left -= len(line)
                 yield line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusFormatError(f"the file must be intact gzip, got {error}", path) from error
+        raise CorpusFormatError(f"the gzip file is damaged: {error}", path) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
@@ -145,7 +144,9 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     for number, line in enumerate(lines, start=2):
         row = dict(zip(names, line.split("\t"), strict=False))
         if line and not all(row.get(column) for column in columns):
-            raise CorpusFormatError(f"a row must fill the columns {', '.join(columns)}, got {line!r}", path, number)
+            raise CorpusFormatError(
+                f"a row must have a value in each of the columns {', '.join(columns)}, got {line!r}", path, number
+            )
         rows += [row] if line else []
     return rows
 

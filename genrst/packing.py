@@ -160,7 +160,7 @@ def _group_scales(stored: Stored, name: str) -> NDArray[Any]:
     tensor, scale = stored[name], stored.get(name + SCALE)
     fits = scale is not None and tensor.ndim == 2 and scale.dtype == np.float16
     if scale is None or not fits or scale.shape != (tensor.shape[0], 2 * tensor.shape[1] // GROUP):
-        rule = f"{name}: an int4 matrix must have a float16 scale for {GROUP} numbers of a row"
+        rule = f"{name}: an int4 matrix must have a float16 scale for every {GROUP} numbers of a row"
         raise ConfigError(f"{rule}, got {_describe(scale)}")
     return scale
 

@@ -61,9 +61,9 @@ def read_file(path: Path) -> bytes:
     except OSError as error:
         raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise ModelNotFoundError(f"{path}: a file of the model must be a regular file, got something else")
+        raise ModelNotFoundError(f"{path}: not a regular file; a model folder must hold regular files only")
     if status.st_size > MOST_BYTES:
-        raise ConfigError(f"{path}: a file of the model must have {MOST_BYTES} bytes or less, got {status.st_size}")
+        raise ConfigError(f"{path}: a model file must have at most {MOST_BYTES} bytes, got {status.st_size}")
     return read_bytes(path)
 
 
@@ -73,7 +73,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
+        raise ConfigError(f"{path}: the model file is damaged: {error}") from error
 
 
 def read_config(config_type: type[Config], path: Path) -> Config:
@@ -97,7 +97,7 @@ def read_network(
     for name in (CONFIG, SYMBOLS, WEIGHTS):
         if not (folder / name).is_file():
             rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
-            raise ModelNotFoundError(f"{folder}: {rule}, got without {name}")
+            raise ModelNotFoundError(f"{folder}: {name} is missing; {rule}")
     config = read_config(config_type, folder / CONFIG)
     data = read_json(folder / SYMBOLS)
     try:
@@ -121,7 +121,7 @@ def read_tensors(path: Path) -> "dict[str, NDArray[Any]]":
     try:
         return load_file(path)
     except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
-        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
+        raise ConfigError(f"{path}: the model file is damaged: {error}") from error
 
 
 def check_sum(path: Path) -> None:
@@ -134,7 +134,7 @@ def check_sum(path: Path) -> None:
         found = _checksum(header, iter(partial(file.read, 1 << 20), b""))
     if wanted[CHECKSUM] != found:
         rule = f"the checksum of the weights must be {str(wanted[CHECKSUM])[:50]}, got {found}"
-        raise ConfigError(f"{path}: a file of the model is damaged: {rule}; install or copy the model again")
+        raise ConfigError(f"{path}: the model file is damaged: {rule}; install or copy the model again")
 
 
 def add_checksum(content: bytes) -> bytes:
@@ -163,7 +163,7 @@ def check_shapes(stored: "Mapping[str, NDArray[Any]]", shapes: Mapping[str, tupl
         found = StoredTensor(stored[name].dtype.name, stored[name].shape).unpacked if name in stored else None
         if found != shape:
             rule = f"{folder}: the weights do not fit the configuration: {name} must have the shape {shape}"
-            raise ConfigError(f"{rule}, got {'missing' if found is None else found}")
+            raise ConfigError(f"{rule}, {'but is missing' if found is None else f'got {found}'}")
 
 
 def save_network(
@@ -247,12 +247,12 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
     except OSError as error:
         raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {type(error).__name__}: {error}") from error
+        raise ConfigError(f"{path}: the model file is damaged: {type(error).__name__}: {error}") from error
     for name, (dtype, shape) in found.items():
         is_shape = len(shape) <= _MOST_DIMENSIONS and all(type(size) is int and 0 <= size <= n_bytes for size in shape)
         if not is_shape or math.prod(shape) > n_bytes:
             rule = f"{name[:50]}: a tensor must be no larger than its file, got {dtype} of shape {str(shape)[:50]}"
-            raise ConfigError(f"{path}: a file of the model is damaged: {rule}")
+            raise ConfigError(f"{path}: the model file is damaged: {rule}")
     return found
 
 

@@ -50,7 +50,7 @@ def _document(content: bytes, path: Path, line: int) -> Document:
         metadata = {key: str(record[key]) for key in ("genre", "licence", "part")}
         return replace(document, tree=_tree(record["tree"]), metadata=metadata)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise CorpusFormatError(f"a record must have the documented form, got {error!r}", path, line) from error
+        raise CorpusFormatError(f"the record is malformed: {error!r}", path, line) from error
 
 
 def _sentence(words: list[Any]) -> list[Word]:
@@ -59,14 +59,14 @@ def _sentence(words: list[Any]) -> list[Word]:
         for form, tag, head, deprel, space in words
     ]
     if not sentence or not all(0 <= word.head <= len(sentence) for word in sentence):
-        raise ValueError(f"{len(sentence)} words in a sentence, or a head outside them")
+        raise ValueError(f"a sentence must have words, and every head must be one of its {len(sentence)} words")
     return sentence
 
 
 def _edu_starts(edus: list[tuple[int, int]], n_tokens: int) -> list[int]:
     starts, stops = [_integer(start) for start, _ in edus], [_integer(stop) for _, stop in edus]
     if [*starts, n_tokens] != [0, *stops]:
-        raise ValueError("EDUs that do not cover the tokens one after the other")
+        raise ValueError("EDUs must cover the tokens one after the other")
     return starts
 
 
@@ -88,12 +88,12 @@ def _tree(nested: Any) -> Tree:  # noqa: ANN401
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} in the place of a string")
+        raise TypeError(f"expected a string, got {value!r}")
     return value
 
 
 def _integer(value: object) -> int:
     # True is an int to Python, and 1.0 is equal to 1.
     if type(value) is not int:
-        raise TypeError(f"{value!r} in the place of a whole number")
+        raise TypeError(f"expected a whole number, got {value!r}")
     return value

@@ -101,12 +101,14 @@ def read_disrpt(path: Path) -> Iterator[Document]:
     lines = list(enumerate(decode(read_bytes(path), path).split("\n"), start=1))
     names = {at: found[1].strip() for at, (_, line) in enumerate(lines) if (found := _NEW_DOCUMENT.match(line))}
     if not names:
-        raise CorpusFormatError("documents must start with a comment, # newdoc id = NAME, got none", path)
+        raise CorpusFormatError(
+            "every document must start with the comment # newdoc id = NAME; the file has none", path
+        )
     for start, stop in pairwise([*names, len(lines)]):
         annotated = _read_lines(lines[start:stop], path)
         if not annotated.edu_starts:
-            rule = "a document must mark the first words of its EDUs (Seg=B-seg or BeginSeg=Yes)"
-            raise CorpusFormatError(f"{rule}, got no mark in {names[start]}", path, lines[start][0])
+            rule = "the first words of EDUs must be marked (Seg=B-seg or BeginSeg=Yes)"
+            raise CorpusFormatError(f"{rule}, but {names[start]} has no marks", path, lines[start][0])
         document = annotated.as_document(names[start], sorted({0, *annotated.edu_starts}))
         yield replace(document, tokens=(), sentences=(), paragraphs=()) if path.suffix == ".tok" else document
 
@@ -117,7 +119,7 @@ def _read_lines(lines: Iterable[tuple[int, str]], path: Path) -> AnnotatedText:
         reader.read_line(number, line)
     reader.end_sentence()
     if not reader.sentences:
-        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence, got none", path)
+        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence", path)
     # A mark after the last sentence starts nothing.
     reader.paragraph_starts.pop(len(reader.sentences), None)
     annotated = assemble(reader.sentences, reader.paragraph_starts, reader.speakers)
@@ -145,7 +147,7 @@ def _count_words(document: Document, annotated: AnnotatedText, path: Path) -> li
         same = list(takewhile(lambda pair: pair[0] == pair[1], zip(sizes, expected, strict=False)))
         raise CorpusFormatError(
             f"EDUs must have the same words as the tree file ({len(expected)} EDUs, {sum(expected)} words), "
-            f"got {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {len(same) + 1}",
+            f"got {len(sizes)} EDUs, {sum(sizes)} words; the first difference is at EDU {len(same) + 1}",
             path,
         )
     return starts
@@ -201,7 +203,7 @@ class _Reader:
                 message = f"a head must be one of the {n_words} words of its sentence, got {word.head}"
                 raise CorpusFormatError(message, self.path, line)
         if self.range_stop > n_words:
-            message = f"a range must end with a word of its sentence, got {self.range_stop} of {n_words}"
+            message = f"a range must end within the {n_words} words of its sentence, got {self.range_stop}"
             raise CorpusFormatError(message, self.path, self.range_line)
         if self.words:
             self.sentences.append(self.words if self.has_spacing else _space(self.words, self.text))
@@ -236,7 +238,9 @@ class _Reader:
             return
         position = _integer(identifier, self.path, number)
         if position != len(self.words) + 1:
-            raise CorpusFormatError(f"word {len(self.words) + 1} must come next, got {identifier}", self.path, number)
+            raise CorpusFormatError(
+                f"the next word must be number {len(self.words) + 1}, got {identifier}", self.path, number
+            )
         if position <= self.range_stop:
             has_space = position == self.range_stop and self.range_has_space
         # Where there is no syntax, as in .tok files, each word is its own head.

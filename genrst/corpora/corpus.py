@@ -102,7 +102,7 @@ def open_corpus(
         return Corpus("files", split, tuple(sources), on_bad, listing.folder, listing.left_out)
     files = opened.files(split, version)
     if not files:
-        raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, got none")
+        raise CorpusNotFoundError(f"{path}: {opened.layout.name} has no documents in split {split!r}")
     readers = tuple(partial(opened.read, file, roots, with_textless) for file in files)
     return Corpus(opened.layout.name, split, readers, on_bad, opened.folder, opened.left_out, opened.joined)
 
@@ -118,7 +118,7 @@ def _plain_files(path: Path, split: str | None) -> Listing:
     if split is not None:
         path = path / split
         if not path.is_dir():
-            raise CorpusNotFoundError(f"{path}: a split of a plain folder must be a subfolder of that name")
+            raise CorpusNotFoundError(f"{path}: no such folder; a split of a plain folder is a subfolder of that name")
     if not path.is_dir():
         return Listing(path.parent, [path])
     listing = list_documents(path)

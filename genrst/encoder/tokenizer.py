@@ -68,7 +68,7 @@ class PieceTokenizer:
             around = self._tokenizer.encode("a")
         is_inside = [number for number, is_special in enumerate(around.special_tokens_mask) if not is_special]
         if not is_inside:
-            raise ConfigError("tokenizer.json must have a word piece for every letter, got none for 'a'")
+            raise ConfigError("tokenizer.json must have a word piece for every letter, but has none for 'a'")
         self.prefix = tuple(around.ids[: is_inside[0]])
         """The pieces before every text."""
         self.suffix = tuple(around.ids[is_inside[-1] + 1 :])
@@ -141,7 +141,7 @@ def read_tokenizer(path: Path) -> PieceTokenizer:
     try:
         return PieceTokenizer(read_file(path).decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: a file of the encoder is damaged: {error}") from error
+        raise ConfigError(f"{path}: the encoder file is damaged: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

@@ -74,7 +74,7 @@ class Pair:
         top = next(node for node in preorder(given.tree) if _range(node) == top_range)
         parts, runs = whole.parts()
         if given.key(top) not in runs:
-            raise GenrstError(f"{result.id}: the result has no unit of these EDUs any more: undo, or edit it by hand")
+            raise GenrstError(f"{result.id}: the result no longer has a unit of these EDUs; undo, or edit it by hand")
 
         def is_edge(node: Tree) -> bool:
             return _range(node) in self._shared[side] and given.key(node) in runs

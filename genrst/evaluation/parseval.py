@@ -69,7 +69,7 @@ def _check_texts(id: str, gold: str, predicted: str) -> None:
     has_same_length = len(gold_characters) == len(predicted_characters)
     if not has_same_length or len(places) > _MAX_DIFFERENT * len(gold_characters):
         raise GenrstError(
-            f"{id}: gold and predicted text must be the same but for white space, "
+            f"{id}: gold and predicted text must be the same except for white space, "
             f"got {_excerpt(gold, places[0])} in gold, {_excerpt(predicted, places[0])} in predicted"
         )
 
@@ -89,11 +89,11 @@ def _check_offsets(gold: Document, predicted: Document, measure: Measure) -> Non
     for side, document in sides.items():
         if not document.is_placed:
             rule = "EDUs must have a text or offsets to be compared with others"
-            raise GenrstError(f"{document.id}: {rule}, got only their number, {len(document.edus)}, in {side}")
+            raise GenrstError(f"{document.id}: {rule}; those in {side} have neither")
     ends = [(measure(document.edus[0])[0], measure(document.edus[-1])[1]) for document in sides.values()]
     if ends[0] != ends[1]:
         found = [f"{document.edus[0].start}–{document.edus[-1].end} in {side}" for side, document in sides.items()]
-        rule = "without both texts, the first EDU must start and the last one end at the same offset"
+        rule = "if a text is missing, both sides must start and end at the same offset"
         raise GenrstError(f"{gold.id}: {rule}, got {', '.join(found)}")
 
 
@@ -134,7 +134,7 @@ def choose_labels(
     unknown = len(set(map(label, gold_names)) - set(classes))
     if not classes:
         return LabelSet(f"{inventory.name}, relations: {unknown} in gold", label)
-    others = f", unknown to it: {unknown} in gold" if unknown else ""
+    others = f", {unknown} unknown in gold" if unknown else ""
     return LabelSet(f"{inventory.name}, {len(classes)} coarse relations{others}", label)
 
 

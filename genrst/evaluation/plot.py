@@ -28,7 +28,7 @@ def plot_levels(evaluation: Evaluation, path: Path | str) -> None:
     """Draw the Parseval F1 inside sentences, inside paragraphs and above, where there is something to compare."""
     levels = evaluation.levels()
     if levels is None:
-        raise GenrstError("levels can be drawn if all gold documents have sentences, got some have none")
+        raise GenrstError("levels can only be drawn if all gold documents have sentences, but some have none")
     _plot_bars({level: cells for level, cells in levels.items() if not cells["S"].is_empty}, "parseval", Path(path))
 
 

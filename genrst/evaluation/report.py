@@ -110,7 +110,7 @@ class Evaluation:
             return [document.segmentation for document in self.documents]
         if metric not in TREE_METRICS or aspect not in ASPECTS:
             raise UsageError(
-                f"a score must be of {', '.join(TREE_METRICS)} or segmentation, and of {', '.join(ASPECTS)}, "
+                f"a score must be one of {', '.join(TREE_METRICS)} or segmentation, for one of {', '.join(ASPECTS)}, "
                 f"got {metric} {aspect}"
             )
         comparisons: list[Comparison] = [getattr(document, metric) for document in self.documents]
@@ -296,10 +296,10 @@ def pair_by_id(gold: Iterable[Document], predicted: Iterable[Document]) -> list[
         "only in predicted": [id for id in predicted_ids if id not in gold_ids],
     }
     if any(problems.values()):
-        was = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
-        raise GenrstError(f"gold and predicted documents must have the same ids, each once, got {was}")
+        found = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
+        raise GenrstError(f"gold and predicted documents must have the same ids, each once: {found}")
     if not gold_ids:
-        raise GenrstError("there must be at least one document to score, got none")
+        raise GenrstError("there are no documents to score")
     predicted_by_id = {document.id: document for document in predicted}
     return [(document, predicted_by_id[document.id]) for document in gold]
 

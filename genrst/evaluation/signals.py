@@ -159,7 +159,7 @@ def _place_signal(
 ) -> PlacedSignal:
     wrong = [token for token in signal.tokens if not 1 <= token <= len(numbers)]
     if wrong:
-        rule = f"{document.id}: a signal must be of words from 1 to {len(numbers)}"
+        rule = f"{document.id}: the words of a signal must be between 1 and {len(numbers)}"
         raise GenrstError(f"{rule}, got {wrong[0]}")
     words = tuple(sorted({numbers[token - 1] for token in signal.tokens}))
     place = (
@@ -183,7 +183,7 @@ def _relations(document: Document, label: Label) -> dict[Hashable, str]:
 
 def _word_positions(document: Document, measure: Measure) -> list[Position]:
     if document.text is None:
-        raise GenrstError(f"{document.id}: a document must have a text for its signals to be scored, got none")
+        raise GenrstError(f"{document.id}: the document must have a text for its signals to be scored")
     return [measure(word) for word in signal_words(document)]
 
 
@@ -218,7 +218,7 @@ def _position(document: Document, measure: Measure, unit: tuple[int, int]) -> Po
     """The text of a unit, given by its EDUs (start, stop)."""
     start, stop = unit
     if not 0 <= start < stop <= len(document.edus):
-        rule = f"{document.id}: a signal or secondary edge must stand at EDUs from 0 to {len(document.edus)}"
+        rule = f"{document.id}: the EDUs of a signal or secondary edge must be between 0 and {len(document.edus)}"
         raise GenrstError(f"{rule}, got {start}–{stop}")
     return measure(document.edus[start])[0], measure(document.edus[stop - 1])[1]
 

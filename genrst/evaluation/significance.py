@@ -58,12 +58,16 @@ def compare_systems(
 ) -> Significance:
     """Test the difference of two systems that were evaluated on the same gold documents."""
     if first.labels != second.labels:
-        raise GenrstError(f"both systems must be scored with one label set, got {first.labels}; {second.labels}")
+        raise GenrstError(
+            f"both systems must be scored with the same label set, got {first.labels!r} and {second.labels!r}"
+        )
     first_counts = _counts_by_id(first, metric, aspect)
     second_counts = _counts_by_id(second, metric, aspect)
     _check_same_gold(first_counts, second_counts)
     if len(first_counts) < ENOUGH_DOCUMENTS:
-        message = f"few documents for a test: {len(first_counts)}; below {ENOUGH_DOCUMENTS} the interval is too narrow"
+        message = (
+            f"{len(first_counts)} documents are few for a test: below {ENOUGH_DOCUMENTS} the interval is too narrow"
+        )
         warnings.warn(EvaluationWarning(message), stacklevel=2)
     pairs = list(first_counts.values()), [second_counts[id] for id in first_counts]
     return Significance(
@@ -165,4 +169,4 @@ def _check_same_gold(first: dict[str, Counts], second: dict[str, Counts]) -> Non
         if id not in first or id not in second or first[id].n_gold != second[id].n_gold
     ]
     if different:
-        raise GenrstError(f"both systems must be scored on the same gold documents, got different in {min(different)}")
+        raise GenrstError(f"both systems must be scored on the same gold documents; they differ in {min(different)}")

@@ -86,7 +86,7 @@ def read_content(content: bytes, path: Path, *, roots: "Roots" = "error", with_t
 
                 return [read_edus(content, path)]
             case _:
-                raise UsageError(f"{path.suffix} files can be written, not read: {path}")
+                raise UsageError(f"{path}: {path.suffix} files can be written, but not read")
     except TreeError as error:
         raise CorpusFormatError(str(error), path) from error
 
@@ -96,7 +96,7 @@ def list_documents(folder: Path) -> Listing:
     listing = list_folder(folder, TREE_SUFFIXES, texts=(".edus", *RAW_SUFFIXES))
     if not listing.files:
         suffixes = ", ".join(TREE_SUFFIXES)
-        raise CorpusNotFoundError(f"{folder}: the folder must hold files with trees ({suffixes}), got none")
+        raise CorpusNotFoundError(f"{folder}: the folder has no files with trees ({suffixes})")
     return listing
 
 
@@ -118,15 +118,15 @@ def format_documents(documents: Iterable[Document], suffix: str) -> str:
     What the format cannot hold is an error.
     """
     if (kind := _format(suffix)) not in WRITABLE:
-        raise UsageError(f"{suffix} files can be read, not written")
+        raise UsageError(f"{suffix} files can be read, but not written")
     documents = list(documents)
     if kind != ".jsonl" and len(documents) != 1:
         raise UsageError(f"a {suffix} file holds one document, got {len(documents)}; write .jsonl or a folder")
     text = _text_of(documents, kind)
     # What strings may hold and text files may not: half of a surrogate pair is no UTF-8, and NUL means binary data.
     if found := re.search("[\0\ud800-\udfff]", text):
-        rule = f"a document must have characters of Unicode text to be written as {suffix}"
-        raise UsageError(f"{documents[0].id}: {rule}, got U+{ord(found[0]):04X}; .json can hold it")
+        rule = f"{suffix} files cannot hold the character U+{ord(found[0]):04X}"
+        raise UsageError(f"{documents[0].id}: {rule}; write .json instead")
     return text
 
 
@@ -162,7 +162,8 @@ def warn_of_loss(document: Document, suffix: str) -> None:
     kinds = {"signals or secondary edges": n_beside, "constraints": len(document.constraints), "notes": n_notes}
     for things, n_lost in kinds.items():
         if n_lost:
-            message = f"{document.id}: {suffix} holds no {things}, {n_lost} {'is' if n_lost == 1 else 'are'} left out"
+            lost = f"{n_lost} {'is' if n_lost == 1 else 'are'} left out"
+            message = f"{document.id}: {suffix} files cannot hold {things}; {lost}"
             warnings.warn(CorpusWarning(message), stacklevel=3)
 
 

@@ -66,7 +66,9 @@ def describe_joined(folder: Path | str, names: Collection[str]) -> str:
     if not names:
         return ""
     count = "1 document" if len(names) == 1 else f"{len(names):,} documents"
-    return f"{_place(folder)}: {count} of several trees got one root, virtual-root: {_shortened(sorted(names))}"
+    return (
+        f"{_place(folder)}: {count} with several trees joined under one root, virtual-root: {_shortened(sorted(names))}"
+    )
 
 
 def _place(folder: Path | str) -> str:

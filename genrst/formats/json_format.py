@@ -63,7 +63,7 @@ def _loads(text: str, path: Path, line: int | None = None) -> object:
     try:
         return json_text.loads(text)
     except json.JSONDecodeError as error:
-        message = f"the text must be JSON, got {error.msg} at column {error.colno}"
+        message = f"invalid JSON: {error.msg} at column {error.colno}"
         raise CorpusFormatError(message, path, line or error.lineno) from error
     except ValueError as error:
         raise CorpusFormatError(str(error), path, line) from error
@@ -179,7 +179,7 @@ def _warn_of_unknown_keys(data: object, path: Path | None, line: int | None) -> 
         place = f"{path or 'document'}{f':{line}' if line else ''}"
         known = ", ".join(KEYS)
         warnings.warn(
-            CorpusWarning(f"{place}: a key must be one of {known}, got {short_repr(unknown[0])}; it is left out"),
+            CorpusWarning(f"{place}: the unknown key {short_repr(unknown[0])} is ignored; the known keys are {known}"),
             stacklevel=2,
         )
 
@@ -215,8 +215,8 @@ class JsonValue:
 
     def error(self, expected: str) -> CorpusFormatError:
         """The error that something else should be here."""
-        found = "missing" if self.is_missing else short_repr(self.data)
-        return CorpusFormatError(f"{self.place} must be {expected}, got {found}")
+        found = "but is missing" if self.is_missing else f"got {short_repr(self.data)}"
+        return CorpusFormatError(f"{self.place} must be {expected}, {found}")
 
     def __getitem__(self, key: str) -> "JsonValue":
         if not isinstance(self.data, dict):
@@ -355,7 +355,7 @@ def _tokens(items: list[JsonValue]) -> tuple[Token, ...]:
     for item in items:
         head = item["head"].integer()
         if head >= len(items):
-            raise item["head"].error(f"the number of one of the {len(items)} tokens")
+            raise item["head"].error(f"the index of one of the {len(items)} tokens")
         tokens.append(Token(*_offsets(item), head, item["deprel"].string(""), item["tag"].string("")))
     return tuple(tokens)
 
@@ -375,7 +375,7 @@ def _range(value: JsonValue) -> tuple[int, int]:
     """The EDUs of a unit: the first one, and one more than the last."""
     bounds = [bound.integer() for bound in value.items()]
     if len(bounds) != 2 or bounds[0] >= bounds[1]:
-        raise value.error("a first EDU and one more than the last")
+        raise value.error("[start, stop] with start < stop")
     return bounds[0], bounds[1]
 
 
@@ -396,7 +396,7 @@ def _tree(root: JsonValue) -> Tree:
 def _node(node: JsonValue, children: list[Tree]) -> Tree:
     if not node["edu"].is_missing:
         if not node["children"].is_missing:
-            raise node.error("a leaf with edu or a unit with children")
+            raise node.error("either a leaf with edu or a unit with children")
         return Leaf(node["edu"].integer())
     nuclearity = node["nuclearity"].string()
     if not _NUCLEARITY.fullmatch(nuclearity) or len(nuclearity) != len(children):

@@ -36,9 +36,9 @@ def dumps(value: object) -> str:
     try:
         text = _encode(value)
     except ValueError as error:
-        raise UsageError(f"JSON must hold finite numbers only: {error}") from error
+        raise UsageError(f"JSON can hold finite numbers only: {error}") from error
     if _PAIR.search(text):
-        raise UsageError("JSON must hold characters of Unicode text, got one as two surrogates")
+        raise UsageError("JSON cannot hold a character that is written as two surrogates")
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -35,7 +35,9 @@ def dense(text: str) -> str:
 def edu_lines(document: Document, suffix: str) -> list[str]:
     """The line of each EDU, for a file of this suffix; all words of the document must be in its EDUs."""
     if document.text is None:
-        raise UsageError(f"{document.id}: a document must have text to be written as {suffix}, got offsets only")
+        raise UsageError(
+            f"{document.id}: the document must have a text to be written as {suffix}, but has only offsets"
+        )
     lines: list[str] = []
     end = 0
     for edu in document.edus:
@@ -51,7 +53,7 @@ def _signs(document: Document, text: str, suffix: str) -> str:
     """What stands between two EDUs as one line, without a word."""
     outside = collapse_spaces(text)
     if any(map(str.isalpha, outside)):
-        rule = f"all words must be inside of EDUs to be written as {suffix}"
+        rule = f"to be written as {suffix}, all words must be inside EDUs"
         raise UsageError(f"{document.id}: {rule}, got {outside[:_N_SHOWN]!r} outside")
     return outside
 
@@ -72,13 +74,13 @@ def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[
             pairs = zip(dense_edu, dense_text[at:], strict=False)
             n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
             expected, found = _around(text, at + n_same), _around(edu, n_same)
-            raise CorpusFormatError(f"EDU {number} of {len(edus)} must continue the text, {expected!r}, got {found!r}")
+            raise CorpusFormatError(f"EDU {number} of {len(edus)} must match the text, {expected!r}, got {found!r}")
         stop = at + len(dense_edu)
         end = offsets[stop - 1] + 1 if stop else 0
         spans.append(Span(offsets[at] if stop > at else end, end))
         at = stop
     if at < len(dense_text) and not may_go_on:
-        raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, got {_around(text, at)!r}")
+        raise CorpusFormatError(f"the text must end after EDU {len(edus)} of {len(edus)}, got {_around(text, at)!r}")
     return spans
 
 
@@ -104,7 +106,7 @@ def read_edus(content: bytes, path: Path) -> Document:
         else:
             paragraph_starts.add(len(edus))
     if not edus:
-        raise CorpusFormatError("the file must hold an EDU a line, got no text at all", path)
+        raise CorpusFormatError("the file has no text; it must hold one EDU per line", path)
     return Document.from_edus(path.stem, edus, paragraph_starts=paragraph_starts - {len(edus)})
 
 
@@ -112,7 +114,7 @@ def write_edus(document: Document) -> str:
     """The text of an `.edus` file; the tree is left out."""
     edus = edu_lines(document, ".edus")
     if not all(edus):
-        raise UsageError(f"{document.id}: every EDU must have text to be a line, got none in EDU {edus.index('')}")
+        raise UsageError(f"{document.id}: EDU {edus.index('')} has no text; every line of an .edus file must have some")
     paragraphs = document.paragraph_of_edus()
     ends = ["\n" if before == after else "\n\n" for before, after in pairwise([*paragraphs, paragraphs[-1]])]
     text = "".join(edu + end for edu, end in zip(edus, ends, strict=True))
@@ -131,7 +133,7 @@ def attach_text_beside(document: Document, path: Path) -> Document:
     try:
         return attach_text(document, beside)
     except CorpusFormatError as error:
-        warnings.warn(CorpusWarning(f"{error}; the text of the tree is read instead"), stacklevel=2)
+        warnings.warn(CorpusWarning(f"{error}; using the text of the tree instead"), stacklevel=2)
         return document
 
 
@@ -156,7 +158,9 @@ def attach_text(document: Document, path: Path) -> Document:
         if numbers != attached.paragraph_of_edus():
             starts = [0, *(edu for edu in range(1, len(edus)) if numbers[edu] != numbers[edu - 1])]
             attached = replace(attached, paragraphs=join_runs(edus, starts))
-            warnings.warn(CorpusWarning(f"{path}: paragraphs are those of the tree, by its <P>"), stacklevel=2)
+            warnings.warn(
+                CorpusWarning(f"{path}: the paragraphs are taken from the <P> marks of the tree"), stacklevel=2
+            )
     return attached
 
 

@@ -70,14 +70,14 @@ def parse_xml(content: bytes, path: Path, repairs: Repairs) -> list[Element]:
     text = decode(content, path, declared[1].decode("ascii") if declared else None)
     if forbidden := FORBIDDEN.search(text):
         line = text.count("\n", 0, forbidden.start()) + 1
-        raise CorpusFormatError(f"a character must be one that XML allows, got U+{ord(forbidden[0]):04X}", path, line)
+        raise CorpusFormatError(f"XML does not allow the character U+{ord(forbidden[0]):04X}", path, line)
     parser = expat.ParserCreate("utf-8")
     elements = _collect_elements(parser, path)
     try:
         parser.Parse(_mend_references(text, repairs).encode("utf-8"), True)
     except expat.ExpatError as error:
         problem = expat.ErrorString(error.code)
-        raise CorpusFormatError(f"the XML must be well-formed, got {problem}", path, error.lineno) from error
+        raise CorpusFormatError(f"the XML is not well-formed: {problem}", path, error.lineno) from error
     return elements
 
 
@@ -110,7 +110,7 @@ def _collect_elements(parser: expat.XMLParserType, path: Path) -> list[Element]:
         elements.append(around[-1])
 
     def refuse(*_declaration: object) -> None:
-        message = "a file must not declare a document type or entities, got <!DOCTYPE"
+        message = "the file must not declare a document type or entities (<!DOCTYPE)"
         raise CorpusFormatError(message, path, parser.CurrentLineNumber)
 
     def comment(text: str) -> None:
@@ -152,7 +152,7 @@ def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> 
     """The segments in the order of the file, and their texts."""
     body = next((number for number, element in enumerate(elements) if element.name == "body"), None)
     if body is None:
-        raise CorpusFormatError("a file must have a <body>, got none", path)
+        raise CorpusFormatError("the file has no <body>", path)
     nodes: list[Rs3Node] = []
     texts: list[str] = []
     for element, text in _distinct(_segment_elements(elements, body, path), path, repairs):
@@ -161,7 +161,7 @@ def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> 
         if not text:
             repairs.note(str(nodes[-1]), "a segment without text, kept as an empty EDU")
     if not nodes:
-        raise CorpusFormatError("the body must have at least one <segment>, got none", path, elements[body].line)
+        raise CorpusFormatError("the <body> must have at least one <segment>", path, elements[body].line)
     return nodes, texts
 
 
@@ -180,12 +180,14 @@ def _segment_elements(elements: Sequence[Element], body: int, path: Path) -> lis
     """The segments, after a check that no text stands outside them."""
     for element in elements:
         if element.name == SEGMENT and element.parent != "body":
-            raise CorpusFormatError(f"a segment must stand in <body>, got in <{element.parent}>", path, element.line)
+            raise CorpusFormatError(
+                f"a segment must be in the <body>, got one in <{element.parent}>", path, element.line
+            )
         if element.parent == SEGMENT and element.name != COMMENT:
-            raise CorpusFormatError(f"a segment must hold only text, got <{element.name}>", path, element.line)
+            raise CorpusFormatError(f"a segment may hold only text, got <{element.name}>", path, element.line)
     for element in elements[body:]:
         if element.name not in (SEGMENT, COMMENT) and element.text:
-            raise CorpusFormatError(f"text must stand in a segment, got {element.text[:40]!r}", path, element.line)
+            raise CorpusFormatError(f"text must be inside a segment, got {element.text[:40]!r}", path, element.line)
     return [element for element in elements if element.name == SEGMENT]
 
 
@@ -194,7 +196,7 @@ def _distinct(elements: Sequence[Element], path: Path, repairs: Repairs) -> list
     kept: dict[tuple[object, ...], tuple[Element, str]] = {}
     for element in elements:
         if "id" not in element.attributes:
-            raise CorpusFormatError(f"a {element.name} must have an id, got none", path, element.line)
+            raise CorpusFormatError(f"this {element.name} has no id", path, element.line)
         text = element.text
         if kept.setdefault((text, *sorted(element.attributes.items())), (element, text))[0] is not element:
             repairs.note(f"node {element.attributes['id']}", f"an identical copy of a {element.name}, left out")
@@ -213,14 +215,14 @@ def link(nodes: Sequence[Rs3Node], path: Path, repairs: Repairs) -> list[Rs3Node
     for node in nodes:
         if by_id.setdefault(node.id, node) is not node:
             first = by_id[node.id].line
-            raise CorpusFormatError(f"ids must be unique, got {node}, also in line {first}", path, node.line)
+            raise CorpusFormatError(f"ids must be unique, but {node} is also in line {first}", path, node.line)
     own_parents = [node for node in nodes if node.parent == node.id and node.kind != SEGMENT]
     for node in own_parents:
         node.parent = None
     for node in nodes:
         if node.parent is not None:
             if node.parent not in by_id:
-                raise CorpusFormatError(f"the parent of {node} must exist, got {node.parent!r}", path, node.line)
+                raise CorpusFormatError(f"the parent of {node} does not exist: {node.parent!r}", path, node.line)
             by_id[node.parent].children.append(node)
             if not node.relation:
                 repairs.note(str(node), "a relation without a name")
@@ -270,4 +272,4 @@ def _refuse_cycle(node: Rs3Node, by_id: dict[str, Rs3Node], path: Path) -> NoRet
         node = by_id[node.parent]
     names = list(chain)[list(chain).index(node.id) :]
     shown = " → ".join([*names[:5], "…" if len(names) > 5 else node.id])
-    raise CorpusFormatError(f"parents must not form a circle, got node {shown}", path, node.line)
+    raise CorpusFormatError(f"parents must not form a cycle, got node {shown}", path, node.line)

@@ -184,14 +184,14 @@ class _TreeBuilder:
         spans = [child for child in node.children if child.relation == SPAN]
         if node.kind == SEGMENT:
             if spans:
-                message = f"a segment must hold no nucleus, got {spans[0]} with relname span under {node}"
+                message = f"a segment must not contain a nucleus, got {spans[0]} with relname span under {node}"
                 raise CorpusFormatError(message, self._path, spans[0].line)
             return []
         named = [child for child in node.children if child.relation in self._multinuclear]
         if node.kind == MULTINUC_GROUP:
             return self._multinuc_nuclei(node, spans + named)
         if not spans and not named:
-            raise CorpusFormatError(f"a span group must hold a nucleus, got {node} without", self._path, node.line)
+            raise CorpusFormatError(f"a span group must contain a nucleus, but {node} has none", self._path, node.line)
         if not spans:
             self._repairs.note(str(node), "a span group with multinuclear children, read as multinuclear")
         elif len(spans) > 1:

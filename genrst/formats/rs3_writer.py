@@ -53,8 +53,8 @@ def _file(document: Document, header: list[str], body: list[str], suffix: str) -
     lines = ["<rst>", "\t<header>", *header, "\t</header>", "\t<body>", *body, "\t</body>", "</rst>", ""]
     text = "\n".join(lines)
     if found := FORBIDDEN.search(text):
-        rule = f"a document must have characters that XML allows to be written as {suffix}"
-        raise UsageError(f"{document.id}: {rule}, got U+{ord(found[0]):04X}")
+        rule = f"{suffix} files cannot hold the character U+{ord(found[0]):04X}"
+        raise UsageError(f"{document.id}: {rule}, which XML does not allow")
     return text
 
 
@@ -242,7 +242,7 @@ def _check_spans(tree: Tree, document_id: str) -> None:
         for letter, relation in zip(unit.nuclearity, unit.relations, strict=True):
             is_lone_nucleus = letter == "N" and unit.nuclearity.count("N") == 1
             if is_lone_nucleus != (relation == SPAN):
-                rule = "a nucleus with satellites, and nothing else, must be called span to be written as .rs3 or .rs4"
+                rule = "to be written as .rs3 or .rs4, a lone nucleus, and nothing else, must be called span"
                 raise UsageError(f"{document_id}: {rule}, got {shorten(relation)} in a unit {unit.nuclearity[:20]}")
 
 

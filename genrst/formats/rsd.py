@@ -31,7 +31,7 @@ _EMPTY = "_"
 def write_rsd(document: Document) -> str:
     """The text of an `.rsd` file. Secondary edges and signals at EDUs that are no unit are left out with a warning."""
     if document.tree is None:
-        raise UsageError(f"{document.id}: a document must have a tree to be written as .rsd, got segmented only")
+        raise UsageError(f"{document.id}: the document must have a tree to be written as .rsd, but is only segmented")
     heights, suffixes, places = _attachments(document.tree)
     edges, signals = _layers(document, places)
     lines = []

@@ -31,7 +31,7 @@ def layers_at(
     ]
     n_left_out = len(document.secondary_edges) + len(document.signals) - len(edges) - len(signals)
     if n_left_out:
-        message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are not a unit were left out"
+        message = f"{document.id}: left out {n_left_out} secondary edges or signals whose EDUs do not form a unit"
         warnings.warn(CorpusWarning(message), stacklevel=3)
     numbers = _numbers_in_file(document, has_signs) if signals else None
     if numbers is None:

@@ -72,7 +72,9 @@ def text_of(content: bytes, path: Path) -> str:
 
         return to_text(read_markdown(text))
     if found.needs and not find_spec(found.needs):
-        raise MissingDependencyError(f"{path}: {found.name} files need the extra `files`: pip install 'genrst[files]'")
+        raise MissingDependencyError(
+            f"{path}: {found.name} files need the \"files\" extra: pip install 'genrst[files]'"
+        )
     logging.getLogger(found.needs or "email").setLevel(logging.CRITICAL)  # one message is enough
     try:
         text = to_text(import_module(f"genrst.formats.readers.{found.reader}").read(content, path))
@@ -80,7 +82,7 @@ def text_of(content: bytes, path: Path) -> str:
         raise
     except Exception as error:  # the libraries raise anything when a file is damaged
         reason = f"{type(error).__name__}: {one_line(str(error))}".removesuffix(": ")
-        raise CorpusFormatError(f"the {found.name} file must be intact, got damaged ({reason})", path) from error
+        raise CorpusFormatError(f"the {found.name} file is damaged ({reason})", path) from error
     if not text.strip():
-        raise CorpusFormatError(f"the {found.name} file must hold text, got none", path)
+        raise CorpusFormatError(f"the {found.name} file has no text", path)
     return text

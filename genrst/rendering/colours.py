@@ -133,7 +133,9 @@ def probabilities(document: Document) -> dict[Range, float]:
     found = list(units(require_tree(document)))
     known = {range_of(unit): unit.probability for unit in found if unit.probability is not None}
     if found and not known:
-        raise GenrstError(f"{document.id}: units must have probabilities, got none; a chart's model gives them")
+        raise GenrstError(
+            f"{document.id}: the units have no probabilities; parse the document with a chart parser to get them"
+        )
     return known
 
 

@@ -199,9 +199,9 @@ def _scheme(difference: Difference, names: Names) -> Scheme:
     """The colours of the statuses, with a legend that counts those that occur."""
     meanings: dict[Status, str] = {
         "match": "same in both",
-        "nuclearity": "other nuclearity",
-        "relation": "other relation",
-        "both": "other nuclearity and relation",
+        "nuclearity": "different nuclearity",
+        "relation": "different relation",
+        "both": "different nuclearity and relation",
         "missing": f"only in {names[0]}",
         "extra": f"only in {names[1]}",
     }

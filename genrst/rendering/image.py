@@ -73,8 +73,8 @@ def draw_image(
     scale = _scale(picture, format)
     if (size := FONT_SIZES["text"] * scale) < _SMALLEST_FONTS[format]:
         raise UsageError(
-            f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
-            f"got {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
+            f"{document.id}: {len(document.edus)} EDUs are too many for a .{format} file: letters would have "
+            f"{size:.2f} points, and must have at least {_SMALLEST_FONTS[format]:g}; {instead}"
         )
     inches = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
     figure = Figure(figsize=inches, dpi=_DPI, facecolor=LIGHT.paper)

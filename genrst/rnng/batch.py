@@ -149,7 +149,7 @@ def pack_examples(examples: Sequence[Example], shape: WindowShape) -> PieceWindo
     """The windows of documents for a pretrained encoder."""
     for example in examples:
         if len(example.piece_lengths) != example.n_edus:
-            raise ConfigError(f"{example.id}: a document must be prepared with the encoder's tokenizer")
+            raise ConfigError(f"{example.id}: the document must be prepared with the encoder's tokenizer")
     return pack_windows([(example.pieces, example.piece_lengths) for example in examples], shape)
 
 

@@ -71,7 +71,7 @@ class RnngConfig:
         # There must be room for what stands around the text, and for some of it.
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
         if self.layout_kinds and self.layout_size is None:
-            raise ConfigError("model.layout_kinds: there must be a width for layout (model.layout_size), got none")
+            raise ConfigError("model.layout_kinds needs a width for layout: set model.layout_size")
 
 
 PAD, NONE, UNK, EOS = "<pad>", "<none>", "<unk>", "<eos>"
@@ -148,18 +148,18 @@ class Symbols:
             words, deprels = strings(data["words"], "words", SPECIALS), strings(data["deprels"], "deprels", (NONE, UNK))
             labels = tuple(Reduce(*strings(label, "labels")) for label in data["labels"])
             if not labels or any(label.nuclearity not in NUCLEARITIES for label in labels):
-                raise ValueError(f"labels that are not relations with {', '.join(NUCLEARITIES)}")
+                raise ValueError(f"every label must be a relation with one of {', '.join(NUCLEARITIES)}")
             return cls(Vocabulary(words), Vocabulary(deprels), ActionSet(labels))
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"symbols must be words, deprels and labels, got {error!r}") from error
+            raise ConfigError(f"the symbols are malformed: {error!r}") from error
 
 
 def strings(data: object, name: str, first: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Some symbols from plain data: a list of strings, the first of which must be these."""
     if not isinstance(data, list) or not all(isinstance(one, str) for one in data):
-        raise TypeError(f"{name} that are no strings")
+        raise TypeError(f"{name} must be a list of strings")
     if tuple(data[: len(first)]) != first:
-        raise ValueError(f"{name} that do not start with {' '.join(first)}")
+        raise ValueError(f"{name} must start with {' '.join(first)}")
     return tuple(data)
 
 

@@ -89,7 +89,7 @@ class MaskedWords:
 def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
     """Replace entities with their types. An entity that crosses the border of an EDU is masked on both sides."""
     if document.text is None or not document.tokens:
-        raise TreeError(f"{document.id}: a document must have text and tokens to be prepared; annotate it first")
+        raise TreeError(f"{document.id}: the document must have a text and tokens; annotate it first")
     starts = [token.start for token in document.tokens]
     entity_of = [-1] * len(starts)
     # Outer entities are written last, so that inner ones never show.

@@ -99,7 +99,7 @@ class RnngFinder:
     ) -> None:
         """A segmenter is loaded with the first raw text."""
         if len({member.model.symbols.actions for member in members}) > 1:
-            raise ConfigError("models that choose together must have the same labels")
+            raise ConfigError("the models of an ensemble must have the same labels")
         self.members, self.settings = members, settings
         self._load_segmenter = load_segmenter
         self._segmenter: Segmenter | None = None
@@ -130,7 +130,7 @@ class RnngFinder:
             return _checked(documents)
         if self._segmenter is None:
             if self._load_segmenter is None:
-                raise UsageError(f"{raw[0].id}: a model in memory needs documents with EDUs")
+                raise UsageError(f"{raw[0].id}: a model in memory has no segmenter; pass documents with EDUs")
             self._segmenter = self._load_segmenter()
         found = iter(self._segmenter.segment(raw))
         return _checked([document if document.is_segmented else next(found) for document in documents])
@@ -147,8 +147,8 @@ class RnngFinder:
             found = self.search(own_examples, beam, [constraints[number] for number in group])
             for document, one in zip((documents[number] for number in group), found, strict=True):
                 if one.is_bounded:
-                    fact = f"{document.id}: the best tree needs all {self.settings.max_stack} places of the stack"
-                    warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)
+                    fact = f"{document.id}: the best tree fills the stack of {self.settings.max_stack} units"
+                    warnings.warn(ParserWarning(f"{fact}; a larger stack may give a better tree"), stacklevel=2)
                 results.append([self._with_tree(document, parse, self._gives_logp) for parse in one.parses[:n]])
         return results
 
@@ -175,7 +175,7 @@ class RnngFinder:
     def distributions(self, documents: Sequence[Document]) -> NoReturn:
         """Raise an error: only a chart knows the distribution over all trees."""
         del documents
-        raise UsageError(f"a distribution must be that of a chart's model, got {self.settings.name!r}")
+        raise UsageError(f"distributions need a chart parser, which {self.settings.name!r} is not")
 
     def free_distribution(self, document: Document) -> NoReturn:
         """Raise an error, too."""
@@ -191,7 +191,7 @@ class RnngFinder:
                 raise
         # Not in the handler: the cause would hold on to the memory of the search.
         n_edus = sum(example.n_edus for example in examples[0])
-        raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
+        raise GenrstError(f"{examples[0][0].id}: not enough memory for {n_edus} EDUs at once")
 
     def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
         """A document with trees drawn from p(tree | words), words at full weight; see `genrst.rnng.search.particles`.

@@ -110,7 +110,7 @@ def score_tree(finder: RnngFinder, document: Document) -> TreeScore:
 def single_model(finder: RnngFinder) -> Member:
     """The only model of a finder."""
     if len(finder.members) > 1:
-        raise UsageError(f"likelihoods must be of one model, got an ensemble, {finder.settings.name!r}")
+        raise UsageError(f"likelihoods need a single model; {finder.settings.name!r} is an ensemble")
     check_process(torch.device(finder.device))
     return finder.members[0]
 
@@ -200,24 +200,24 @@ def score_text(
     """
     model = single_model(finder).model
     if n_samples < 2:
-        raise UsageError(f"there must be two samples or more, got {n_samples}")
+        raise UsageError(f"the number of samples must be 2 or more, got {n_samples}")
     _compare_labels(set(model.symbols.actions.pairs), set(proposal.labels))
     # Without the probabilities of units.
     trees = [tree_of(actions_of(tree)) for tree in proposal.sample(n_samples, seed)]
     logps = [parse.logp for parse in score_trees(finder, document, trees)]
     found = TextScore(trees, np.array(logps), np.array(proposal.log_probabilities(trees)))
     if found.effective_size < min(FEW, n_samples):
-        fact = f"{document.id}: {n_samples} samples are worth {found.effective_size:.1f}"
-        warnings.warn(ParserWarning(f"{fact}; log p(words) may well be higher"), stacklevel=2)
+        fact = f"{document.id}: the effective size of {n_samples} samples is only {found.effective_size:.1f}"
+        warnings.warn(ParserWarning(f"{fact}; log p(words) is probably higher"), stacklevel=2)
     return found
 
 
 def _compare_labels(known: set[Label], drawn: set[Label]) -> None:
     if unknown := drawn - known:
-        raise UsageError(f"a model must have the labels of its proposal, got without {' '.join(min(unknown))}")
+        raise UsageError(f"the model must have all labels of its proposal, but lacks {' '.join(min(unknown))}")
     if missing := sorted(known - drawn):
         labels = ", ".join(map(" ".join, missing))
-        fact = f"the proposal never draws {labels}: trees with it are left out of log p(words)"
+        fact = f"the proposal never draws {labels}; log p(words) leaves out the trees with these labels"
         warnings.warn(ParserWarning(fact), stacklevel=3)
 
 

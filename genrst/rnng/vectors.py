@@ -118,7 +118,7 @@ def _read_file(path: Path, wanted: Set[str]) -> _Table:
         with io.BufferedReader(gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             return reader(file, path, wanted)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusFormatError(f"the file must be intact gzip, got {error}", path) from error
+        raise CorpusFormatError(f"the gzip file is damaged: {error}", path) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
@@ -143,7 +143,7 @@ def _read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
         except ValueError as error:
             raise CorpusFormatError(str(error), path, number) from error
     if promised not in (None, count):
-        raise CorpusFormatError(f"the file must hold the {promised} words of its first line, got {count}", path)
+        raise CorpusFormatError(f"the first line promises {promised} words, but the file has {count}", path)
     return table
 
 
@@ -172,7 +172,7 @@ def _parse_header(line: bytes, path: Path) -> tuple[int, int]:
     match = _HEADER.fullmatch(line)
     count, size = map(int, match.groups()) if match else (0, 0)
     if not (count and 0 < size <= _LARGEST_SIZE):
-        rule = f"the first line must be the number of words and their size (1 to {_LARGEST_SIZE})"
+        rule = f"the first line must be the number of words and the size of their vectors (1 to {_LARGEST_SIZE})"
         raise CorpusFormatError(f"{rule}, got {_show(line)}", path, 1)
     return count, size
 
@@ -248,12 +248,14 @@ def _records(file: IO[bytes], path: Path, count: int, width: int) -> Iterator[tu
             buffer, start = buffer[start:] + file.read(CHUNK), 0
             space = buffer.find(b" ")
             if space < 0 or space + width >= len(buffer):
-                raise CorpusFormatError(f"record {record}: a word and its vector must follow, got cut short", path)
+                raise CorpusFormatError(f"record {record}: the file ends in the middle of a word or its vector", path)
         stop = space + 1 + width
         yield buffer[start:space].lstrip(b"\n"), buffer[space + 1 : stop]
         start = stop
     if (buffer[start:] + file.read(2)).removeprefix(b"\n"):
-        raise CorpusFormatError(f"record {count + 1}: the file must end after {count} words, got more", path)
+        raise CorpusFormatError(
+            f"record {count + 1}: the first line promises {count} words, but the file has more", path
+        )
 
 
 def _show(content: bytes) -> str:

@@ -86,7 +86,7 @@ def _load(name: str) -> "Language":
     except Exception as error:  # what others wrote is run here, and may raise anything
         known = ", ".join(PIPELINES)
         raise MissingDependencyError(
-            f"the spaCy pipeline must be installed or a folder ({known}), got {name!r}; pip install 'genrst[spacy]'"
+            f"the spaCy pipeline must be installed ({known}) or a folder, got {name!r}; pip install 'genrst[spacy]'"
         ) from error
 
 
@@ -128,7 +128,7 @@ def annotate(documents: Iterable[Document], pipeline: "Language") -> Iterator[Do
 def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
     """The tokens of a document: its own, or spaCy's, split where an EDU starts or ends, without white space."""
     if document.text is None:
-        raise TreeError(f"{document.id}: a document must have its text to be annotated")
+        raise TreeError(f"{document.id}: the document must have a text to be annotated")
     if document.tokens:
         return [Span(token.start, token.end) for token in document.tokens]
     borders = {border for edu in document.edus for border in (edu.start, edu.end)}

@@ -48,7 +48,7 @@ def check_words(id: str, text: str) -> None:
     Not visible are white space, control characters, byte order marks, joiners, lone surrogates and lone accents.
     """
     if all(category(character)[0] in "CMZ" for character in text):
-        raise TreeError(f"{id}: a text must have a word, got {text[:30]!r}")
+        raise TreeError(f"{id}: a text must have at least one word, got {text[:30]!r}")
 
 
 def looks_english(text: str) -> bool:

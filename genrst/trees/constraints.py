@@ -46,7 +46,7 @@ class Constraint:
         if self.nuclearity not in (None, *NUCLEARITIES):
             raise UsageError(f"nuclearity must be one of {', '.join(NUCLEARITIES)}, got {self.nuclearity}")
         if not self.is_unit and self.is_labelled:
-            raise UsageError(f"what is not a unit must not have a label, got {self}")
+            raise UsageError(f"a constraint with is_unit false must not have a label, got {self}")
 
     @property
     def span(self) -> tuple[int, int]:
@@ -70,9 +70,9 @@ class Constraint:
 def constraint_from_dict(data: object) -> Constraint:
     """A constraint from its JSON object, such as `{"edus": [1, 4], "relation": "cause", "nuclearity": "SN"}`."""
     if not isinstance(data, dict):
-        raise UsageError(f"a constraint must be an object with edus, got {_shown(data)}")
+        raise UsageError(f"a constraint must be an object with the key edus, got {_shown(data)}")
     if unknown := [key for key in data if key not in KEYS]:
-        raise UsageError(f"the keys of a constraint must be among {', '.join(KEYS)}, got {_shown(unknown[0])}")
+        raise UsageError(f"a key of a constraint must be one of {', '.join(KEYS)}, got {_shown(unknown[0])}")
     edus = data.get("edus")
     # A bool is an int for Python, but no number of an EDU.
     if not isinstance(edus, list | tuple) or [type(edu) for edu in edus] != [int, int]:
@@ -141,7 +141,7 @@ def resolve_constraints(
 def _check_one(n_edus: int, constraint: Constraint) -> None:
     is_single = constraint.stop - constraint.start == 1
     if constraint.stop > n_edus:
-        raise ConstraintError(f"edus must be within the {n_edus} of the document, got {constraint}")
+        raise ConstraintError(f"edus must be within the document of {n_edus} EDUs, got {constraint}")
     if not constraint.is_unit and (is_single or constraint.span == (0, n_edus)):
         raise ConstraintError(f"single EDUs and the whole document must be units, got {constraint}")
     if is_single and constraint.is_labelled:
@@ -177,7 +177,7 @@ def _group_spans(groups: Sequence[int]) -> list[Span]:
     """The span of each run of equal numbers."""
     for before, after in pairwise(groups):
         if after < before:
-            raise ConstraintError(f"the numbers of EDUs' sentences must not decrease, got {after} after {before}")
+            raise ConstraintError(f"the sentence numbers of EDUs must not decrease, got {after} after {before}")
     edges = [edu for edu in range(len(groups)) if edu == 0 or groups[edu] != groups[edu - 1]]
     return list(pairwise([*edges, len(groups)]))
 
@@ -224,4 +224,4 @@ def label_mask(
 def none_left(constraints: ResolvedConstraints) -> ConstraintError:
     """The error where forbidden spans leave no tree."""
     listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(constraints.forbidden))
-    return ConstraintError(f"constraints must leave a tree, got none without the units {listed}")
+    return ConstraintError(f"no tree is possible without the units {listed}; forbid fewer units")

@@ -92,11 +92,11 @@ class Unit:
             SPAN if letter == "N" and lone_nucleus else self.relation for letter in self.nuclearity
         )
         if len(relations) != len(self.children):
-            raise TreeError(f"relations must be one per child ({len(self.children)}), got {relations}")
+            raise TreeError(f"relations must have one entry per child ({len(self.children)}), got {relations}")
         for name in ("probability", "label_probability"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
-                raise TreeError(f"{name} must be from 0 to 1, got {value}")
+                raise TreeError(f"{name} must be between 0 and 1, got {value}")
         set_once = object.__setattr__
         set_once(self, "children", tuple(self.children))
         set_once(self, "relations", tuple(relations))

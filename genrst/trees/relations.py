@@ -103,11 +103,11 @@ def describe_classes(classes: Mapping[str, str]) -> str:
     """Which relations became which classes, in a line.
 
     >>> describe_classes({"Cause": "causal", "Result": "causal", "joint": "joint"})
-    'Cause, Result → causal; as they are: joint'
+    'Cause, Result → causal; unchanged: joint'
     """
     members: dict[str, list[str]] = {}
     for name, coarse in classes.items():
         members.setdefault(coarse, []).append(name)
     changed = [f"{', '.join(names)} → {coarse}" for coarse, names in members.items() if names != [coarse]]
     kept = ", ".join(coarse for coarse, names in members.items() if names == [coarse])
-    return "; ".join([*changed, f"as they are: {kept}"] if kept else changed)
+    return "; ".join([*changed, f"unchanged: {kept}"] if kept else changed)

@@ -12,8 +12,8 @@ from tests.cli.program import call, give_input
 from tests.parser.samples import write_parser
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89"
-WORDLESS = "a text must have a word, got "
-BINARY = "a text file must hold text, got binary data"
+WORDLESS = "a text must have at least one word, got "
+BINARY = "the file must be text, got binary data"
 RAIN = "It rained, so we stayed in."
 
 FAILING = {

@@ -53,7 +53,7 @@ def test_signs_and_case_may_differ_but_not_the_number_of_characters():
 )
 def test_texts_of_other_words_are_an_error(gold: str, predicted: str):
     for sides in ((gold, predicted), (predicted, gold)):
-        with pytest.raises(GenrstError, match="must be the same but for white space"):
+        with pytest.raises(GenrstError, match="must be the same except for white space"):
             shared_measures(*map(bare, sides))
 
 
@@ -91,7 +91,7 @@ def test_different_texts_are_an_error_that_shows_where():
     with pytest.raises(GenrstError) as error:
         shared_measures(gold, predicted)
     assert str(error.value) == (
-        "acme: gold and predicted text must be the same but for white space, "
+        "acme: gold and predicted text must be the same except for white space, "
         r"got 'ee met on Monday in the old to' in gold, 'ee met on\nTuesday in the old t' in predicted"
     )
 

@@ -178,7 +178,7 @@ def test_the_report_names_the_label_set():
     assert evaluate(gold, gold).labels == "gum, 15 coarse relations"
     assert evaluate(gold, gold, labels="fine").labels == "gum, fine relations: 1 in gold"
     assert evaluate(gold, gold, inventory=load_inventory("rstdt")).labels == (
-        "rstdt, 18 coarse relations, unknown to it: 1 in gold"
+        "rstdt, 18 coarse relations, 1 unknown in gold"
     )
     assert evaluate(named("befuddle"), gold, inventory=OPEN).labels == "open, relations: 1 in gold"
     with pytest.raises(UsageError, match="got 'medium'"):

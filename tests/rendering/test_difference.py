@@ -107,7 +107,7 @@ def test_fine_labels_tell_apart_what_coarse_ones_do_not():
 def test_what_cannot_be_compared():
     segmented = Document.from_edus("bridge", list(BRIDGE))
     for pair in ((bridge(), segmented), (segmented, bridge())):
-        with pytest.raises(GenrstError, match=r"^bridge: a document must have a tree, got only segmented$"):
+        with pytest.raises(GenrstError, match=r"^bridge: the document must have a tree, but is only segmented$"):
             compare(*pair)
     with pytest.raises(GenrstError, match="text must be the same"):
         compare(bridge(), row(["Something", "else."]))

@@ -461,7 +461,7 @@ def test_errors_are_said_and_lose_nothing(bench: Bench):
     bench.page.click("#new")
     bench.page.set_input_files("#file", {"name": "x.rs3", "mimeType": "text/plain", "buffer": b"<rst"})
     bench.page.wait_for_function("() => document.querySelector('#said.error')")
-    assert re.match(r"document\.rs3:1: the XML must be well-formed", bench.said)
+    assert re.match(r"document\.rs3:1: the XML is not well-formed", bench.said)
     bench.page.click("#cancel")
     assert bench.document == document
     bench.page.route("**/v1/parse", lambda route: route.abort())

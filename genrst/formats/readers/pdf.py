@@ -53,7 +53,7 @@ def read(content: bytes, path: Path) -> list[Block]:
         raise CorpusFormatError("the PDF is protected by a password; save a copy without one", path)
     pages = [_lines(page, number) for number, page in enumerate(reader.pages)]
     if not any(pages):
-        raise CorpusFormatError("the PDF has pictures of its pages and no text; run OCR first, e.g. ocrmypdf", path)
+        raise CorpusFormatError("the PDF has page images but no text; run OCR first, for example with ocrmypdf", path)
     return [*_blocks([line for page in _without_edges(pages) for line in page])]
 
 

@@ -23,7 +23,7 @@ def read(content: bytes, path: Path) -> list[Block]:
     from docx.text.paragraph import Paragraph
 
     if sum(part.file_size for part in ZipFile(BytesIO(content)).infolist()) > MOST_BYTES:
-        raise CorpusFormatError(f"the Word file must unpack to at most {MOST_BYTES >> 20} MiB, got more", path)
+        raise CorpusFormatError(f"the Word file unpacks to more than {MOST_BYTES >> 20} MiB", path)
     found, style, number = list[Block](), "", 0
     for part in Document(BytesIO(content)).iter_inner_content():
         if not isinstance(part, Paragraph):

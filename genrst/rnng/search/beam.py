@@ -43,9 +43,9 @@ class BeamOptions:
 
     def __post_init__(self) -> None:
         if self.beam < 1:
-            raise UsageError(f"a beam must have a slot or more, got {self.beam}")
+            raise UsageError(f"a beam must have at least one slot, got {self.beam}")
         if self.max_stack is not None and self.max_stack < 2:
-            raise UsageError(f"a stack must have room for two units or more, got {self.max_stack}")
+            raise UsageError(f"a stack must have room for at least two units, got {self.max_stack}")
 
 
 @torch.inference_mode()

@@ -112,7 +112,7 @@ class _Particles:
         """What is drawn of complete particles."""
         total = float(self._log_weights.logsumexp(dim=0)) - math.log(len(self._log_weights))
         if total == -math.inf:
-            raise GenrstError("a tree must have a probability above zero, got none that was drawn")
+            raise GenrstError("every tree that was drawn has a probability of zero")
         drawn = self.beam.slots(self._draw(n)[None])
         logp = drawn.action_logp[0].tolist(), drawn.word_logp[0].tolist()
         parses = [Parse(*parse) for parse in zip(self._forest.actions(drawn.stacks[0]), *logp, strict=True)]

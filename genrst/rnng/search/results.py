@@ -62,7 +62,7 @@ class Completed:
             results[document].parses.append(Parse(*parse))
         for result in results:
             if not result.parses:
-                raise GenrstError("a tree must have a probability above zero, got none in the beam")
+                raise GenrstError("every tree in the beam has a probability of zero")
             result.parses.sort(key=lambda parse: -(parse.action_logp + word_weight * parse.word_logp))
             result.is_bounded = max_stack is not None and _reaches(max_stack, result.parses[0])
         return results

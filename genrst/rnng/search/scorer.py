@@ -122,7 +122,7 @@ class Ensemble:
 
 def _join(parts: Iterable[Columns]) -> list[Tensor]:
     parts = list(parts)
-    assert len({len(columns) for columns in parts}) == 1, "members have equally many columns"
+    assert len({len(columns) for columns in parts}) == 1, "members must have the same number of columns"
     return [column for columns in parts for column in columns]
 
 

@@ -44,7 +44,7 @@ class WordOptions:
     def __post_init__(self) -> None:
         beam, word_beam, fast_beam = self.sizes
         if min(beam, word_beam) < 1 or fast_beam < 0:
-            raise UsageError(f"a beam must have a slot or more, got {beam}, {word_beam} and {fast_beam}")
+            raise UsageError(f"a beam must have at least one slot, got {beam}, {word_beam} and {fast_beam}")
 
     @property
     def sizes(self) -> tuple[int, int, int]:

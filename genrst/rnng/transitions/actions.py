@@ -96,7 +96,7 @@ def _action(node: Tree) -> Action:
     if isinstance(node, Leaf):
         return GEN
     if len(node.children) != 2:
-        raise TreeError(f"only binary trees have actions, got a unit of {len(node.children)} children")
+        raise TreeError(f"only binary trees have actions, got a unit with {len(node.children)} children")
     return Reduce(node.relation, node.nuclearity)
 
 
@@ -107,7 +107,7 @@ def tree_of(actions: Iterable[Action]) -> Tree:
     for action in actions:
         if isinstance(action, Reduce):
             if len(stack) < 2:
-                raise TreeError(f"{action} must have two units on the stack, got {len(stack)}")
+                raise TreeError(f"{action} needs two units on the stack, got {len(stack)}")
             stack[-2:] = [Unit(action.relation, action.nuclearity, (stack[-2], stack[-1]))]
         else:
             stack.append(Leaf(n_edus))
@@ -163,7 +163,9 @@ class DynamicOracle:
             else:
                 starts.pop()
         if n_read != self.n_edus or len(starts) != 1:
-            raise TreeError(f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} in {len(starts)}")
+            raise TreeError(
+                f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} EDUs in {len(starts)} trees"
+            )
         return found
 
     def _correct(self, starts: list[int], n_read: int) -> tuple[int, int]:

@@ -97,7 +97,7 @@ def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
 
 def _kinds(syntax: Syntax) -> list[int]:
     if not syntax.kinds:
-        raise ConfigError("model.layout_kinds: the features must be prepared again, with kinds of layout")
+        raise ConfigError("model.layout_kinds: the features were prepared without kinds of layout; prepare them again")
     first, *others = map(int, syntax.kinds)
     # A part of a document that stands alone begins a paragraph, as documents do.
     return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]

@@ -42,7 +42,7 @@ def test_any_legal_derivation_ends_in_a_tree(n_edus, random):
 
 
 def test_illegal_actions():
-    with pytest.raises(TreeError, match=r"RE\(joint, NN\) must have two units on the stack, got 1"):
+    with pytest.raises(TreeError, match=r"RE\(joint, NN\) needs two units on the stack, got 1"):
         tree_of([GEN, Reduce("joint", "NN")])
     for actions, size in (([GEN, GEN], 2), ([], 0)):
         with pytest.raises(TreeError, match=f"must end with one tree, got {size} units on the stack"):
