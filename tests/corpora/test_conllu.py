@@ -245,7 +245,7 @@ def test_errors_name_the_file_and_the_line(content: str, line: int, message: str
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"# newpar\n# text = nothing\n", b"1.1\tx" + b"\t_" * 8 + b"\n"])
 def test_a_file_without_a_sentence(content: bytes):
-    with pytest.raises(CorpusFormatError, match="must hold at least one sentence, got none") as caught:
+    with pytest.raises(CorpusFormatError, match="must hold at least one sentence") as caught:
         read_conllu(content, PATH)
     assert str(caught.value).startswith(str(PATH))
 

@@ -74,7 +74,7 @@ def test_plain_folders_and_files(tmp_path: Path):
         CorpusNotFoundError, match="test: no such folder; a split of a plain folder is a subfolder of that name"
     ):
         load_corpus(folder, split="test")
-    with pytest.raises(CorpusNotFoundError, match="train: a split of a plain folder"):
+    with pytest.raises(CorpusNotFoundError, match="train: no such folder; a split of a plain folder"):
         load_corpus(folder / "d.rs4", split="train")
 
 
@@ -132,7 +132,7 @@ def test_what_is_no_corpus(tmp_path: Path):
         load_corpus(tmp_path, "ptb")
     with pytest.raises(CorpusNotFoundError, match="the folder has no files with trees"):
         load_corpus(tmp_path)
-    with pytest.raises(CorpusNotFoundError, match="gum must have rst/rstweb and dep or rs4 and conllu, got a folder"):
+    with pytest.raises(CorpusNotFoundError, match="not a folder of gum; it must have rst/rstweb and dep or rs4 and conllu"):
         load_corpus(tmp_path, "gum")
 
 

@@ -63,7 +63,7 @@ def test_a_folder_needs_no_tokenizer_where_features_are_prepared(folder: Path):
 
 
 def test_features_of_another_encoder(folder: Path):
-    with pytest.raises(ConfigError, match="must be prepared with this encoder"):
+    with pytest.raises(ConfigError, match="were prepared with another encoder"):
         load_encoder(str(folder), make_tokenizer("mpnet"))
 
 
@@ -103,7 +103,7 @@ def test_every_download_is_of_one_commit(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_names_without_a_commit(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=AssertionError("nothing is asked for")))
-    with pytest.raises(ModelNotFoundError, match="must end with the commit that is meant: NAME@"):
+    with pytest.raises(ModelNotFoundError, match="must end with a commit: NAME@"):
         find_encoder(name)
 
 
@@ -125,7 +125,7 @@ def test_weights_that_are_missing(folder: Path):
     load_encoder(str(folder), make_tokenizer())
     name = "encoder.layer.1.output.dense.weight"
     save_file({other: weights[other] for other in weights if other != name}, folder / "model.safetensors")
-    with pytest.raises(ConfigError, match=f"must have all its weights, was without: {name}"):
+    with pytest.raises(ConfigError, match=f"{name} must have the shape .*, but is missing"):
         load_encoder(str(folder), make_tokenizer())
 
 

@@ -73,15 +73,15 @@ def offsets(*edus: tuple[int, int], text: str | None = None) -> Document:
     ("one", "other", "was"),
     [
         # The offsets of a tree alone are made up: it has two EDUs, wherever they are.
-        (offsets((0, 1), (2, 3)), offsets((0, 3), (4, 9), text="One  two."), "only their number, 2, in"),
-        (offsets((0, 1), (2, 3)), offsets((0, 1), (2, 3), (4, 5)), "only their number, 2, in|only their number, 3, in"),
+        (offsets((0, 1), (2, 3)), offsets((0, 3), (4, 9), text="One  two."), "those in .* have neither"),
+        (offsets((0, 1), (2, 3)), offsets((0, 1), (2, 3), (4, 5)), "those in gold have neither"),
         (offsets((0, 3), (4, 8)), offsets((0, 3), (4, 9)), "0–8 in .*, 0–9 in|0–9 in .*, 0–8 in"),
         (offsets((0, 3), (4, 8)), offsets((0, 3), (4, 9), text="One two.!"), "0–8 in .*, 0–9 in|0–9 in .*, 0–8 in"),
         (offsets((0, 3), (4, 99)), offsets((0, 3), (4, 8), text="One two."), "0–8 in .*, 0–99 in|0–99 in .*, 0–8 in"),
     ],
 )  # fmt: skip
 def test_offsets_of_different_texts_are_an_error(one: Document, other: Document, was: str, is_swapped: bool):
-    with pytest.raises(GenrstError, match=f"^acme: .*, got .*(?:{was})"):
+    with pytest.raises(GenrstError, match=f"^acme: .*(?:{was})"):
         shared_measures(*((other, one) if is_swapped else (one, other)))
 
 

@@ -155,7 +155,7 @@ def test_only_like_is_compared_with_like():
     whole, part = evaluate(gold, gold), evaluate(gold[:5], gold[:5])
     with pytest.raises(GenrstError, match="same gold documents; they differ in d10"):
         compare_systems(whole, part)
-    with pytest.raises(GenrstError, match="one label set"):
+    with pytest.raises(GenrstError, match="the same label set"):
         compare_systems(whole, evaluate(gold, gold, labels="fine"))
 
 
