@@ -1,14 +1,14 @@
-"""The `.dis` format, the bracketed format of RST-DT: reading and writing.
+"""Read and write `.dis`, the bracketed format of RST-DT.
 
-A node has its role, its range of EDUs, its relation to its parent and, if it is a leaf, a text:
+A node has a role, a range of EDUs, a relation to its parent and, if it is a leaf, a text:
 
     ( Root (span 1 2)
       ( Nucleus (leaf 1) (rel2par span) (text _!It rained ,_!) )
       ( Satellite (leaf 2) (rel2par result) (text _!so we stayed in .<P>_!) )
     )
 
-The reader first turns all brackets into nodes, in the order in which they close, and then builds the tree from these.
-Not here: the running text beside an RST-DT tree (`genrst.formats.plain`).
+The reader first turns all brackets into nodes, in the order in which they close, and then builds the tree from them.
+The running text beside an RST-DT tree is read by `genrst.formats.plain`.
 """
 
 import re
@@ -36,11 +36,11 @@ _ANNOTATION_TOOL_ERROR = "//TT_ERR"
 _ROOT = "Root"
 _ROLES = {"N": "Nucleus", "S": "Satellite"}
 _ATTRIBUTES = ("span", "leaf", "rel2par", "text")
-_MAX_INDENT = 40  # deeper lines are not indented further: the file would grow with the square of the depth
+_MAX_INDENT = 40  # unlimited indentation would make the size of the file quadratic in the depth of the tree
 
 
 def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
-    """Read a document; `with_tree=False` checks the brackets and texts only."""
+    """Read a document. `with_tree=False` only checks the brackets and reads the texts."""
     file = _File(decode(content, path), path)
     nodes = _Parser(file).parse()
     leaves = [node for node in nodes if node.is_leaf]
@@ -57,7 +57,7 @@ def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
 
 
 class _Edu(NamedTuple):
-    """The text of an EDU without the tags around it, and where marks of paragraphs stood."""
+    """The text of an EDU without the tags around it, and the positions of the paragraph marks."""
 
     text: str
     ends_paragraph: bool = False
@@ -80,12 +80,12 @@ def _unwrap(text: str) -> _Edu:
 
 @dataclass(slots=True)
 class _File:
-    """The characters of a file, and the errors and warnings about them."""
+    """The text of a file, with its errors and warnings."""
 
     text: str
     path: Path
     oddities: dict[str, list[str]] = field(default_factory=dict)
-    """By kind, what was repaired."""
+    """The repairs by kind."""
 
     def line(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
@@ -95,7 +95,7 @@ class _File:
 
     def note(self, kind: str, message: str, offset: int) -> None:
         known = self.oddities.setdefault(kind, [])
-        # Only the first is shown, and to find a line takes time.
+        # Only the first one is shown, and finding its line number takes time.
         known.append(message if known else f"{self.path}:{self.line(offset)}: {message}")
 
     def warn(self) -> None:
@@ -106,7 +106,7 @@ class _File:
 
 @dataclass(slots=True)
 class _Node:
-    """A node of the file; EDUs are numbered by counting leaves."""
+    """A node of the file. EDUs are numbered by counting leaves."""
 
     role: str
     offset: int
@@ -120,7 +120,7 @@ class _Node:
 
 
 class _Parser:
-    """Turns tokens into nodes, children before parents."""
+    """Turn tokens into nodes, children before parents."""
 
     def __init__(self, file: _File) -> None:
         self.file = file
@@ -234,10 +234,10 @@ def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> U
 
 
 def write_dis(document: Document) -> str:
-    """The text of a `.dis` file.
+    """Return the text of a `.dis` file.
 
-    White space in an EDU becomes one space. What the format would take for markup is refused: `_!` and `<P>` in an EDU,
-    tags such as `<s>` at its edges, brackets in the name of a relation.
+    Each run of white space in an EDU becomes a single space. Text that would be read as markup is an error: `_!` and
+    `<P>` in an EDU, tags such as `<s>` at its edges, brackets in the name of a relation.
     """
     if document.tree is None:
         raise UsageError(f"{document.id}: the document must have a tree to be written as .dis, but is only segmented")

@@ -1,9 +1,11 @@
-"""The texts of EDUs: as lines of plain text files, and found again in a running text, whatever its white space.
+"""EDUs in plain text: read and write files with one EDU per line, and align EDUs with a running text.
 
-In a file of EDUs (`.edus`, `.txt`) each line is an EDU, a blank line ends a paragraph, and there is no tree. In the
-running text beside an RST-DT tree (`wsj_0601.out` beside `wsj_0601.out.dis`) each line is a sentence, and EDUs are
-found by their characters. Every format but JSON loses the running text around EDUs: signs there, such as the bullets of
-lists, are put before the EDU that follows; a document that has words there is refused.
+In a file of EDUs (`.edus`, `.txt`), each line is an EDU and a blank line ends a paragraph. In the running text beside
+an RST-DT tree (`wsj_0601.out` beside `wsj_0601.out.dis`), each line is a sentence, and EDUs are found by their
+characters, whatever the white space.
+
+Only JSON keeps the text between EDUs. In all other formats, symbols between EDUs, such as the bullets of lists, move to
+the front of the next EDU, and words between EDUs are an error.
 """
 
 import re
@@ -23,17 +25,17 @@ _CONTEXT = 30
 
 
 def collapse_spaces(text: str) -> str:
-    """The text with every run of white space, line breaks included, as one space, and none at the edges."""
+    """Replace every run of white space, including line breaks, by one space, and strip the ends."""
     return " ".join(text.split())
 
 
 def dense(text: str) -> str:
-    """The text without white space."""
+    """Remove all white space from a text."""
     return "".join(text.split())
 
 
 def edu_lines(document: Document, suffix: str) -> list[str]:
-    """The line of each EDU, for a file of this suffix; all words of the document must be in its EDUs."""
+    """Return the line of each EDU for a file of this suffix. All words of the document must be inside EDUs."""
     if document.text is None:
         raise UsageError(
             f"{document.id}: the document must have a text to be written as {suffix}, but has only offsets"
@@ -50,7 +52,7 @@ def edu_lines(document: Document, suffix: str) -> list[str]:
 
 
 def _signs(document: Document, text: str, suffix: str) -> str:
-    """What stands between two EDUs as one line, without a word."""
+    """Return the symbols between two EDUs on one line. Words between EDUs are an error."""
     outside = collapse_spaces(text)
     if any(map(str.isalpha, outside)):
         rule = f"to be written as {suffix}, all words must be inside EDUs"
@@ -59,10 +61,10 @@ def _signs(document: Document, text: str, suffix: str) -> str:
 
 
 def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[Span]:
-    """The span of each EDU; together they must have all visible characters of the text, in order.
+    """Return the span of each EDU. Together, the EDUs must cover all visible characters of the text, in order.
 
-    An EDU without characters gets an empty span where the one before it ends. With `may_go_on` there may be text after
-    the last EDU.
+    An EDU without characters gets an empty span at the end of the previous EDU. With `may_go_on`, the text may continue
+    after the last EDU.
     """
     dense_text = dense(text)
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
@@ -85,7 +87,7 @@ def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[
 
 
 def _around(text: str, n_before: int) -> str:
-    """The text around a character, given the number of visible characters before it."""
+    """Return the text around a character, given the number of visible characters before it."""
     offsets = (offset for offset, character in enumerate(text) if not character.isspace())
     offset = next(islice(offsets, n_before, None), len(text))
     return text[max(offset - _CONTEXT // 2, 0) : offset + _CONTEXT // 2]
@@ -96,10 +98,10 @@ _WITHOUT_PARAGRAPHS = re.compile("file[0-9]+")
 
 
 def read_edus(content: bytes, path: Path) -> Document:
-    """Read a segmented document; white space inside an EDU becomes one space."""
+    """Read a segmented document. Each run of white space inside an EDU becomes a single space."""
     edus: list[str] = []
     paragraph_starts: set[int] = set()
-    # Not splitlines(): it would also split at separators that EDUs of other formats may contain.
+    # splitlines() would also split at separators that EDUs from other formats may contain.
     for line in decode(content, path).split("\n"):
         if edu := collapse_spaces(line):
             edus.append(edu)
@@ -111,21 +113,21 @@ def read_edus(content: bytes, path: Path) -> Document:
 
 
 def write_edus(document: Document) -> str:
-    """The text of an `.edus` file; the tree is left out."""
+    """Return the text of an `.edus` file, which leaves out the tree."""
     edus = edu_lines(document, ".edus")
     if not all(edus):
         raise UsageError(f"{document.id}: EDU {edus.index('')} has no text; every line of an .edus file must have some")
     paragraphs = document.paragraph_of_edus()
     ends = ["\n" if before == after else "\n\n" for before, after in pairwise([*paragraphs, paragraphs[-1]])]
     text = "".join(edu + end for edu, end in zip(edus, ends, strict=True))
-    # A mark of its own in front saves the first character of the text from being taken for one.
+    # An additional byte order mark keeps readers from stripping a first character that looks like one.
     return _MARK + text if text.startswith(_MARK) else text
 
 
 def attach_text_beside(document: Document, path: Path) -> Document:
-    """The document with the text, sentences and paragraphs of the file beside it.
+    """Add the text, sentences and paragraphs of the file beside a tree to its document.
 
-    It is unchanged if there is none, or one of other words, as corpora have errors.
+    Return the document unchanged if there is no such file, or if its words differ because of errors in the corpus.
     """
     beside = path.with_suffix("")
     if not beside.is_file():
@@ -138,10 +140,10 @@ def attach_text_beside(document: Document, path: Path) -> Document:
 
 
 def attach_text(document: Document, path: Path) -> Document:
-    """The document with the text, sentences and paragraphs of a file; EDUs must have the same characters.
+    """Add the text, sentences and paragraphs of a file to a document, whose EDUs must have the same characters.
 
-    Text after the last EDU is left out. Of `fileN`, five documents of RST-DT, and of a text without blank lines, the
-    paragraphs are those of the document.
+    Text after the last EDU is left out. The paragraphs of the document are kept if the text has no blank lines, and for
+    `fileN`, five documents of RST-DT.
     """
     text = decode(read_bytes(path), path)
     try:
@@ -165,7 +167,7 @@ def attach_text(document: Document, path: Path) -> Document:
 
 
 def _lines(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Sentences (lines) and paragraphs (runs of lines that are not blank)."""
+    """Return the sentences (lines) and paragraphs (runs of lines that are not blank)."""
     lines: list[Span | None] = []
     offset = 0
     for line in text.split("\n"):

@@ -132,7 +132,9 @@ def test_what_is_no_corpus(tmp_path: Path):
         load_corpus(tmp_path, "ptb")
     with pytest.raises(CorpusNotFoundError, match="the folder has no files with trees"):
         load_corpus(tmp_path)
-    with pytest.raises(CorpusNotFoundError, match="not a folder of gum; it must have rst/rstweb and dep or rs4 and conllu"):
+    with pytest.raises(
+        CorpusNotFoundError, match="not a folder of gum; it must have rst/rstweb and dep or rs4 and conllu"
+    ):
         load_corpus(tmp_path, "gum")
 
 
