@@ -1,4 +1,4 @@
-"""AMALGUM: its relations as GUM's coarse classes, and its compact form, `<genre>.jsonl.gz`. Its trees are silver."""
+"""Read AMALGUM in its compact form, `<genre>.jsonl.gz`, and map its relations to GUM's. Its trees are silver."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,12 +28,15 @@ CLASSES = {
     }.items()
     for name in names.split()
 }
-"""GUM's coarse class of a relation that is none itself, measured on documents of GUM before and after its relations got
-new names. Only `contrast` is doubtful: a third of it became `joint`."""
+"""GUM's coarse class for each relation that is not a class itself.
+
+The mapping was derived from documents of GUM before and after its relations were renamed. Only `contrast` is doubtful:
+a third of its instances became `joint`.
+"""
 
 
 def read_genre(path: Path) -> Iterator[Document]:
-    """The documents of one file, with AMALGUM's own relations."""
+    """Yield the documents of a file, with AMALGUM's own relations."""
     for number, line in enumerate(unpack_lines(path), start=1):
         yield _document(line, path, number)
 
@@ -71,7 +74,7 @@ def _edu_starts(edus: list[tuple[int, int]], n_tokens: int) -> list[int]:
 
 
 def _tree(nested: Any) -> Tree:  # noqa: ANN401
-    """Build the tree from nested lists, the deepest first."""
+    """Build the tree from nested lists, starting with the deepest."""
     order = [nested]
     for item in order:
         if not isinstance(item, int):
@@ -93,7 +96,7 @@ def _string(value: object) -> str:
 
 
 def _integer(value: object) -> int:
-    # True is an int to Python, and 1.0 is equal to 1.
+    # Python counts True as an integer, and 1.0 equals 1.
     if type(value) is not int:
         raise TypeError(f"expected a whole number, got {value!r}")
     return value

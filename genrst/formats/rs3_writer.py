@@ -260,8 +260,8 @@ def _expressible(multinuclear: set[str], unit: Unit, children: list[Tree]) -> Tr
     """Return an equivalent unit that the format can express.
 
     If there are satellites around several nuclei, the nuclei become a unit of their own. Satellites between nuclei
-    stay, unless they would be read as nuclei because their relation joins nuclei elsewhere: then each attaches to the nucleus
-    on its left, as in `genrst.trees.binarise`.
+    stay, unless they would be read as nuclei because their relation joins nuclei elsewhere: then each attaches to the
+    nucleus on its left, as in `genrst.trees.binarise`.
     """
     letters, relations = unit.nuclearity, unit.relations
     first, stop = letters.index("N"), letters.rindex("N") + 1

@@ -196,7 +196,7 @@ def test_labels_of_the_proposal(
     fewer = load(write_chart(tmp_path / "chart"), device="cpu").finder.free_distribution(document)
     poorer = load_finder(write_parser(tmp_path / "model", has_segmenter=False))
     missing = LABELS[-1].relation, LABELS[-1].nuclearity
-    with pytest.warns(ParserWarning, match=f"the proposal never draws {' '.join(missing)}: trees with it are left out"):
+    with pytest.warns(ParserWarning, match=f"the proposal never draws {' '.join(missing)}; log p.words. leaves out"):
         found = score_text(finder, fewer, document)
     assert missing not in {(unit.relation, unit.nuclearity) for tree in found.trees for unit in units(tree)}
     with pytest.raises(UsageError, match=f"all labels of its proposal, but lacks {' '.join(missing)}"):

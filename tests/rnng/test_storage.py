@@ -126,7 +126,7 @@ def test_symbols_that_do_not_fit(folder: Path):
     change(folder / SYMBOLS, words=words[4:])
     assert "the symbols are malformed: " in one_line(folder)
     (folder / SYMBOLS).write_text("[]")
-    assert "symbols must be" in one_line(folder)
+    assert "the symbols are malformed" in one_line(folder)
     (folder / CONFIG).write_text("[]")
     assert "a configuration: the value must be a table, got []" in one_line(folder)
 

@@ -272,7 +272,7 @@ def test_compare_and_summary(bench: Bench, tmp_path: Path):
     bench.page.keyboard.press("d")
     bench.click("#against-first")
     assert bench.page.locator("#trees svg.genrst").count() == 2
-    assert "other nuclearity: 1" in bench.page.inner_text(".facts")
+    assert "different nuclearity: 1" in bench.page.inner_text(".facts")
     bench.press("d")
     assert bench.page.locator("#trees svg.genrst").count() == 1
 

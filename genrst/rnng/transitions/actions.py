@@ -164,7 +164,7 @@ class DynamicOracle:
                 starts.pop()
         if n_read != self.n_edus or len(starts) != 1:
             raise TreeError(
-                f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} EDUs in {len(starts)} trees"
+                f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} EDU(s) in {len(starts)} unit(s)"
             )
         return found
 
