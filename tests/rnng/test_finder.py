@@ -195,7 +195,7 @@ def test_circles(tmp_path: Path):
 
 def test_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(GenrstError, match="empty: config.json is missing; a model folder must hold"):
+    with pytest.raises(GenrstError, match=r"empty: config\.json is missing; a model folder must hold"):
         load(write_ensemble(tmp_path, {"empty": 1}))
 
 
