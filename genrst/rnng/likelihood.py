@@ -204,7 +204,7 @@ def score_text(
     if n_samples < 2:
         raise UsageError(f"the number of samples must be 2 or more, got {n_samples}")
     _compare_labels(set(model.symbols.actions.pairs), set(proposal.labels))
-    # Rebuilt without the probabilities of units, so that equal trees compare equal.
+    # Rebuilt without the proposal's probabilities of units.
     trees = [tree_of(actions_of(tree)) for tree in proposal.sample(n_samples, seed)]
     logps = [parse.logp for parse in score_trees(finder, document, trees)]
     found = TextScore(trees, np.array(logps), np.array(proposal.log_probabilities(trees)))
