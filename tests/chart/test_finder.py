@@ -140,7 +140,7 @@ def test_a_distribution_given_constraints_is_that_of_a_parser(parser: Parser, do
 
 def test_the_distribution_of_another_model(tmp_path: Path, document: Document):
     steps = load(write_parser(tmp_path / "steps", has_segmenter=False))
-    with pytest.raises(UsageError, match="must be that of a chart's model, got 'tiny'"):
+    with pytest.raises(UsageError, match="distributions need a chart parser, which 'tiny' is not"):
         steps.distribution(document)
 
 

@@ -132,7 +132,7 @@ BREAKAGES = [
         "no_trees/notes.txt: a document must have EDUs, got a text; genrst parse",
     ),
     ("evaluate moths.json no_trees/notes.txt", 2, "notes.txt: a document must have EDUs, got a text"),
-    ("info moths.json --split dev", 1, "moths.json/dev: a split of a plain folder must be a subfolder"),
+    ("info moths.json --split dev", 1, "moths.json/dev: no such folder; a split of a plain folder is a subfolder"),
     ("info gum --split tune", 2, "a split of gum must be one of train, dev, test, got 'tune'"),
     ("info gum --gum-version 7", 2, "a version of gum must be one of 11.1, 9.1, got '7'"),
     ("info gum --corpus rstdt", 1, "gum: not a folder of rstdt; it must have TRAINING and TEST"),
