@@ -31,7 +31,9 @@ def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
     table = f"{where}." if where else ""
     unknown = [key for key in data if key not in hints]
     if unknown:
-        raise ConfigError(f"{table}{unknown[0]}: the key must be one of {', '.join(hints)}{guess(unknown[0], hints)}")
+        raise ConfigError(
+            f"{table}{unknown[0]}: unknown key; must be one of {', '.join(hints)}{guess(unknown[0], hints)}"
+        )
     return cls(**{key: _value(hints[key], value, f"{table}{key}") for key, value in data.items()})
 
 

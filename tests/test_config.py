@@ -60,9 +60,12 @@ def test_without_changes_the_file_counts(file: Path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("training.clips=1", "training.clips: the key must be one of seeds, batch_documents, max_epochs, patience"),
-        ("trainings.clip=1", "trainings: the key must be one of data, model, training"),
-        ("clip=1", "clip: the key must be one of data, model, training"),
+        (
+            "training.clips=1",
+            "training.clips: unknown key; must be one of seeds, batch_documents, max_epochs, patience",
+        ),
+        ("trainings.clip=1", "trainings: unknown key; must be one of data, model, training"),
+        ("clip=1", "clip: unknown key; must be one of data, model, training"),
         ("data=1", "data: the value must be a table, got 1"),
         ("training.clip=many", "training.clip: the value must be of type float, got 'many'"),
         ("training.max_epochs=2.5", "training.max_epochs: the value must be of type int, got 2.5"),
@@ -110,7 +113,7 @@ def test_files_that_are_not_there(tmp_path: Path):
 def test_wrong_content_names_the_file(tmp_path: Path):
     path = tmp_path / "config.toml"
     path.write_text("[model]\nwordsize = 3\n")
-    with pytest.raises(ConfigError, match=r"config.toml: model.wordsize: the key must be one of kind, word_size"):
+    with pytest.raises(ConfigError, match=r"config.toml: model.wordsize: unknown key; must be one of kind, word_size"):
         load_config(path)
 
 

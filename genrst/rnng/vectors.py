@@ -206,7 +206,7 @@ def _split_line(text: bytes, size: int) -> tuple[bytes, bytes]:
     excess = text.count(b" ") - size
     *parts, numbers = text.split(b" ", max(excess, 0) + 1)
     if excess < 0 or any(map(_DECIMAL.fullmatch, parts[1:])):
-        raise ValueError(f"a line must be a word and {size} numbers, got {size + excess} in {_show(text)}")
+        raise ValueError(f"a line must be a word and {size} numbers, got {size + excess} numbers in {_show(text)}")
     if numbers.translate(None, _CHARACTERS_OF_NUMBERS + b" "):
         wrong = next(part for part in numbers.split(b" ") if part.translate(None, _CHARACTERS_OF_NUMBERS))
         raise ValueError(f"a vector must hold finite numbers, got {_show(wrong)}")

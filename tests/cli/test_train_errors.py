@@ -24,7 +24,11 @@ from tests.training.samples import prepare_samples
 @pytest.mark.parametrize(
     ("options", "message", "status"),
     [
-        ("--set training.epochs=3", "tiny.toml: training.epochs: the key must be one of seeds, batch_documents, ", 1),
+        (
+            "--set training.epochs=3",
+            "tiny.toml: training.epochs: unknown key; must be one of seeds, batch_documents, ",
+            1,
+        ),
         ("--set model.unit_size=0", "tiny.toml: model.unit_size: the value must be 1 or more, got 0", 1),
         (
             "--set model.word_size=1000000000000",

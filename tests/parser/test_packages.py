@@ -54,7 +54,7 @@ def test_a_folder_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         (
             '{"colour": 1}',
-            "colour: the key must be one of name, search, beam, word_weight, lowercase, pipeline, segmenter, encoder_",
+            "colour: unknown key; must be one of name, search, beam, word_weight, lowercase, pipeline, segmenter, ",
         ),
         ('{"beam": 0}', "beam: the value must be 1 or more, got 0"),
         ('{"beam": "ten"}', "beam: the value must be of type int, got 'ten'"),

@@ -40,8 +40,11 @@ def test_defaults_stand_in_the_class():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"names": "a"}, "names: the key must be one of name, count, rate, is_on, place, inner; did you mean name?"),
-        ({"inner": {"size": 1}}, "inner.size: the key must be one of sizes, mode; did you mean sizes?"),
+        (
+            {"names": "a"},
+            "names: unknown key; must be one of name, count, rate, is_on, place, inner; did you mean name?",
+        ),
+        ({"inner": {"size": 1}}, "inner.size: unknown key; must be one of sizes, mode; did you mean sizes?"),
         ({"name": 3}, "name: the value must be of type str, got 3"),
         ({"name": None}, "name: the value must be of type str, got None"),
         ({"count": "3"}, "count: the value must be of type int, got '3'"),

@@ -157,7 +157,7 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 MEMBER_ERRORS: list[tuple[object, str]] = [
     ({"members": []}, "members: an ensemble must have 1 to 100 members, got 0"),
     ({}, "members: an ensemble must have 1 to 100 members, got 0"),
-    ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
+    ({"members": [{"name": "tiny"}]}, "members[0].name: unknown key; must be one of model, weight"),
     ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, got 'nowhere'"),
     ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, got 'a\\x00b'"),
     ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, got 'parser"),

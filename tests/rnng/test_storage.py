@@ -109,7 +109,7 @@ def change(path: Path, **changes: object) -> None:
         ({"kind": "discriminative"}, ": the weights do not fit the configuration: "),
         ({"edu_layers": 2}, ": the weights do not fit the configuration: "),
         ({"edu_size": "16"}, f"/{CONFIG}: edu_size: the value must be of type int, got '16'"),
-        ({"colour": 1}, f"/{CONFIG}: colour: the key must be one of kind, word_size"),
+        ({"colour": 1}, f"/{CONFIG}: colour: unknown key; must be one of kind, word_size"),
     ],
 )
 def test_a_configuration_that_does_not_fit(folder: Path, changes: dict[str, object], message: str):
