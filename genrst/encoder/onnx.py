@@ -137,7 +137,7 @@ def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
     def step(item: Item) -> Result:
         checkpoint()
         result = do(item)
-        checkpoint()  # the calling thread may have no checkpoint of its own meanwhile
+        checkpoint()  # also after the last item, because this thread may not start another one
         return result
 
     def step_in(context: Context, item: Item) -> Result:

@@ -147,7 +147,7 @@ def _outputs(paths: Sequence[Path]) -> set[Path]:
 
 
 def _facts(line: str) -> tuple[str, str]:
-    """Return the hash and the file name of a recorded line. The record is not trusted: it may have been copied here."""
+    """Return the hash and the file name of a recorded line. The record may come from elsewhere, so it is validated."""
     match = _NOTE.fullmatch(line)
     return (match[1], json.loads(match[2])) if match else ("", "")
 

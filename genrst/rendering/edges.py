@@ -32,7 +32,7 @@ _MOST = 1000  # edges in a picture; more would be unreadable
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The point where an edge meets a unit: its position along the picture, and its distance from the text."""
+    """The point where an edge meets a unit: its position along the picture, and its distance from the brackets."""
 
     along: float
     reach: float

@@ -17,8 +17,7 @@ from genrst.document import Document, Span, Token
 from genrst.errors import TreeError
 from genrst.text.layout import MARK, WHOLE, content_start, ends_sentence, paragraphs
 
-# Frequent in English but rare in related languages. Dutch, for example, has `is`, `was` and `we`, Danish `for`, `at`,
-# `i`.
+# Frequent in English but not in related languages: `is` and `we`, for example, are left out because Dutch has them.
 _FREQUENT = re.compile(
     "the|of|and|to|that|it|with|this|have|are|not|you|from|which|they|his|but|or|been|their|would|your|she|if|who|what|"
     "there|when"
