@@ -24,7 +24,7 @@ FAILING = {
     "program": (bytes(range(256)), BINARY),
     "nul": (b"It rained,\0 so we stayed in.", BINARY),
     "UTF-16 without a mark": (RAIN.encode("utf-16-le"), BINARY),
-    "half of UTF-16": (RAIN.encode("utf-16")[:-1], "the text must be utf-16-le, got "),
+    "half of UTF-16": (RAIN.encode("utf-16")[:-1], "the text is not valid utf-16-le: "),
     "control": (b"\x01\x02\x1b\x7f", WORDLESS),
 }
 FINE = {

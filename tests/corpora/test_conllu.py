@@ -254,7 +254,7 @@ def test_files_that_are_no_text():
     for content in (FINE.encode("utf-16-le"), b"\x7fELF\0\1\2"):
         with pytest.raises(CorpusFormatError, match="must be text, got binary data"):
             read_conllu(content, PATH)
-    with pytest.raises(CorpusFormatError, match="the text must be utf-16-le"):
+    with pytest.raises(CorpusFormatError, match="the text is not valid utf-16-le"):
         read_conllu(b"\xff\xfea", PATH)
     with pytest.warns(CorpusWarning, match="byte 0 is not UTF-8"), pytest.raises(CorpusFormatError, match=":1: "):
         read_conllu(b"\xfe\x80 junk", PATH)
