@@ -109,8 +109,8 @@ BREAKAGES = [
     ("evaluate moths.json binary.jsonl", 1, "binary.jsonl: the file must be text, got binary data"),
     ("evaluate moths.json empty.json", 1, "empty.json:1: invalid JSON"),
     ("evaluate empty.jsonl empty.jsonl", 1, "there are no documents to score"),
-    ("evaluate two.jsonl moths.json", 1, "the same ids, each once, got only in gold owls"),
-    ("evaluate moths.json same.jsonl", 1, "the same ids, each once, got twice in predicted moths"),
+    ("evaluate two.jsonl moths.json", 1, "the same ids, each once: only in gold owls"),
+    ("evaluate moths.json same.jsonl", 1, "the same ids, each once: twice in predicted moths"),
     (
         "evaluate moths.json text/moths.json",
         1,
