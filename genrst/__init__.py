@@ -5,7 +5,7 @@
     >>> document = genrst.read("article.rs3")                     # doctest: +SKIP
     >>> genrst.write(document, "article.json")                    # doctest: +SKIP
 
-What needs more than the standard library is loaded when it is first used, so that `import genrst` costs nothing.
+Modules that need more than the standard library are imported on first use, so that `import genrst` stays fast.
 """
 
 from importlib import import_module
@@ -105,7 +105,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-# What `print` and notebooks show. The methods are added here because documents and trees must not import the drawing.
+# What `print` and notebooks show. The methods are added here because documents and trees must not import rendering.
 
 
 def _as_text(shown: Document | Node) -> str:

@@ -1,4 +1,4 @@
-"""`python -m genrst`: the program, also where its scripts are not on the path."""
+"""Run the command line with `python -m genrst`, even if its script is not on the path."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""What a piece of work may take, set around it by whoever runs it: the EDUs of a document, and a check between steps.
+"""Limits on a piece of work, set by its caller: the number of EDUs of a document, and a check between steps.
 
-The work itself says where it is: it calls `check_edus` as soon as EDUs are known, and `checkpoint` between its steps.
-The check may wait, or stop the work by an exception. Without an allowance, neither does anything.
+The work calls `check_edus` as soon as the EDUs are known, and `checkpoint` between its steps. The check may wait, or
+stop the work by raising an exception. Without an allowance, both functions do nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ class SizeError(UsageError):
 
 @contextmanager
 def allowance(max_edus: int | None = None, check: Callable[[], object] | None = None) -> Iterator[None]:
-    """Bound the work inside; what is not given stays as it is outside."""
+    """Limit the work inside the context. A limit that is not given is inherited from the enclosing context."""
     most, own = _MOST_EDUS.set(max_edus or _MOST_EDUS.get()), _CHECK.set(check or _CHECK.get())
     try:
         yield
@@ -34,19 +34,19 @@ def allowance(max_edus: int | None = None, check: Callable[[], object] | None = 
 
 
 def checkpoint() -> None:
-    """Mark a step of long work, where it can be paused or stopped."""
+    """Mark a point at which long work can be paused or stopped."""
     if check := _CHECK.get():
         check()
 
 
 def check_edus(name: str, n_edus: int) -> None:
-    """Refuse a document with more EDUs than are allowed."""
+    """Raise a `SizeError` if a document has more EDUs than the current allowance permits."""
     most = _MOST_EDUS.get()
     if most is not None:
         check_size(name, n_edus, most)
 
 
 def check_size(name: str, n_edus: int, max_edus: int) -> None:
-    """Refuse a document with too many EDUs."""
+    """Raise a `SizeError` if a document has more than `max_edus` EDUs."""
     if n_edus > max_edus:
         raise SizeError(f"{name}: a document must have at most {max_edus} EDUs, got {n_edus}", n_edus)

@@ -1,7 +1,7 @@
-"""Configurations from plain data, with every key and value checked; TOML files in and out.
+"""Build configurations from plain data, checking every key and value; read and write TOML files.
 
-A configuration is a frozen dataclass, and defaults stand only there. An unknown key is an error that names the valid
-ones. Not here: the configurations themselves, which live with what they configure.
+A configuration is a frozen dataclass, which is the only place for its defaults. An unknown key is an error that names
+the valid ones. The configurations themselves are defined next to the code that they configure.
 """
 
 import dataclasses
@@ -31,7 +31,9 @@ def from_mapping(cls: type[Config], data: object, where: str = "") -> Config:
     table = f"{where}." if where else ""
     unknown = [key for key in data if key not in hints]
     if unknown:
-        raise ConfigError(f"{table}{unknown[0]}: the key must be one of {', '.join(hints)}{guess(unknown[0], hints)}")
+        raise ConfigError(
+            f"{table}{unknown[0]}: unknown key; must be one of {', '.join(hints)}{guess(unknown[0], hints)}"
+        )
     return cls(**{key: _value(hints[key], value, f"{table}{key}") for key, value in data.items()})
 
 
@@ -62,7 +64,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
 
 
 def _of_kind(types: Sequence[type], data: object, where: str) -> type:
-    """Of several configurations, each with a `kind` of its own, the one that data is for; the first if none is."""
+    """Choose the configuration class by the `kind` in the data; the first class if the data has no `kind`."""
     kind = data.get("kind") if isinstance(data, Mapping) else None
     kinds = [typing.get_args(typing.get_type_hints(one)["kind"]) for one in types]
     if kind is not None and not any(kind in own for own in kinds):
@@ -73,43 +75,43 @@ def _of_kind(types: Sequence[type], data: object, where: str) -> type:
 
 
 def _check_plain(value: object, where: str) -> None:
-    """Raise an error for what a file may hold, but no setting needs and not everything can deal with."""
+    """Reject values that a file can hold but that would fail later: huge integers and invalid Unicode."""
     if isinstance(value, int) and value.bit_length() > 64:
-        raise ConfigError(f"{where}: a whole number must have at most 64 bits, got one of {value.bit_length()}")
+        raise ConfigError(f"{where}: an integer must have at most 64 bits, got {value.bit_length()} bits")
     if isinstance(value, str) and _SURROGATE.search(value):
-        raise ConfigError(f"{where}: the value must be text that UTF-8 can hold, got {value!r}")
+        raise ConfigError(f"{where}: the value must be valid UTF-8 text, got {value!r}")
 
 
 def _shown(value: object) -> str:
     try:
         return repr(value)
     except ValueError:
-        return "a number of thousands of digits"  # hexadecimal in TOML; Python does not write it out
+        return "a number with thousands of digits"  # hexadecimal in TOML; Python refuses to print it in decimal
 
 
 def find_config(name: str) -> Path:
-    """The file of a configuration: a path, or the name of one that comes with the package."""
+    """Return the path of a configuration, given as a path or as the name of a bundled configuration."""
     path = Path(name)
     shipped = CONFIGS / f"{path.name.removesuffix('.toml')}.toml"
     if path.is_file() or str(path.parent) != ".":
         return path
     if not shipped.is_file():
         known = sorted(one.stem for one in CONFIGS.glob("*.toml"))
-        rule = f"{name}: a configuration must be a file or one of {', '.join(known)}"
-        raise ConfigError(f"{rule}, got neither{guess(path.name.removesuffix('.toml'), known)}")
+        rule = f"{name}: no such configuration file; the bundled configurations are {', '.join(known)}"
+        raise ConfigError(f"{rule}{guess(path.name.removesuffix('.toml'), known)}")
     return shipped
 
 
 def read_tables(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
-    """Read a TOML file and apply changes such as `training.clip=1.0`, whose values are TOML, too."""
+    """Read a TOML file and apply changes such as `training.clip=1.0`; their values are TOML as well."""
     import tomllib
 
     try:
         data = tomllib.loads(read_bytes(path).decode("utf-8"))
     except InputError as error:
         raise ConfigError(str(error)) from error
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise ConfigError(f"{path}: the file must be TOML, got {error}") from error
+    except (ValueError, RecursionError) as error:  # ValueError also covers numbers with thousands of digits
+        raise ConfigError(f"{path}: invalid TOML: {error}") from error
     for change in changes:
         _apply(data, change)
     return data
@@ -129,12 +131,12 @@ def _apply(data: dict[str, Any], change: str) -> None:
     try:
         data[key] = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
-        # A bare word is a string; quoting it twice for the shell and for TOML would be a nuisance.
+        # A bare word is taken as a string, so that users need not quote it for both the shell and TOML.
         data[key] = value.strip()
 
 
 def resolve(config_type: type[Config], tables: Mapping[str, Any], path: Path) -> Config:
-    """Build a configuration from the tables of a file; errors name the file."""
+    """Build a configuration from the tables of a file. Errors name the file."""
     try:
         return from_mapping(config_type, tables)
     except ConfigError as error:
@@ -142,7 +144,7 @@ def resolve(config_type: type[Config], tables: Mapping[str, Any], path: Path) ->
 
 
 def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """A configuration as TOML; keys without a value are left out."""
+    """Return a configuration as TOML. Keys without a value are left out."""
     lines = []
     for table, values in tables.items():
         lines.append(f"[{table}]")
@@ -156,7 +158,7 @@ def _toml_value(value: Any) -> str:  # noqa: ANN401
         case bool():
             return str(value).lower()
         case str():
-            # TOML has JSON's escapes, but also wants DEL escaped, which JSON leaves as it is.
+            # TOML has the escapes of JSON, but also requires DEL to be escaped.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case list() | tuple():
             return f"[{', '.join(map(_toml_value, value))}]"
@@ -165,7 +167,7 @@ def _toml_value(value: Any) -> str:  # noqa: ANN401
 
 
 MOST, MOST_LAYERS = 2**20, 2**8
-"""No size and no number of layers is larger: what a file says must not take all memory before it is looked at."""
+"""The largest size and number of layers, so that a hostile file cannot exhaust the memory before it is checked."""
 
 
 def check_sizes(settings: Mapping[str, object], where: str) -> None:
@@ -176,16 +178,16 @@ def check_sizes(settings: Mapping[str, object], where: str) -> None:
             rule = "1 or more" if value < 1 else f"{most} or less"
             raise ConfigError(f"{where}.{name}: the value must be {rule}, got {value}")
         if isinstance(value, float) and not 0 <= value < 1:
-            raise ConfigError(f"{where}.{name}: the value must be 0 or more and less than 1, got {value}")
+            raise ConfigError(f"{where}.{name}: the value must be at least 0 and less than 1, got {value}")
 
 
 def check_ranges(config: object, where: str, checks: Mapping[str, bool]) -> None:
-    """Raise an error for the first setting that failed its check."""
+    """Raise an error for the first setting whose check failed."""
     for name, is_valid in checks.items():
         if not is_valid:
-            raise ConfigError(f"{where}.{name}: the value is out of range, got {getattr(config, name)!r}")
+            raise ConfigError(f"{where}.{name}: the value {getattr(config, name)!r} is out of range")
 
 
 def are_seeds(numbers: Sequence[int]) -> bool:
-    """Whether there is a number, no two are equal, and PyTorch takes them all as seeds."""
+    """Whether there is at least one number, all are distinct, and PyTorch accepts them as seeds."""
     return 0 < len(numbers) == len(set(numbers)) and all(abs(number) < 2**63 for number in numbers)

@@ -1,7 +1,7 @@
-"""The document: a text, its EDUs as character spans, and what is known about them.
+"""The document: a text, its EDUs as character spans, its tree and its annotation.
 
-Everything that other parts of genrst read or produce is a `Document`. Not here: files (`genrst.formats.files`) and
-how a text is split into EDUs (`genrst.text`).
+All other parts of genrst read or produce a `Document`. Reading files is in `genrst.formats.files`, splitting a text
+into EDUs in `genrst.text`.
 """
 
 import re
@@ -20,18 +20,18 @@ from genrst.trees.node import Leaf, Tree, Unit
 
 Role: TypeAlias = Literal["nucleus", "satellite"]
 ROLES: dict[str, Role] = {"N": "nucleus", "S": "satellite"}
-"""What the letters of a unit's nuclearity stand for."""
+"""The role for each letter of a unit's nuclearity."""
 
 WORD = re.compile(r"\S+")
 
 MARKERS = ("dm", "orphan")
-"""The types of signals that are discourse markers: of relations in the tree, and of secondary edges."""
+"""The signal types for discourse markers: `dm` for relations in the tree, `orphan` for secondary edges."""
 
 GRAPHICAL = "graphical"
-"""The type of signals such as parentheses, colons and layout."""
+"""The signal type for parentheses, colons, layout and the like."""
 
 EFFECTIVE_SIZE = "effective_sample_size"
-"""What the metadata of samples call the number of samples of equal weight that the particles were worth."""
+"""The metadata key for the effective sample size of the particles that a sample was drawn from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word: its characters, and its syntactic head as a token number (a root is its own head)."""
+    """A word: its span of characters, and its syntactic head as a token number (a root is its own head)."""
 
     start: int
     end: int
@@ -59,10 +59,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What marks a relation: a type, a subtype, and the numbers of words from 1 (`signal_words`).
+    """A signal of a relation: its type, its subtype and its words, numbered from 1 (see `signal_words`).
 
-    The relation is that of the unit with the EDUs `unit` (start, stop) to its parent or, with `target`, that of the
-    secondary edge between the two.
+    Without `target`, it signals the relation between the unit of the EDUs `unit` (start, stop) and its parent. With
+    `target`, it signals the secondary edge from `unit` to `target`.
     """
 
     unit: tuple[int, int]
@@ -75,7 +75,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SecondaryEdge:
-    """A relation beside the tree, between two units given by their EDUs (start, stop)."""
+    """A relation outside the tree, between two units given by their EDUs (start, stop)."""
 
     source: tuple[int, int]
     target: tuple[int, int]
@@ -84,11 +84,11 @@ class SecondaryEdge:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Document:
-    """A segmented text, with a tree or without.
+    """A segmented text, with or without a tree.
 
-    `edus` are spans of `text`, in order, not overlapping; characters between them are white space as a rule. `text`
-    may be None: then only the offsets count, or nothing but the number of EDUs (see `unplaced_edus`). `tokens`,
-    `sentences`, `paragraphs` and `entities` are empty when nobody annotated them.
+    `edus` are ordered spans of `text` that do not overlap; the characters between them are usually white space. If
+    `text` is None, only the offsets are known, or only the number of EDUs (see `unplaced_edus`). `tokens`,
+    `sentences`, `paragraphs` and `entities` are empty if the document is not annotated.
     """
 
     id: str
@@ -100,14 +100,14 @@ class Document:
     paragraphs: tuple[Span, ...] = ()
     entities: tuple[Span, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    """What its tree has to be like when it is parsed (again)."""
+    """Constraints on the tree for the next time the document is parsed."""
     signals: tuple[Signal, ...] = ()
     secondary_edges: tuple[SecondaryEdge, ...] = ()
     log_probability: float | None = None
     model: str | None = None
     metadata: dict[str, str] = field(default_factory=dict, hash=False)
     is_segmented: bool = True
-    """Whether its EDUs are known. A raw text has one, which stands for all that are to be found in it."""
+    """Whether the EDUs are known. A raw text has a single placeholder EDU that covers all of it."""
 
     def __post_init__(self) -> None:
         _check_edus(self.edus, self.text)
@@ -124,12 +124,12 @@ class Document:
         tree: Tree | None = None,
         paragraph_starts: Collection[int] = (),
     ) -> "Document":
-        """Build a document from the texts of its EDUs, joined by a space, or by a blank line between paragraphs."""
+        """Build a document from the texts of its EDUs, joined by spaces, and by blank lines between paragraphs."""
         if isinstance(edus, str):
-            raise TreeError("EDUs must be a list of texts, got one text")
+            raise TreeError("EDUs must be a list of strings, got a single string")
         starts = {0, *paragraph_starts}
         if outside := starts - set(range(len(edus))) - {0}:
-            raise TreeError(f"paragraphs must start at one of the {len(edus)} EDUs, got {min(outside)}")
+            raise TreeError(f"every paragraph must start at one of the {len(edus)} EDUs, got {min(outside)}")
         pieces: list[str] = []
         spans: list[Span] = []
         offset = 0
@@ -144,35 +144,35 @@ class Document:
 
     @property
     def is_placed(self) -> bool:
-        """Whether it is known where EDUs stand, by their text or their offsets, and not only how many there are."""
+        """Whether the positions of the EDUs are known, and not only their number."""
         return self.text is not None or self.edus != unplaced_edus(len(self.edus))
 
     @property
     def edu_texts(self) -> list[str]:
-        """The text of every EDU; empty strings when the document has no text."""
+        """The text of every EDU; empty strings if the document has no text."""
         text = self.text or ""
         return [text[edu.start : edu.end] for edu in self.edus]
 
     def offsets(self, start: int, stop: int) -> tuple[int, int]:
-        """Where the EDUs from `start` to `stop` (exclusive) start and end in the text."""
+        """Return where the EDUs from `start` to `stop` (exclusive) start and end in the text."""
         return self.edus[start].start, self.edus[stop - 1].end
 
     def slice(self, start: int, stop: int) -> str | None:
-        """The text of these EDUs, with what stands between them; None in a document without text."""
+        """Return the text from the first to the last of these EDUs; None if the document has no text."""
         first, end = self.offsets(start, stop)
         return None if self.text is None else self.text[first:end]
 
     @property
     def root(self) -> "Node":
-        """The topmost node of the tree; an error in a document without a tree."""
+        """The topmost node of the tree. Raises an error if the document has no tree."""
         return Node(self, require_tree(self))
 
     def sentence_of_edus(self) -> list[int]:
-        """The number of the sentence in which each EDU starts; all 0 when sentences are unknown."""
+        """Return the number of the sentence in which each EDU starts; all 0 if the sentences are unknown."""
         return _containing(self.edus, self.sentences)
 
     def paragraph_of_edus(self) -> list[int]:
-        """The number of the paragraph in which each EDU starts; all 0 when paragraphs are unknown."""
+        """Return the number of the paragraph in which each EDU starts; all 0 if the paragraphs are unknown."""
         return _containing(self.edus, self.paragraphs)
 
     def __repr__(self) -> str:
@@ -186,18 +186,18 @@ class Document:
 class Node:
     """A node of a document's tree: a unit or an EDU, with its text, its parent and its role.
 
-    Trees hold only numbers of EDUs, so that they can be compared, changed and moved to other documents; a node is a
-    part of a tree in its document. Iterating over a node gives the node itself and all below it, each before its
-    children. Like everything about trees, nothing here recurses.
+    A `Tree` holds only EDU numbers, so that it can be compared, changed and moved to other documents; a `Node` is a
+    part of a tree in its document. Iterating over a node yields the node and all its descendants, parents before
+    children. Nothing here recurses, because trees can be very deep.
     """
 
     document: Document
     tree: Tree
-    """The part of the document's tree from here on down."""
+    """The subtree of this node."""
     parent: "Node | None" = field(default=None, compare=False)
-    """The unit right above; None at the root. Not compared, since that would recurse, and EDUs tell nodes apart."""
+    """The unit above; None for the root. It is not compared, because that would recurse."""
     role: Role | None = field(default=None, compare=False)
-    """What the node is to its parent: `nucleus` or `satellite`; None at the root."""
+    """The role of the node in its parent, `nucleus` or `satellite`; None for the root."""
 
     @property
     def start(self) -> int:
@@ -221,7 +221,7 @@ class Node:
 
     @property
     def text(self) -> str | None:
-        """The text of the node, with what stands between its EDUs; None in a document without text."""
+        """The text of the node, including characters between its EDUs; None if the document has no text."""
         return self.document.slice(self.start, self.stop)
 
     @property
@@ -251,12 +251,12 @@ class Node:
 
     @property
     def label_probability(self) -> float | None:
-        """The probability that relation and nuclearity are right, given the unit; None if the model gives none."""
+        """The probability of the relation and nuclearity, given the unit; None if the model does not give it."""
         return self.tree.label_probability if isinstance(self.tree, Unit) else None
 
     @property
     def children(self) -> "tuple[Node, ...]":
-        """The nodes right below; none below an EDU."""
+        """The child nodes; empty for an EDU."""
         if not isinstance(self.tree, Unit):
             return ()
         pairs = zip(self.tree.nuclearity, self.tree.children, strict=True)
@@ -273,7 +273,7 @@ class Node:
         return f"<{self.label} {self.start}–{self.stop - 1}: {short_repr(self.text)}>"
 
     def __reduce__(self) -> "tuple[Callable[..., Node], tuple[Document, Tree, int, int]]":
-        # Pickle would recurse into the parents: the node is found again from the topmost one.
+        # Pickle would recurse into the parents. Unpickling finds the node again from the root.
         top = self
         while top.parent is not None:
             top = top.parent
@@ -285,20 +285,20 @@ def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:
 
 
 def signal_words(document: Document) -> list[Span]:
-    """The words that signals number, from 1: the tokens, or what white space separates in EDUs, as in `.rs4` files."""
+    """Return the words that signals refer to: the tokens, or else the words between white space, as in `.rs4` files."""
     return [Span(token.start, token.end) for token in document.tokens] or edu_words(document)
 
 
 def signal_spans(document: Document) -> list[tuple[Span, ...]]:
-    """Where the words of each signal are in the text; neighbours are one span, words that are not there are none.
+    """Return the spans of the words of each signal. Adjacent words share a span; unknown word numbers are ignored.
 
-    They are without the punctuation around them, which words between white space have, but for graphical signals.
+    Punctuation around words is trimmed, except for graphical signals.
     """
     words = signal_words(document) if document.signals else []
 
     def spans(signal: Signal) -> Iterator[Span]:
         numbers = sorted({number for number in signal.tokens if 0 < number <= len(words)})
-        # Neighbours have the same difference between number and place.
+        # The difference between number and position is constant in a run of adjacent words.
         for _, pairs in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
             run = [number for _, number in pairs]
             span = Span(min(words[number - 1].start for number in run), max(words[number - 1].end for number in run))
@@ -308,7 +308,7 @@ def signal_spans(document: Document) -> list[tuple[Span, ...]]:
 
 
 def _trimmed(text: str, span: Span) -> Span:
-    """A stretch of a text without the punctuation at its ends, unless there is nothing else."""
+    """Trim the punctuation at the ends of a span, unless the span has nothing else."""
     start, end = min(span.start, len(text)), min(span.end, len(text))
     while start < end and _is_sign(text[start]):
         start += 1
@@ -322,21 +322,21 @@ def _is_sign(character: str) -> bool:
 
 
 def edu_words(document: Document) -> list[Span]:
-    """What white space separates in EDUs."""
+    """Return the words of all EDUs, split at white space."""
     found = ((edu.start, WORD.finditer(text)) for edu, text in zip(document.edus, document.edu_texts, strict=True))
     return [Span(start + word.start(), start + word.end()) for start, words in found for word in words]
 
 
 def unplaced_edus(n_edus: int) -> tuple[Span, ...]:
-    """The offsets of EDUs of which nothing but their number is known: each is a character, and a space follows it."""
+    """Return placeholder offsets for EDUs whose positions are unknown: one character each, separated by spaces."""
     return tuple(Span(2 * edu, 2 * edu + 1) for edu in range(n_edus))
 
 
 def require_tree(document: Document, side: str = "") -> Tree:
-    """The tree of a document that must have one; `side` says in the error message whose it is, such as `gold`."""
+    """Return the tree of a document, or raise an error. The error names the `side`, such as `gold`, if it is given."""
     if document.tree is None:
         where = f" in {side}" if side else ""
-        raise GenrstError(f"{document.id}: a document must have a tree, got only segmented{where}")
+        raise GenrstError(f"{document.id}: the document must have a tree, but is only segmented{where}")
     return document.tree
 
 
@@ -346,7 +346,7 @@ def constraints_of(
     keep_whole: KeepWhole,
     classes: Mapping[str, str] = MappingProxyType({}),
 ) -> ResolvedConstraints:
-    """The constraints on a document's trees: its own, and the sentences or paragraphs that are kept whole."""
+    """Return the constraints on a document's trees: its own, and the sentences or paragraphs to keep whole."""
     groups = {
         "nothing": [],
         "sentences": [document.sentence_of_edus()],
@@ -367,11 +367,11 @@ def _check_edus(edus: Sequence[Span], text: str | None) -> None:
             raise TreeError(f"EDU {number} must start at {end} or later, got {edu.start}–{edu.end}")
         end = edu.end
     if text is not None and end > len(text):
-        raise TreeError(f"EDUs must lie inside the text of {len(text)} characters, the last ends at: {end}")
+        raise TreeError(f"EDUs must lie within the text of {len(text)} characters, but the last one ends at {end}")
 
 
 def join_runs(parts: Sequence[Span | Token], starts: Sequence[int]) -> tuple[Span, ...]:
-    """The characters of runs of parts, such as the tokens of each EDU, given the number of the first part of each."""
+    """Return the span of each run of parts, such as the tokens of each EDU, given the first part of each run."""
     stops = [*starts[1:], len(parts)]
     return tuple(Span(parts[start].start, parts[stop - 1].end) for start, stop in zip(starts, stops, strict=True))
 

@@ -1,21 +1,21 @@
-"""Every exception that genrst raises on purpose.
+"""The exceptions and warnings of genrst.
 
 GenrstError
 ├── TreeError               a tree or document would be malformed
-├── CorpusFormatError       a file breaks its format; carries the path and the line
+├── CorpusFormatError       a file violates its format; carries the path and the line
 ├── InputError              an input file or folder is missing or cannot be read
-│   ├── CorpusNotFoundError a corpus or split is not where it was looked for
-│   └── ModelNotFoundError  a model, an encoder or one of their files is not where it was looked for
+│   ├── CorpusNotFoundError a corpus or split was not found
+│   └── ModelNotFoundError  a model, an encoder or one of their files was not found
 ├── OutputError             a file or folder cannot be written
-├── MissingDependencyError  a library or model is not installed; says how to get it
+├── MissingDependencyError  a library or model is not installed; says how to install it
 ├── UnknownLabelError       a tree has a label that a model was not trained with
 ├── ConfigError             a configuration has an unknown key or a wrong value
-├── TrainingError           training cannot go on: the loss is not a number
-└── UsageError              options that do not fit together
-    └── ConstraintError     no tree of a document can be as it is demanded
+├── TrainingError           training cannot continue, because the loss is not a number
+└── UsageError              options or arguments are invalid or do not fit together
+    └── ConstraintError     no tree satisfies the constraints on a document
 
-A repaired oddity in a file is no exception but a `CorpusWarning`; what makes a tree worse is a `ParserWarning`, what
-makes a score worth less an `EvaluationWarning`.
+Problems that are not fatal are warnings: a `CorpusWarning` if a file was repaired, a `ParserWarning` if a tree may be
+worse than necessary, an `EvaluationWarning` if a score is less reliable than it seems.
 """
 
 from collections.abc import Iterable
@@ -23,15 +23,15 @@ from pathlib import Path
 
 
 class GenrstError(Exception):
-    """The base of all errors of this package; its message is one line that a user can act on."""
+    """The base class of all errors of this package. Its message is a single line that a user can act on."""
 
 
 class TreeError(GenrstError, ValueError):
-    """A tree or document would break an invariant: gaps, wrong nuclearity, EDUs that do not fit."""
+    """A tree or document would violate an invariant: it has gaps, a wrong nuclearity or EDUs that do not fit."""
 
 
 class CorpusFormatError(GenrstError, ValueError):
-    """A file breaks its format. The message reads `FILE:LINE: rule, got X`."""
+    """A file violates its format. The message reads `FILE:LINE: rule, got X`."""
 
     def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
         self.message = message
@@ -49,11 +49,11 @@ class InputError(GenrstError, FileNotFoundError):
 
 
 class CorpusNotFoundError(InputError):
-    """A corpus or split is not where it was looked for."""
+    """A corpus or split was not found."""
 
 
 class ModelNotFoundError(InputError):
-    """A model, an encoder or one of their files is not where it was looked for; or it is not a regular file."""
+    """A model, an encoder or one of their files was not found, or is not a regular file."""
 
 
 class OutputError(GenrstError, OSError):
@@ -61,14 +61,14 @@ class OutputError(GenrstError, OSError):
 
 
 class MissingDependencyError(GenrstError, ImportError):
-    """A library or a model is not installed; the message says how to get it."""
+    """A library or model is not installed. The message says how to install it."""
 
 
 class UnknownLabelError(GenrstError, ValueError):
     """A tree has a label that the model was not trained with."""
 
     def __init__(self, label: object, document: str) -> None:
-        super().__init__(f"{document}: every label must occur in the training trees, got {label}")
+        super().__init__(f"{document}: the label {label} does not occur in the training trees")
 
 
 class ConfigError(GenrstError, ValueError):
@@ -76,31 +76,31 @@ class ConfigError(GenrstError, ValueError):
 
 
 class TrainingError(GenrstError, RuntimeError):
-    """Training went wrong and cannot go on."""
+    """Training failed and cannot continue."""
 
 
 class UsageError(GenrstError, ValueError):
-    """Options or arguments that do not fit together."""
+    """Options or arguments are invalid or do not fit together."""
 
 
 class ConstraintError(UsageError):
-    """What is demanded of the tree of a document contradicts itself, or the document."""
+    """The constraints on a document's tree contradict each other or the document."""
 
 
 class CorpusWarning(UserWarning):
-    """An oddity in a file was repaired; the message names the file and the node."""
+    """A problem in a file was repaired. The message names the file and the place."""
 
 
 class EvaluationWarning(UserWarning):
-    """A score says less than it seems to; the message says why."""
+    """A score is less reliable than it seems. The message says why."""
 
 
 class ParserWarning(UserWarning):
-    """A tree may be worse than it could be; the message says why."""
+    """A tree may be worse than it could be. The message says why."""
 
 
 def guess(word: object, known: Iterable[object]) -> str:
-    """What might have been meant, to go after a message."""
+    """Return a suggestion such as `; did you mean X?` to append to a message; empty if nothing is close."""
     from difflib import get_close_matches
 
     found = get_close_matches(str(word), map(str, known), n=1)

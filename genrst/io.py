@@ -1,6 +1,6 @@
-"""Files: their bytes, their text, their tables, and writing them all or not at all; and what long work says meanwhile.
+"""Read and write files, and report progress on standard error.
 
-What the text means is up to the formats (`genrst.formats`).
+Files are read as bytes, text or tables, and written atomically. Parsing their content is left to `genrst.formats`.
 """
 
 import codecs
@@ -33,34 +33,34 @@ _ENCODINGS = re.compile(
     "ascii|utf-(8|8-sig|16|32|16-le|16-be|32-le|32-be)|iso8859-[0-9]{1,2}|cp(125[0-8]|437|850|852|866|932|949|950)"
     "|koi8-[ru]|mac-roman|gb2312|gbk|gb18030|big5|shift_jis|euc_jp|euc_kr"
 )
-"""Encodings that a file may declare, by Python's names; others are no text, or slow: punycode is quadratic."""
+"""The encodings that a file may declare, by Python's names. Others are not text encodings, or slow, like punycode."""
 
 _MAX_RATIO = 20
-"""How many times its size a compressed file may unpack to: ours have up to 6, and a bomb has up to 1,000."""
+"""The largest compression ratio that is accepted. Real files reach 6, decompression bombs up to 1,000."""
 _ALWAYS_ALLOWED = 2**24
-"""How many bytes any compressed file may unpack to, and how many a line of it may have."""
+"""The bytes that any compressed file may unpack to, and the longest line in it."""
 
 
 _ENDLESS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
-"""What may keep a reader waiting for ever, or feed it without end."""
+"""Kinds of files that can block a reader forever or never end."""
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""Where a shell hands over what another program says, as in `genrst parse <(pdftotext a.pdf -)`: that is meant."""
+"""Pipes that are accepted, because a shell creates them on purpose, as in `genrst parse <(pdftotext a.pdf -)`."""
 
 
 def check_regular(path: Path) -> None:
-    """Raise an error if there is no such file, or a pipe or a device in its place."""
+    """Raise an error if a file does not exist, or is a pipe or a device."""
     try:
         kind = _ENDLESS.get(stat.S_IFMT(path.stat().st_mode))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:  # a name that no file can have, from a configuration
+    except ValueError as error:  # an invalid file name, such as one with NUL
         raise InputError(f"{path}: {error}") from error
     if kind and not str(path).startswith(_STREAMS):
-        raise InputError(f"{path}: must be a file, got {kind}")
+        raise InputError(f"{path}: must be a regular file, got {kind}")
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file."""
+    """Return the content of a file."""
     check_regular(path)
     try:
         return path.read_bytes()
@@ -69,9 +69,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:
-    """The text of a file: by its byte order mark, else as declared, else UTF-8, else ISO-8859-1 with a warning.
+    """Decode the content of a file and normalise its line ends to `\\n`.
 
-    Line ends become `\\n`.
+    The encoding is that of the byte order mark, else the declared one, else UTF-8, else ISO-8859-1 with a warning.
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -79,7 +79,7 @@ def decode(content: bytes, path: Path, declared: str | None = None) -> str:
     if declared is not None:
         return _normalise(_decode_strictly(content, declared, path))
     if b"\0" in content:
-        raise CorpusFormatError("a text file must hold text, got binary data", path)
+        raise CorpusFormatError("the file must be text, got binary data", path)
     try:
         return _normalise(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -93,11 +93,11 @@ def _decode_strictly(content: bytes, encoding: str, path: Path) -> str:
     except LookupError:
         is_known = False
     if not is_known:
-        raise CorpusFormatError(f"an encoding must be a usual one, such as UTF-8 or ISO-8859-1, got {encoding}", path)
+        raise CorpusFormatError(f"the declared encoding is not supported: {encoding}; convert the file to UTF-8", path)
     try:
         return content.decode(encoding)
     except UnicodeError as error:
-        raise CorpusFormatError(f"the text must be {encoding}, got {error}", path) from error
+        raise CorpusFormatError(f"the text is not valid {encoding}: {error}", path) from error
 
 
 def _normalise(text: str) -> str:
@@ -105,12 +105,12 @@ def _normalise(text: str) -> str:
 
 
 def max_unpacked(path: Path) -> int:
-    """How many bytes a compressed file may unpack to, so that a small file cannot fill the memory."""
+    """Return how many bytes a compressed file may unpack to, so that a small file cannot fill the memory."""
     return max(_MAX_RATIO * path.stat().st_size, _ALWAYS_ALLOWED)
 
 
 def unpack_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a gzip file."""
+    """Yield the lines of a gzip file."""
     import gzip
     import zlib
 
@@ -121,22 +121,21 @@ def unpack_lines(path: Path) -> Iterator[bytes]:
             for number in count(1):
                 line = file.readline(min(left, _ALWAYS_ALLOWED) + 1)
                 if len(line) > left:
-                    raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, got more", path)
+                    raise CorpusFormatError(f"the file unpacks to more than {allowed} bytes", path)
                 if len(line) > _ALWAYS_ALLOWED:
-                    rule = f"a line must have at most {_ALWAYS_ALLOWED} bytes"
-                    raise CorpusFormatError(f"{rule}, got more", path, number)
+                    raise CorpusFormatError(f"the line has more than {_ALWAYS_ALLOWED} bytes", path, number)
                 if not line:
                     return
                 left -= len(line)
                 yield line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusFormatError(f"the file must be intact gzip, got {error}", path) from error
+        raise CorpusFormatError(f"the gzip file is damaged: {error}", path) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a tab-separated file by the names in its first line; every row must fill the given columns."""
+    """Return the rows of a tab-separated file, keyed by its header. The given columns must not be empty."""
     header, *lines = decode(read_bytes(path), path).split("\n")
     names = header.split("\t")
     if not set(columns) <= set(names):
@@ -145,23 +144,25 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     for number, line in enumerate(lines, start=2):
         row = dict(zip(names, line.split("\t"), strict=False))
         if line and not all(row.get(column) for column in columns):
-            raise CorpusFormatError(f"a row must fill the columns {', '.join(columns)}, got {line!r}", path, number)
+            raise CorpusFormatError(
+                f"a row must have a value in each of the columns {', '.join(columns)}, got {line!r}", path, number
+            )
         rows += [row] if line else []
     return rows
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file, all of it or nothing; text is UTF-8."""
+    """Write a file completely or not at all. Text is encoded as UTF-8."""
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     write_atomically_with(path, lambda file: file.write(data))
 
 
 def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object]) -> None:
-    """Write under a temporary name, then rename, so that no reader and no crash ever sees half a file."""
+    """Write under a temporary name, then rename, so that nobody ever sees half a file, even after a crash."""
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Opened like any file, so that its mode is that of any file; asking for the umask would set it for all threads.
+        # open() rather than tempfile, so that the umask applies. Querying the umask would change it for all threads.
         with (path.parent / f".{path.name[:50]}.{os.urandom(8).hex()}").open("x+b") as file:
             temporary = Path(file.name)
             write_content(cast(BinaryIO, file))
@@ -175,7 +176,7 @@ def write_atomically_with(path: Path, write_content: Callable[[BinaryIO], object
 
 
 def tell(message: object) -> None:
-    """Print a message, a warning or an error on standard error, so that results can be piped."""
+    """Print a message on standard error, so that standard output holds only results."""
     if sys.stderr is not None:
         print("genrst:", one_line(str(message)), file=sys.stderr, flush=True)
 
@@ -184,7 +185,7 @@ Item = TypeVar("Item")
 
 
 def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items on, with a bar on standard error if that is a terminal, else with a line now and then."""
+    """Yield the items, showing a progress bar on standard error if it is a terminal, else a line now and then."""
     if sys.stderr is None:
         return iter(items)
     if not sys.stderr.isatty():
@@ -198,7 +199,7 @@ def _counted(items: Iterable[Item], description: str, total: int | None) -> Iter
     done = 0
 
     def so_far() -> str:
-        # A file may hold several documents.
+        # The total counts files, and a file may hold several documents.
         return f"{description}: {done:,}{'' if total is None or done > total else f' of {total:,}'} done"
 
     with heartbeat(so_far):
@@ -208,13 +209,13 @@ def _counted(items: Iterable[Item], description: str, total: int | None) -> Iter
 
 
 INTERVAL = 30.0
-"""Seconds between two lines about long work."""
+"""Seconds between two progress lines."""
 _stages: list[tuple[str, float]] = []
 
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """What is under way, for `heartbeat` to say."""
+    """Name the current stage of the work for the lines of `heartbeat`."""
     _stages.append((name, monotonic()))
     try:
         yield
@@ -224,7 +225,7 @@ def stage(name: str) -> Iterator[None]:
 
 @contextmanager
 def heartbeat(describe: Callable[[], str]) -> Iterator[None]:
-    """Say now and then how far long work is. A thread does it, for a single text can take minutes."""
+    """Report the progress of long work now and then, from a thread, because a single text can take minutes."""
     is_done = Event()
 
     def beat() -> None:

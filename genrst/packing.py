@@ -1,16 +1,16 @@
-"""Weights in few bits, as models store them: 32, 16, 8 or 4 for each number. NumPy only.
+"""Quantisation of weights: models store 32, 16, 8 or 4 bits per number. NumPy only.
 
-As `int8` a matrix `NAME` of more than 4,096 numbers is two tensors: `NAME`, whole numbers from −127 to 127, and
-`NAME.scale`, a float32 for each row, by which they are multiplied. The largest number of a row is ±127, so no weight is
-further off than half of its row's scale. All other weights are float16 then.
+With `int8`, a matrix `NAME` of more than 4,096 numbers becomes two tensors: `NAME` holds integers from −127 to 127, and
+`NAME.scale` a float32 scale per row. The largest number of a row is ±127, so that the error of a weight is at most half
+the scale of its row. All other weights are stored as float16.
 
-`int4` is the same, but for the matrices of a pretrained encoder: their rows are cut into groups of 64 numbers, each
-with a float16 in `NAME.scale`, and the numbers, from −7 to 7, are stored as 8 more, two in a byte, the first in its
-lower half. Of several scales, each group has the one with which the squares of its errors are smallest.
+`int4` is the same, except for the matrices of a pretrained encoder. Their rows are split into groups of 64 numbers,
+each with a float16 in `NAME.scale`. The numbers, from −7 to 7, are stored with an offset of 8, two per byte, the first
+one in the lower half. Each group has the scale, out of several candidates, that minimises its squared error.
 
-To compute with whole numbers, `quantise` and `requantise` make matrices of seven bits, a scale for each row. With seven
-bits the sum of two products of such a weight and a number of eight bits fits into sixteen, so all CPUs agree: those
-with AVX2 alone would cut larger sums off.
+For integer arithmetic, `quantise` and `requantise` make 7-bit matrices with a scale per row. With 7 bits, the sum of
+two products of a weight and an 8-bit number fits into 16 bits, so that all CPUs compute the same; those with only AVX2
+saturate larger sums.
 """
 
 import math
@@ -27,23 +27,23 @@ Stored: TypeAlias = Mapping[str, NDArray[Any]]
 Precision: TypeAlias = Literal["float32", "float16", "int8", "int4"]
 
 SCALE = ".scale"
-"""How the name of the scales of a matrix ends."""
+"""The suffix of the name of a matrix's scales."""
 GROUP = 64
-"""How many numbers of an int4 matrix share a scale."""
+"""The number of int4 numbers that share a scale."""
 ENCODER = "edu_encoder.encoder."
-"""How the names of the weights of a pretrained encoder begin."""
+"""The prefix of the names of a pretrained encoder's weights."""
 LARGEST_OF_8, LARGEST_OF_7 = 127, 63
 LARGEST_OF_4 = 7
 SHARES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7)
-"""What the largest number of a group may be cut to, so that the others are closer."""
+"""Candidates for clipping the largest number of a group, as fractions of it, so that the others are more precise."""
 _SMALL = 4096
-"""Matrices of at most this many numbers are not worth their scales."""
+"""Matrices of at most this many numbers are not quantised, because their scales would take too much space."""
 _BITS = 9
-"""Of a ratio of scales: seven times the largest still fits into sixteen bits."""
+"""The bits of a ratio of scales: seven times the largest ratio still fits into 16 bits."""
 
 
 def pack(weights: Stored, precision: Precision) -> dict[str, NDArray[Any]]:
-    """Weights as they are stored."""
+    """Return weights as they are stored with this precision."""
     stored: dict[str, NDArray[Any]] = {}
     for name, weight in weights.items():
         bits = stored_bits(name, weight.shape, precision)
@@ -59,7 +59,7 @@ def pack(weights: Stored, precision: Precision) -> dict[str, NDArray[Any]]:
 
 
 def stored_bits(name: str, shape: tuple[int, ...], precision: Precision) -> int:
-    """How many bits each number of a weight takes."""
+    """Return how many bits each number of a weight takes."""
     is_matrix = len(shape) == 2 and math.prod(shape) > _SMALL
     if precision == "int4" and is_matrix and name.startswith(ENCODER) and shape[1] % GROUP == 0:
         return 4
@@ -69,14 +69,14 @@ def stored_bits(name: str, shape: tuple[int, ...], precision: Precision) -> int:
 
 
 def unpack(stored: Stored, prefix: str = "") -> dict[str, FloatArray]:
-    """Stored weights whose names begin like that, whatever their precision, as float32."""
+    """Return the stored weights whose names begin with `prefix` as float32, whatever their precision."""
     scales = {name + SCALE for name, tensor in stored.items() if is_packed(tensor)}
     names = [name for name in stored if name.startswith(prefix) and name not in scales]
     return {name: unpack_one(stored, name) for name in names}
 
 
 def unpack_one(stored: Stored, name: str) -> FloatArray:
-    """One of the stored weights as float32."""
+    """Return one of the stored weights as float32."""
     tensor = stored[name]
     if not is_packed(tensor):
         return np.asarray(tensor, dtype=np.float32)
@@ -89,20 +89,20 @@ def unpack_one(stored: Stored, name: str) -> FloatArray:
 
 
 def is_packed(tensor: NDArray[Any]) -> bool:
-    """Whether the numbers of a stored tensor have scales."""
+    """Whether a stored tensor is quantised."""
     return tensor.dtype in (np.int8, np.uint8)
 
 
 def quantise(weight: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
-    """A matrix in seven bits, and the scale of each row."""
+    """Return a matrix in 7 bits, and the scale of each row."""
     return _quantise(weight, LARGEST_OF_7)
 
 
 def requantise(stored: Stored, name: str) -> tuple[NDArray[np.int8], FloatArray]:
-    """A stored matrix in seven bits, and the scale of each row; of int4, without a detour over floats.
+    """Return a stored matrix in 7 bits, and the scale of each row.
 
-    A row's largest number may then be as large as 7 times its largest scale. All ratios of scales are whole multiples
-    of 1/512.
+    An int4 matrix is converted without unpacking it to floats. The scale of a row allows for 7 times its largest group
+    scale, and the ratios of scales are rounded to multiples of 1/512.
     """
     if stored[name].dtype != np.uint8:
         return quantise(unpack_one(stored, name))
@@ -118,7 +118,7 @@ def requantise(stored: Stored, name: str) -> tuple[NDArray[np.int8], FloatArray]
 
 
 def _quantise(weight: FloatArray, largest: int) -> tuple[NDArray[np.int8], FloatArray]:
-    # A row of zeros has a scale, too.
+    # A row of zeros needs a scale above zero as well.
     scale = np.maximum(np.abs(weight).max(axis=1) / np.float32(largest), np.finfo(np.float32).tiny)
     return np.rint(weight / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
@@ -141,7 +141,7 @@ def _round(groups: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 def _from_halves(numbers: NDArray[Any]) -> NDArray[np.int16]:
-    """The numbers from −7 to 7 of an int4 matrix. Shape: (rows, columns / 2) → (rows, columns)"""
+    """Return the numbers of an int4 matrix, from −7 to 7. Shape: (rows, columns / 2) → (rows, columns)"""
     found = np.empty((len(numbers), 2 * numbers.shape[1]), dtype=np.int16)
     np.bitwise_and(numbers, 15, out=found[:, ::2], casting="unsafe")
     np.right_shift(numbers, 4, out=found[:, 1::2], casting="unsafe")
@@ -160,7 +160,7 @@ def _group_scales(stored: Stored, name: str) -> NDArray[Any]:
     tensor, scale = stored[name], stored.get(name + SCALE)
     fits = scale is not None and tensor.ndim == 2 and scale.dtype == np.float16
     if scale is None or not fits or scale.shape != (tensor.shape[0], 2 * tensor.shape[1] // GROUP):
-        rule = f"{name}: an int4 matrix must have a float16 scale for {GROUP} numbers of a row"
+        rule = f"{name}: an int4 matrix must have a float16 scale for every {GROUP} numbers of a row"
         raise ConfigError(f"{rule}, got {_describe(scale)}")
     return scale
 

@@ -1,23 +1,23 @@
-"""The folder of a model: what its files are called, and how settings and weights are written and read. No pickles.
+"""The folder of a model: the names of its files, and reading and writing settings and weights without pickle.
 
     config.json          the sizes of the network
-    symbols.json         what it numbers: words, relations, labels
+    symbols.json         the symbols that it numbers: words, relations, labels
     weights.safetensors  its weights
-    encoder/             how its pretrained encoder is built and splits words; most models have none
-    segmenter/           a copy of the chart that finds EDUs for it; most models have none and use `en`
-    parser.json          how it parses unless told otherwise; may be missing
-    ensemble.json        in place of a network: several models that choose together
+    encoder/             the configuration and tokenizer of its pretrained encoder, if it has one
+    segmenter/           a copy of the chart parser that finds EDUs for it; most models have none and use `en`
+    parser.json          its default parsing options; may be missing
+    ensemble.json        for an ensemble, in place of a network: its members
     README.md            the model card
 
-What the settings mean is no matter of this file: see `genrst.parser.folders`. Weights are arrays here; those who train
-make tensors of them (`genrst.encoder.model`).
+The meaning of the settings is defined in `genrst.parser.folders`. Weights are NumPy arrays here;
+`genrst.encoder.model` turns them into tensors.
 
-How many bits a weight takes is `genrst.packing`'s. If they would be one large file, there are several:
-`weights-2.safetensors` and so on. Each has a checksum in its header, which is compared whenever weights are read. Files
-that other programs wrote have none.
+Weights are quantised by `genrst.packing`. Large models are split into several files: `weights-2.safetensors` and so on.
+Each file has a checksum in its header, which is verified whenever weights are read. Files that other programs wrote
+have no checksum.
 
-A folder is not believed. Only regular files are opened, and a network takes no memory before its sizes agree with the
-header of its weights.
+A model folder is not trusted. Only regular files are opened, and no memory is allocated for a network before its sizes
+agree with the headers of its weights.
 """
 
 import dataclasses
@@ -45,39 +45,39 @@ ENCODER, SEGMENTER = "encoder", "segmenter"
 PARSER, ENSEMBLE, CARD = "parser.json", "ensemble.json", "README.md"
 
 MOST_BYTES = 2**26
-"""Of a file other than the weights, and of the header of these: many times what settings and words take."""
+"""The size limit for headers of weights and all other files: many times what settings and vocabularies need."""
 
 LARGE = 45_000_000
-"""Bytes of a file of packed weights, as many as places that keep files accept without complaint."""
+"""The size limit in bytes for a file of packed weights. Larger files are awkward to host."""
 CHECKSUM = "crc32"
-"""What the checksum is called in the header of the weights."""
+"""The key of the checksum in the header of the weights."""
 Symbols = TypeVar("Symbols")
 
 
 def read_file(path: Path) -> bytes:
-    """The content of a file of a model, unless it is no regular file: a pipe or a device may never end."""
+    """Return the content of a model file. It must be a regular file, because a pipe or a device may never end."""
     try:
         status = path.stat()
     except OSError as error:
         raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise ModelNotFoundError(f"{path}: a file of the model must be a regular file, got something else")
+        raise ModelNotFoundError(f"{path}: not a regular file; a model folder must hold regular files only")
     if status.st_size > MOST_BYTES:
-        raise ConfigError(f"{path}: a file of the model must have {MOST_BYTES} bytes or less, got {status.st_size}")
+        raise ConfigError(f"{path}: a model file must have at most {MOST_BYTES} bytes, got {status.st_size}")
     return read_bytes(path)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401
-    """The content of a JSON file."""
+    """Return the content of a JSON file."""
     content = read_file(path)
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
+        raise ConfigError(f"{path}: the model file is damaged: {error}") from error
 
 
 def read_config(config_type: type[Config], path: Path) -> Config:
-    """A configuration (a dataclass) from its file."""
+    """Read a configuration (a dataclass) from its file."""
     data = read_json(path)
     try:
         return from_mapping(config_type, data)
@@ -86,18 +86,18 @@ def read_config(config_type: type[Config], path: Path) -> Config:
 
 
 def write_config(config: Any, path: Path) -> None:  # noqa: ANN401
-    """The inverse of `read_config`. The file is replaced at once."""
+    """Write a configuration for `read_config`. The file is replaced atomically."""
     write_atomically(path, json.dumps(dataclasses.asdict(config), indent=1) + "\n")
 
 
 def read_network(
     folder: Path, config_type: type[Config], symbols_from: Callable[[Any], Symbols]
 ) -> tuple[Config, Symbols]:
-    """The configuration and the symbols that a network is built from."""
+    """Read the configuration and the symbols that a network is built from."""
     for name in (CONFIG, SYMBOLS, WEIGHTS):
         if not (folder / name).is_file():
             rule = f"a model folder must hold {CONFIG}, {SYMBOLS} and {WEIGHTS}"
-            raise ModelNotFoundError(f"{folder}: {rule}, got without {name}")
+            raise ModelNotFoundError(f"{folder}: {name} is missing; {rule}")
     config = read_config(config_type, folder / CONFIG)
     data = read_json(folder / SYMBOLS)
     try:
@@ -107,12 +107,12 @@ def read_network(
 
 
 def read_weights(folder: Path) -> "dict[str, NDArray[Any]]":
-    """The weights of a model, as they are stored."""
+    """Return the weights of a model as they are stored."""
     return {name: array for path in weight_files(folder) for name, array in read_tensors(path).items()}
 
 
 def read_tensors(path: Path) -> "dict[str, NDArray[Any]]":
-    """The arrays of a file of weights, as they are stored."""
+    """Return the arrays of a file of weights as they are stored."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -121,11 +121,11 @@ def read_tensors(path: Path) -> "dict[str, NDArray[Any]]":
     try:
         return load_file(path)
     except (OSError, TypeError, ValueError, SafetensorError) as error:  # TypeError: NumPy has no bfloat16
-        raise ConfigError(f"{path}: a file of the model is damaged: {error}") from error
+        raise ConfigError(f"{path}: the model file is damaged: {error}") from error
 
 
 def check_sum(path: Path) -> None:
-    """Raise an error if a file of weights is not what was written. 61 MB take 15 ms."""
+    """Raise an error if a file of weights does not match its checksum. 61 MB take 15 ms."""
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         wanted = header.pop("__metadata__", None)
@@ -134,23 +134,23 @@ def check_sum(path: Path) -> None:
         found = _checksum(header, iter(partial(file.read, 1 << 20), b""))
     if wanted[CHECKSUM] != found:
         rule = f"the checksum of the weights must be {str(wanted[CHECKSUM])[:50]}, got {found}"
-        raise ConfigError(f"{path}: a file of the model is damaged: {rule}; install or copy the model again")
+        raise ConfigError(f"{path}: the model file is damaged: {rule}; install or copy the model again")
 
 
 def add_checksum(content: bytes) -> bytes:
-    """The content of a safetensors file with a checksum in its header."""
+    """Return the content of a safetensors file with a checksum added to its header."""
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
     header.pop("__metadata__", None)
     metadata = {"__metadata__": {CHECKSUM: _checksum(header, [memoryview(content)[start:]])}}
     written = json.dumps(metadata | header, separators=(",", ":")).encode()
-    # As safetensors does: tensors start at a multiple of eight.
+    # As in safetensors itself, tensors start at a multiple of eight bytes.
     written += b" " * (-len(written) % 8)
     return len(written).to_bytes(8, "little") + written + content[start:]
 
 
 def _checksum(header: Mapping[str, Any], blocks: "Iterable[bytes | memoryview]") -> str:
-    """Of the names, types and places of tensors, and of their numbers."""
+    """Return the checksum of the header and of the numbers of all tensors."""
     found = zlib.crc32(json.dumps(header, sort_keys=True).encode())
     for block in blocks:
         found = zlib.crc32(block, found)
@@ -158,12 +158,12 @@ def _checksum(header: Mapping[str, Any], blocks: "Iterable[bytes | memoryview]")
 
 
 def check_shapes(stored: "Mapping[str, NDArray[Any]]", shapes: Mapping[str, tuple[int, ...]], folder: Path) -> None:
-    """Raise an error unless there are weights of these names and shapes."""
+    """Raise an error unless the stored weights have these names and shapes."""
     for name, shape in shapes.items():
         found = StoredTensor(stored[name].dtype.name, stored[name].shape).unpacked if name in stored else None
         if found != shape:
             rule = f"{folder}: the weights do not fit the configuration: {name} must have the shape {shape}"
-            raise ConfigError(f"{rule}, got {'missing' if found is None else found}")
+            raise ConfigError(f"{rule}, {'but is missing' if found is None else f'got {found}'}")
 
 
 def save_network(
@@ -173,7 +173,7 @@ def save_network(
     folder: Path,
     precision: "Precision",
 ) -> None:
-    """Write a configuration (a dataclass), symbols (plain data) and weights. Each file is replaced at once."""
+    """Write a configuration (a dataclass), symbols (plain data) and weights. Each file is replaced atomically."""
     from safetensors.numpy import save
 
     from genrst.packing import pack
@@ -181,7 +181,7 @@ def save_network(
     write_config(config, folder / CONFIG)
     write_atomically(folder / SYMBOLS, json.dumps(symbols, ensure_ascii=False))
     stored = pack(weights, precision)
-    # Models in training are replaced often, and all at once.
+    # Models in training (float32) are replaced often, and a single file can be replaced atomically.
     parts = [stored] if precision == "float32" else _parts(stored)
     for number, part in enumerate(parts, start=1):
         write_atomically(folder / _weight_file(number), add_checksum(save(part)))
@@ -195,13 +195,13 @@ def _weight_file(number: int) -> str:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files of a model's weights: as many as there are without a gap."""
+    """Return the files of a model's weights, up to the first gap in their numbering."""
     names = (folder / _weight_file(number) for number in count(2))
     return [folder / WEIGHTS, *takewhile(Path.is_file, names)]
 
 
 def _parts(stored: "Mapping[str, NDArray[Any]]") -> "list[dict[str, NDArray[Any]]]":
-    """Weights for several files that are not too large."""
+    """Divide weights among files that stay below the size limit."""
     parts: list[dict[str, NDArray[Any]]] = [{}]
     size = 0
     for name, tensor in stored.items():
@@ -215,15 +215,15 @@ def _parts(stored: "Mapping[str, NDArray[Any]]") -> "list[dict[str, NDArray[Any]
 
 
 class StoredTensor(NamedTuple):
-    """What the header of a safetensors file says about a tensor."""
+    """The entry for a tensor in the header of a safetensors file."""
 
     dtype: str
-    """As PyTorch calls it."""
+    """PyTorch's name for the type."""
     shape: tuple[int, ...]
 
     @property
     def unpacked(self) -> tuple[int, ...]:
-        """The shape once it is unpacked: two numbers of four bits are in a byte."""
+        """The shape of the tensor after unpacking: a byte holds two 4-bit numbers."""
         return (*self.shape[:-1], 2 * self.shape[-1]) if self.dtype == "uint8" and self.shape else self.shape
 
 
@@ -231,12 +231,12 @@ _DTYPES = {
     **{"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"},
     **{"I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool"},
 }
-"""The kinds of numbers that are read, in safetensors and in PyTorch; none takes less than a byte."""
+"""The supported types, by their names in safetensors and in PyTorch. All take at least a byte per number."""
 _MOST_DIMENSIONS = 8
 
 
 def read_header(path: Path) -> dict[str, StoredTensor]:
-    """The tensors of a safetensors file by its header: its length in eight bytes, then JSON."""
+    """Read the header of a safetensors file: its length in eight bytes, then JSON."""
     try:
         n_bytes = path.stat().st_size
         with path.open("rb") as file:
@@ -247,17 +247,17 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
     except OSError as error:
         raise ModelNotFoundError(f"{path}: {error.strerror or error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: a file of the model is damaged: {type(error).__name__}: {error}") from error
+        raise ConfigError(f"{path}: the model file is damaged: {type(error).__name__}: {error}") from error
     for name, (dtype, shape) in found.items():
         is_shape = len(shape) <= _MOST_DIMENSIONS and all(type(size) is int and 0 <= size <= n_bytes for size in shape)
         if not is_shape or math.prod(shape) > n_bytes:
             rule = f"{name[:50]}: a tensor must be no larger than its file, got {dtype} of shape {str(shape)[:50]}"
-            raise ConfigError(f"{path}: a file of the model is damaged: {rule}")
+            raise ConfigError(f"{path}: the model file is damaged: {rule}")
     return found
 
 
 def count_parameters(folder: Path) -> int | None:
-    """How many weights a model has; None if it has no file of them."""
+    """Return how many weights a model has; None if it has no file of weights."""
     if not (folder / WEIGHTS).is_file():
         return None
     from genrst.packing import SCALE

@@ -1,6 +1,6 @@
-"""What a model has to offer to be trained: the task that `genrst.training` knows, in place of the model itself.
+"""The interface between a model and `genrst.training`: a task with examples, a loss and scores.
 
-`genrst.chart.learning.task` and `genrst.rnng.learning` have a task each. No PyTorch is imported here.
+`genrst.chart.learning.task` and `genrst.rnng.learning` implement it. This module does not import PyTorch.
 """
 
 import math
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Example(Protocol):
-    """A document as numbers."""
+    """A document, encoded as numbers."""
 
     @property
     def id(self) -> str:
@@ -34,15 +34,15 @@ class Lesson(NamedTuple, Generic[AnyExample]):
     """A document to train on."""
 
     number: int
-    """Different for all lessons of an epoch: noise is drawn by it."""
+    """The unique number of the lesson within an epoch. It seeds the noise."""
     example: AnyExample
     derivation: Any = None
-    """How its tree is built, or another one, where a model builds trees step by step."""
+    """For models that build trees step by step: the actions that build its tree, or another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Negative log-likelihoods of the actions and of the words of some EDUs, and how many EDUs and words there were."""
+    """Negative log-likelihoods of the actions and the words of some EDUs, with the numbers of EDUs and words."""
 
     action_nll: float = 0.0
     n_edus: int = 0
@@ -59,25 +59,25 @@ class Likelihood:
 
     @property
     def loss(self) -> float:
-        """That of actions and words, per EDU."""
+        """The negative log-likelihood of actions and words, per EDU."""
         return (self.action_nll + self.word_nll) / self.n_edus
 
     @property
     def action_loss(self) -> float:
-        """That of actions alone, per EDU."""
+        """The negative log-likelihood of the actions alone, per EDU."""
         return self.action_nll / self.n_edus
 
     @property
     def perplexity(self) -> float | None:
-        """Of the words; None if there are none, as in a discriminative model."""
+        """The perplexity of the words; None for a discriminative model, which has none."""
         return math.exp(min(self.word_nll / self.n_words, 700)) if self.n_words else None
 
 
 class TrainingTask(ABC, Generic[AnyExample, AnyNetwork]):
-    """What an epoch trains on, what is to be learned from it, and how well a network does on dev.
+    """The lessons of each epoch, their loss, and the scores of a network on dev.
 
-    Gold documents are in every epoch, silver ones in the first `silver_epochs`. Everything random depends on the seed,
-    the epoch and the number of the lesson alone.
+    Gold documents are part of every epoch, silver ones of the first `silver_epochs`. All randomness depends only on the
+    seed, the epoch and the number of the lesson.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class TrainingTask(ABC, Generic[AnyExample, AnyNetwork]):
         self._gold, self._silver = lessons[: len(train)], lessons[len(train) :]
 
     def count(self, epoch: int) -> int:
-        """The number of lessons in an epoch."""
+        """Return the number of lessons in an epoch."""
         return len(self._gold) + len(self._silver) * (epoch < self._silver_epochs)
 
     def epoch(self, epoch: int, network: AnyNetwork) -> list[Lesson[AnyExample]]:
-        """The lessons of an epoch, in a new order; the network is that at its beginning."""
+        """Return the lessons of an epoch in a new order, given the network at its beginning."""
         lessons = self._gold_lessons(epoch, network)
         if epoch < self._silver_epochs:
             lessons += self._silver
@@ -107,17 +107,17 @@ class TrainingTask(ABC, Generic[AnyExample, AnyNetwork]):
         return [*self._gold]
 
     def _noise_seed(self, epoch: int, lesson: Lesson[AnyExample]) -> int:
-        """Drawn for each document on its own, so that processes that share a batch draw what one process would."""
+        """Return the seed for the noise of a lesson. It does not depend on how processes share a batch."""
         return random.Random(f"{self._seed} {epoch} {lesson.number}").getrandbits(63)
 
     @abstractmethod
     def loss(self, network: AnyNetwork, lessons: Sequence[Lesson[AnyExample]], epoch: int) -> "Tensor":
-        """The negative log-likelihood of what some lessons teach, summed up."""
+        """Return the sum of the negative log-likelihoods of some lessons."""
 
     @abstractmethod
     def likelihood(self, network: AnyNetwork) -> Likelihood:
-        """That of the trees of dev."""
+        """Return the likelihood of the gold trees of dev."""
 
     @abstractmethod
     def scores(self, network: AnyNetwork) -> dict[str, float]:
-        """What is said about a network after an epoch: scores of the trees that it finds for dev, in percent."""
+        """Return the scores, in percent, of the trees that a network predicts for dev."""

@@ -1,3 +1,3 @@
-"""The version of the package, for humans and for files it writes."""
+"""The version of the package."""
 
 VERSION = "0.1.0"

@@ -60,9 +60,12 @@ def test_without_changes_the_file_counts(file: Path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("training.clips=1", "training.clips: the key must be one of seeds, batch_documents, max_epochs, patience"),
-        ("trainings.clip=1", "trainings: the key must be one of data, model, training"),
-        ("clip=1", "clip: the key must be one of data, model, training"),
+        (
+            "training.clips=1",
+            "training.clips: unknown key; must be one of seeds, batch_documents, max_epochs, patience",
+        ),
+        ("trainings.clip=1", "trainings: unknown key; must be one of data, model, training"),
+        ("clip=1", "clip: unknown key; must be one of data, model, training"),
         ("data=1", "data: the value must be a table, got 1"),
         ("training.clip=many", "training.clip: the value must be of type float, got 'many'"),
         ("training.max_epochs=2.5", "training.max_epochs: the value must be of type int, got 2.5"),
@@ -96,7 +99,7 @@ def test_wrong_changes(file: Path, change: str, message: str):
 def test_files_that_are_no_toml(tmp_path: Path, content: bytes):
     path = tmp_path / "bad.toml"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match=r"bad.toml: the file must be TOML, got "):
+    with pytest.raises(ConfigError, match=r"bad.toml: invalid TOML: "):
         load_config(path)
 
 
@@ -110,7 +113,7 @@ def test_files_that_are_not_there(tmp_path: Path):
 def test_wrong_content_names_the_file(tmp_path: Path):
     path = tmp_path / "config.toml"
     path.write_text("[model]\nwordsize = 3\n")
-    with pytest.raises(ConfigError, match=r"config.toml: model.wordsize: the key must be one of kind, word_size"):
+    with pytest.raises(ConfigError, match=r"config.toml: model.wordsize: unknown key; must be one of kind, word_size"):
         load_config(path)
 
 
@@ -152,13 +155,13 @@ def test_the_default_round_trip():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[training]\nclip = " + "9" * 400, "training.clip: a whole number must have at most 64 bits, got one of "),
-        ("[training]\nclip = " + "9" * 5000, "the file must be TOML, got Exceeds the limit"),
+        ("[training]\nclip = " + "9" * 400, "training.clip: an integer must have at most 64 bits, got "),
+        ("[training]\nclip = " + "9" * 5000, "invalid TOML: Exceeds the limit"),
         (
             "[data]\npath = [0x" + "f" * 5000 + "]",
-            "data.path: the value must be of type str, got a number of",
+            "data.path: the value must be of type str, got a number with",
         ),
-        ("[model]\nedu_layers = 0x" + "f" * 5000, "model.edu_layers: a whole number must have at most 64 bits"),
+        ("[model]\nedu_layers = 0x" + "f" * 5000, "model.edu_layers: an integer must have at most 64 bits"),
     ],
 )
 def test_numbers_that_python_does_not_write_out(line: str, message: str, tmp_path: Path):
@@ -182,7 +185,9 @@ def test_configurations_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     Path("small.toml").touch()
     assert find_config("small.toml") == Path("small.toml")
     assert find_config("elsewhere/small.toml") == Path("elsewhere/small.toml")
-    with pytest.raises(ConfigError, match=r"^smal: a configuration must be a file or one of fast, .*, small, got"):
+    with pytest.raises(
+        ConfigError, match=r"^smal: no such configuration file; the bundled configurations are fast, .*, small; did"
+    ):
         find_config("smal")
 
 
@@ -195,5 +200,5 @@ def test_what_was_meant(file: Path):
         with pytest.raises(ConfigError) as error:
             load_config(file, changes)
         assert str(error.value).endswith(end)
-    with pytest.raises(ConfigError, match=r"got neither; did you mean small\?"):
+    with pytest.raises(ConfigError, match=r"; did you mean small\?$"):
         find_config("smal")

@@ -64,7 +64,7 @@ def test_paragraphs_must_start_at_edus():
         ({"edus": (Span(-1, 2),)}, "EDU 0 must start at 0 or later, got -1–2"),
         ({"edus": (Span(0, 2), Span(1, 3))}, "EDU 1 must start at 2 or later, got 1–3"),
         ({"edus": (Span(2, 1),)}, "EDU 0 must start at 0 or later, got 2–1"),
-        ({"edus": (Span(0, 5), Span(6, 8))}, "inside the text of 7 characters, the last ends at: 8"),
+        ({"edus": (Span(0, 5), Span(6, 8))}, "within the text of 7 characters, but the last one ends at 8"),
         ({"tree": Leaf(0)}, "the tree must cover the EDUs 0–1, got 0–0"),
         ({"tree": Unit("joint", "NN", (Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, got 1–2"),
         ({"tree": Unit("joint", "NNN", (Leaf(0), Leaf(1), Leaf(2)))}, "the tree must cover the EDUs 0–1, got 0–2"),
@@ -111,7 +111,7 @@ def test_sentences_by_hand():
 
 
 def test_a_text_is_no_list_of_edus():
-    with pytest.raises(TreeError, match="EDUs must be a list of texts, got one text"):
+    with pytest.raises(TreeError, match="EDUs must be a list of strings, got a single string"):
         Document.from_edus("id", "It rained.")
 
 
@@ -196,7 +196,7 @@ def test_printing_shows_words():
 
 
 def test_without_a_tree_there_are_no_nodes():
-    with pytest.raises(GenrstError, match=r"^acme: a document must have a tree, got only segmented"):
+    with pytest.raises(GenrstError, match=r"^acme: the document must have a tree, but is only segmented"):
         _ = replace(ACME, tree=None).root
 
 

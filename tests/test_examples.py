@@ -138,7 +138,9 @@ def folder(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, par
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings(r"ignore:\[W095\]", "ignore:few documents for a test", "ignore:the proposal never draws")
+@pytest.mark.filterwarnings(
+    r"ignore:\[W095\]", "ignore:.* documents are few for a test", "ignore:the proposal never draws"
+)
 @pytest.mark.parametrize("page", [page for page in WITH_COMMANDS if blocks(page)], ids=lambda page: page.stem)
 def test_every_example(page: Path, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     known: dict[str, object] = {}

@@ -90,7 +90,7 @@ def test_a_flipped_bit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             found = contents(tmp_path)
             # Without harm are only changes in the name of the checksum and of spaces.
             is_harmless = place < start and found == whole
-            assert is_harmless or str(found).startswith(f"{path}: a file of the model is damaged: ")
+            assert is_harmless or str(found).startswith(f"{path}: the model file is damaged: ")
         path.write_bytes(content)
     assert contents(tmp_path) == whole
 
@@ -163,12 +163,12 @@ def test_shapes_are_those_of_unpacked_weights(tmp_path: Path):
     }
     check_shapes(stored, {"plain": (2, 3), "half": (2, 6), "number": ()}, tmp_path)
     for name, shape, was in (
-        ("plain", (3, 2), r"\(2, 3\)"),
-        ("half", (2, 3), r"\(2, 6\)"),
-        ("number", (1,), r"\(\)"),
-        ("other", (1,), "missing"),
+        ("plain", (3, 2), r"got \(2, 3\)"),
+        ("half", (2, 3), r"got \(2, 6\)"),
+        ("number", (1,), r"got \(\)"),
+        ("other", (1,), "but is missing"),
     ):
-        with pytest.raises(ConfigError, match=f"{name} must have the shape .+, got {was}$"):
+        with pytest.raises(ConfigError, match=f"{name} must have the shape .+, {was}$"):
             check_shapes(stored, {name: shape}, tmp_path)
 
 

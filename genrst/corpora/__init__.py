@@ -1,1 +1,1 @@
-"""Named corpora as published: their files, splits and annotation."""
+"""Published corpora: their files, splits and annotation."""

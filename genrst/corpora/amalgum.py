@@ -1,4 +1,4 @@
-"""AMALGUM: its relations as GUM's coarse classes, and its compact form, `<genre>.jsonl.gz`. Its trees are silver."""
+"""Read AMALGUM in its compact form, `<genre>.jsonl.gz`, and map its relations to GUM's. Its trees are silver."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,12 +28,15 @@ CLASSES = {
     }.items()
     for name in names.split()
 }
-"""GUM's coarse class of a relation that is none itself, measured on documents of GUM before and after its relations got
-new names. Only `contrast` is doubtful: a third of it became `joint`."""
+"""GUM's coarse class for each relation that is not a class itself.
+
+The mapping was derived from documents of GUM before and after its relations were renamed. Only `contrast` is doubtful:
+a third of its instances became `joint`.
+"""
 
 
 def read_genre(path: Path) -> Iterator[Document]:
-    """The documents of one file, with AMALGUM's own relations."""
+    """Yield the documents of a file, with AMALGUM's own relations."""
     for number, line in enumerate(unpack_lines(path), start=1):
         yield _document(line, path, number)
 
@@ -50,7 +53,7 @@ def _document(content: bytes, path: Path, line: int) -> Document:
         metadata = {key: str(record[key]) for key in ("genre", "licence", "part")}
         return replace(document, tree=_tree(record["tree"]), metadata=metadata)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise CorpusFormatError(f"a record must have the documented form, got {error!r}", path, line) from error
+        raise CorpusFormatError(f"the record is malformed: {error!r}", path, line) from error
 
 
 def _sentence(words: list[Any]) -> list[Word]:
@@ -59,19 +62,19 @@ def _sentence(words: list[Any]) -> list[Word]:
         for form, tag, head, deprel, space in words
     ]
     if not sentence or not all(0 <= word.head <= len(sentence) for word in sentence):
-        raise ValueError(f"{len(sentence)} words in a sentence, or a head outside them")
+        raise ValueError(f"a sentence must have words, and every head must be one of its {len(sentence)} words")
     return sentence
 
 
 def _edu_starts(edus: list[tuple[int, int]], n_tokens: int) -> list[int]:
     starts, stops = [_integer(start) for start, _ in edus], [_integer(stop) for _, stop in edus]
     if [*starts, n_tokens] != [0, *stops]:
-        raise ValueError("EDUs that do not cover the tokens one after the other")
+        raise ValueError("EDUs must cover the tokens one after the other")
     return starts
 
 
 def _tree(nested: Any) -> Tree:  # noqa: ANN401
-    """Build the tree from nested lists, the deepest first."""
+    """Build the tree from nested lists, starting with the deepest."""
     order = [nested]
     for item in order:
         if not isinstance(item, int):
@@ -88,12 +91,12 @@ def _tree(nested: Any) -> Tree:  # noqa: ANN401
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} in the place of a string")
+        raise TypeError(f"expected a string, got {value!r}")
     return value
 
 
 def _integer(value: object) -> int:
-    # True is an int to Python, and 1.0 is equal to 1.
+    # Python counts True as an integer, and 1.0 equals 1.
     if type(value) is not int:
-        raise TypeError(f"{value!r} in the place of a whole number")
+        raise TypeError(f"expected a whole number, got {value!r}")
     return value

@@ -1,9 +1,9 @@
-"""The words of treebanks: reading CoNLL-U, and turning words into running text with offsets.
+"""Read CoNLL-U, and convert the words of treebanks to a running text with offsets.
 
-Treebanks (CoNLL-U, AMALGUM) list words and whether a space follows; everything else in genrst counts characters. Of a
-CoNLL-U file only what parsing uses is read: tokens, sentences, paragraphs, speakers, entities and EDU starts. Multiword
-ranges give the spacing, and empty nodes are skipped, as in GUM. The files of DISRPT (`.conllu`, and `.tok` without
-syntax) hold many documents.
+Treebanks (CoNLL-U, AMALGUM) list words and tell whether a space follows; the rest of genrst uses character offsets.
+Only the annotation that parsing needs is read: tokens, sentences, paragraphs, speakers, entities and EDU starts.
+Multiword ranges determine the spacing, and empty nodes are skipped, as in GUM. The files of DISRPT (`.conllu`, and
+`.tok` without syntax) hold many documents.
 """
 
 import re
@@ -21,13 +21,13 @@ _NUMBER = re.compile("[0-9]{1,9}")
 _ENTITY = re.compile(r"(\()?([^()]+)(\))?")
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc[ _]id\s*=\s*(.+)")
 _EDU_START = re.compile(r"(^|\|)(Discourse=|BeginSeg=Yes|Seg=B-seg)", re.IGNORECASE)
-"""The first word of an EDU in the last column: of GUM, of DISRPT until 2021, and since."""
+"""Marks the first word of an EDU in the last column, in GUM, in DISRPT until 2021, and in DISRPT since then."""
 _BLOCK_PRIORITY = ("head", "item", "caption", "quote", "sp")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a treebank; `head` counts from 1 inside the sentence, 0 is the root."""
+    """A word of a treebank. `head` is a word number in the sentence, from 1, or 0 for the root."""
 
     form: str
     head: int
@@ -38,7 +38,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedText:
-    """A text with character offsets for everything that a treebank says about it."""
+    """A text with the annotation of a treebank as character offsets."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -46,10 +46,10 @@ class AnnotatedText:
     paragraphs: tuple[Span, ...]
     entities: tuple[Span, ...] = ()
     edu_starts: tuple[int, ...] = ()
-    """Tokens at which an EDU starts, where the treebank says so."""
+    """The first token of each EDU, if the treebank marks them."""
 
     def as_document(self, id: str, edu_starts: Sequence[int]) -> Document:
-        """A document without a tree."""
+        """Return a document without a tree."""
         edus = join_runs(self.tokens, edu_starts)
         return Document(
             id,
@@ -65,10 +65,10 @@ class AnnotatedText:
 def assemble(
     sentences: Sequence[Sequence[Word]], paragraph_starts: Mapping[int, str], speakers: Mapping[int, str]
 ) -> AnnotatedText:
-    """Join words into a text: a space where the treebank has one, a blank line before each paragraph.
+    """Join words into a text, with spaces as in the treebank and a blank line before each paragraph.
 
-    By the number of a sentence, `paragraph_starts` gives the kind of the paragraph that it starts, `speakers` who says
-    it. The first sentence always starts a paragraph.
+    `paragraph_starts` maps the number of a sentence to the kind of the paragraph that it starts, `speakers` to its
+    speaker. The first sentence always starts a paragraph.
     """
     kinds = {0: "p", **paragraph_starts}
     pieces: list[str] = []
@@ -92,21 +92,23 @@ def assemble(
 
 
 def read_conllu(content: bytes, path: Path) -> AnnotatedText:
-    """Read one document; paragraphs come from `# newpar`, EDU starts from the last column."""
+    """Read a document. Paragraphs come from `# newpar` comments, EDU starts from the last column."""
     return _read_lines(enumerate(decode(content, path).split("\n"), start=1), path)
 
 
 def read_disrpt(path: Path) -> Iterator[Document]:
-    """The documents of a file of DISRPT, which have EDUs and no trees; a `.tok` file has no sentences or syntax."""
+    """Yield the documents of a DISRPT file, which have EDUs but no trees. A `.tok` file has no sentences or syntax."""
     lines = list(enumerate(decode(read_bytes(path), path).split("\n"), start=1))
     names = {at: found[1].strip() for at, (_, line) in enumerate(lines) if (found := _NEW_DOCUMENT.match(line))}
     if not names:
-        raise CorpusFormatError("documents must start with a comment, # newdoc id = NAME, got none", path)
+        raise CorpusFormatError(
+            "every document must start with the comment # newdoc id = NAME; the file has none", path
+        )
     for start, stop in pairwise([*names, len(lines)]):
         annotated = _read_lines(lines[start:stop], path)
         if not annotated.edu_starts:
-            rule = "a document must mark the first words of its EDUs (Seg=B-seg or BeginSeg=Yes)"
-            raise CorpusFormatError(f"{rule}, got no mark in {names[start]}", path, lines[start][0])
+            rule = "the first words of EDUs must be marked (Seg=B-seg or BeginSeg=Yes)"
+            raise CorpusFormatError(f"{rule}, but {names[start]} has no marks", path, lines[start][0])
         document = annotated.as_document(names[start], sorted({0, *annotated.edu_starts}))
         yield replace(document, tokens=(), sentences=(), paragraphs=()) if path.suffix == ".tok" else document
 
@@ -117,8 +119,8 @@ def _read_lines(lines: Iterable[tuple[int, str]], path: Path) -> AnnotatedText:
         reader.read_line(number, line)
     reader.end_sentence()
     if not reader.sentences:
-        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence, got none", path)
-    # A mark after the last sentence starts nothing.
+        raise CorpusFormatError("a CoNLL-U file must hold at least one sentence", path)
+    # Ignore a paragraph mark after the last sentence.
     reader.paragraph_starts.pop(len(reader.sentences), None)
     annotated = assemble(reader.sentences, reader.paragraph_starts, reader.speakers)
     entities = _entity_spans(reader.entity_marks, annotated.tokens)
@@ -126,10 +128,11 @@ def _read_lines(lines: Iterable[tuple[int, str]], path: Path) -> AnnotatedText:
 
 
 def attach(document: Document, annotated: AnnotatedText, path: Path) -> Document:
-    """The document with the text and annotation of a treebank, whose EDUs must be the same.
+    """Add the text and annotation of a treebank to a document with the same EDUs.
 
-    Where the treebank marks EDUs, each must have as many words in both. The words are not compared: in all of GUM three
-    differ between the two files, and those of Reddit are underscores. Elsewhere EDUs are found by their characters.
+    If the treebank marks EDUs, each must have the same number of words in both files. The words are not compared,
+    because three words of GUM differ between its files, and those of Reddit are underscores. If the treebank does not
+    mark EDUs, they are found by their characters.
     """
     starts = _count_words(document, annotated, path) if annotated.edu_starts else _find_edus(document, annotated, path)
     layers = {name: getattr(document, name) for name in ("tree", "signals", "secondary_edges")}
@@ -137,7 +140,7 @@ def attach(document: Document, annotated: AnnotatedText, path: Path) -> Document
 
 
 def _count_words(document: Document, annotated: AnnotatedText, path: Path) -> list[int]:
-    """The tokens at which EDUs start, if each EDU has as many words as in the document."""
+    """Return the first token of each EDU, after checking that each EDU has as many words as in the document."""
     starts = sorted({0, *annotated.edu_starts})
     sizes = [stop - start for start, stop in pairwise((*starts, len(annotated.tokens)))]
     expected = [len(text.split()) for text in document.edu_texts]
@@ -145,14 +148,14 @@ def _count_words(document: Document, annotated: AnnotatedText, path: Path) -> li
         same = list(takewhile(lambda pair: pair[0] == pair[1], zip(sizes, expected, strict=False)))
         raise CorpusFormatError(
             f"EDUs must have the same words as the tree file ({len(expected)} EDUs, {sum(expected)} words), "
-            f"got {len(sizes)} EDUs, {sum(sizes)} words; they differ first at EDU {len(same) + 1}",
+            f"got {len(sizes)} EDUs, {sum(sizes)} words; the first difference is at EDU {len(same) + 1}",
             path,
         )
     return starts
 
 
 def _find_edus(document: Document, annotated: AnnotatedText, path: Path) -> list[int]:
-    """The tokens at which EDUs start, by the characters of the EDUs."""
+    """Return the first token of each EDU, found by the characters of the EDUs."""
     numbers = {token.start: number for number, token in enumerate(annotated.tokens)}
     try:
         spans = align_edus(document.edu_texts, annotated.text)
@@ -169,7 +172,7 @@ def _find_edus(document: Document, annotated: AnnotatedText, path: Path) -> list
 
 @dataclass(slots=True)
 class _Reader:
-    """The state between two lines."""
+    """Reads a file line by line, and holds the state between two lines."""
 
     path: Path
     sentences: list[list[Word]] = field(default_factory=list)
@@ -201,7 +204,7 @@ class _Reader:
                 message = f"a head must be one of the {n_words} words of its sentence, got {word.head}"
                 raise CorpusFormatError(message, self.path, line)
         if self.range_stop > n_words:
-            message = f"a range must end with a word of its sentence, got {self.range_stop} of {n_words}"
+            message = f"a range must end within the {n_words} words of its sentence, got {self.range_stop}"
             raise CorpusFormatError(message, self.path, self.range_line)
         if self.words:
             self.sentences.append(self.words if self.has_spacing else _space(self.words, self.text))
@@ -236,10 +239,12 @@ class _Reader:
             return
         position = _integer(identifier, self.path, number)
         if position != len(self.words) + 1:
-            raise CorpusFormatError(f"word {len(self.words) + 1} must come next, got {identifier}", self.path, number)
+            raise CorpusFormatError(
+                f"the next word must be number {len(self.words) + 1}, got {identifier}", self.path, number
+            )
         if position <= self.range_stop:
             has_space = position == self.range_stop and self.range_has_space
-        # Where there is no syntax, as in .tok files, each word is its own head.
+        # Without syntax, as in .tok files, each word is its own head.
         parent = 0 if head == deprel == "_" else _integer(head, self.path, number)
         self.words.append(Word(form, parent, deprel, tag, has_space))
         self.word_lines.append(number)
@@ -270,7 +275,7 @@ def _integer(value: str, path: Path, line: int) -> int:
 
 
 def _space(words: list[Word], text: str) -> list[Word]:
-    """The words with the spaces of the sentence's text, where no mark says it (AMALGUM); unchanged if they differ."""
+    """Take the spacing of words without spacing marks (AMALGUM) from the sentence's text, if it has the same words."""
     spaced, at = [], 0
     for word in words:
         if not text.startswith(word.form, at):
@@ -282,7 +287,7 @@ def _space(words: list[Word], text: str) -> list[Word]:
 
 
 def _paragraph_kind(blocks: str) -> str:
-    """One kind for nested blocks such as `item (1 s) | p (1 s)`: the one that tells most about the layout."""
+    """Return one kind for nested blocks such as `item (1 s) | p (1 s)`: the one that is most specific to the layout."""
     names = [block.split()[0] for block in blocks.split("|") if block.strip()]
     return next((kind for kind in _BLOCK_PRIORITY if kind in names), names[0] if names else "p")
 
@@ -290,7 +295,7 @@ def _paragraph_kind(blocks: str) -> str:
 def _entity_spans(marks: list[tuple[int, str]], tokens: tuple[Token, ...]) -> tuple[Span, ...]:
     """Pair the brackets of entities: `(1-person-…` opens, `1)` closes, `(1-person-…)` does both.
 
-    In AMALGUM it is `(person-1` and `person-1)`.
+    In AMALGUM, the brackets are `(person-1` and `person-1)`.
     """
     open_marks: dict[str, list[tuple[int, str]]] = {}
     spans = []

@@ -1,7 +1,7 @@
-"""Corpora: a name, a split, and the documents in it.
+"""Load the documents of a corpus, or of one of its splits.
 
-`load_corpus` recognises a corpus by the layout of its folder (`genrst.corpora.layouts`); anything else is `files`, all
-that `genrst.formats.files` reads.
+`load_corpus` recognises a published corpus by the layout of its folder (`genrst.corpora.layouts`). All other folders
+are corpora named `files`, which hold any files that `genrst.formats.files` can read.
 """
 
 import warnings
@@ -18,26 +18,26 @@ from genrst.formats.folder import OUTPUT, SAME_NAME, Listing, describe_left_out
 from genrst.formats.rs3_reader import Roots
 
 CORPORA = (*dict.fromkeys(layout.name for layout in LAYOUTS), "files")
-"""The names that `load_corpus` takes."""
+"""The names that `load_corpus` accepts."""
 
 _BEST_FIRST = (".rs4", ".rs3", ".dis", ".json", ".jsonl")
-"""Which format of a document is read, if there are several: the one that holds most of what annotators see."""
+"""The order of preference if a document exists in several formats. The most complete format comes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Documents that are read on demand; iterating twice reads twice."""
+    """Documents that are read on demand. Iterating twice reads the files twice."""
 
     name: str
     split: str | None
     sources: tuple[Callable[[], Iterable[Document]], ...]
     on_bad: Callable[[GenrstError], object] | None = None
-    """What is called with the error of a file that cannot be read; without it, the error is raised."""
+    """A callback for the error of a file that cannot be read. If it is None, the error is raised."""
     folder: Path = Path()
     left_out: dict[str, list[str]] = field(default_factory=dict)
-    """By the reason, the files and documents that are not read; complete when all sources have been read."""
+    """The files and documents that are not read, by reason. Complete after all sources have been read."""
     joined: list[str] = field(default_factory=list)
-    """The documents of several trees that were joined although nobody asked for it; complete then, too."""
+    """The documents whose trees the layout joined on its own. Complete after all sources have been read."""
 
     def __iter__(self) -> Iterator[Document]:
         for source in self.sources:
@@ -49,7 +49,7 @@ class Corpus:
                 self.on_bad(error)
 
     def __len__(self) -> int:
-        """The number of files, which is the number of documents unless a file holds several, or one without text."""
+        """The number of files, which may differ from the number of documents."""
         return len(self.sources)
 
 
@@ -63,11 +63,11 @@ def load_corpus(
     roots: Roots = "error",
     skip_bad: bool = False,
 ) -> Corpus:
-    """Open a corpus; warns of documents that are not read because they are there in another file.
+    """Open a corpus, with a warning about files that are left out because the same document is in another file.
 
-    `name` is recognised from the folder unless given. `version` is that of GUM's list of splits. `with_textless`
-    includes documents whose words are missing. `roots` is for `.rs3` files of several trees, `skip_bad` for files that
-    cannot be read.
+    `name` is recognised from the folder unless it is given. `version` selects the version of GUM's splits.
+    `with_textless` includes documents whose words are missing. `roots` determines what happens to `.rs3` files with
+    several trees, `skip_bad` whether to skip files that cannot be read.
     """
     opened = open_corpus(
         path, name, split, version=version, with_textless=with_textless, roots=roots, skip_bad=skip_bad
@@ -88,7 +88,7 @@ def open_corpus(
     roots: Roots = "error",
     skip_bad: bool = False,
 ) -> Corpus:
-    """The same without a warning, for those who tell all that is left out."""
+    """Open a corpus without warnings, for callers that report `left_out` themselves."""
     path = Path(path)
     if not path.exists():
         raise CorpusNotFoundError(f"{path}: no such file or folder")
@@ -102,7 +102,7 @@ def open_corpus(
         return Corpus("files", split, tuple(sources), on_bad, listing.folder, listing.left_out)
     files = opened.files(split, version)
     if not files:
-        raise CorpusNotFoundError(f"{path}: {opened.layout.name} must have documents in split {split!r}, got none")
+        raise CorpusNotFoundError(f"{path}: {opened.layout.name} has no documents in split {split!r}")
     readers = tuple(partial(opened.read, file, roots, with_textless) for file in files)
     return Corpus(opened.layout.name, split, readers, on_bad, opened.folder, opened.left_out, opened.joined)
 
@@ -112,13 +112,14 @@ def _warn(error: GenrstError) -> None:
 
 
 def _plain_files(path: Path, split: str | None) -> Listing:
-    """The files of a folder; a split is a subfolder of that name. Of a document in several formats, the one with most
-    in it.
+    """List the files of a folder, or of the subfolder named after the split.
+
+    If a document exists in several formats, only the most complete one is listed.
     """
     if split is not None:
         path = path / split
         if not path.is_dir():
-            raise CorpusNotFoundError(f"{path}: a split of a plain folder must be a subfolder of that name")
+            raise CorpusNotFoundError(f"{path}: no such folder; a split of a plain folder is a subfolder of that name")
     if not path.is_dir():
         return Listing(path.parent, [path])
     listing = list_documents(path)

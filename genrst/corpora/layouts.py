@@ -1,6 +1,6 @@
-"""How published corpora are laid out: where each keeps its trees, texts, syntax and splits. One mechanism reads all.
+"""The folder layouts of published corpora: where each keeps its trees, texts, syntax and splits.
 
-A corpus is an entry of `LAYOUTS`. Not here: what stands in the files (`genrst.formats`, `conllu`, `amalgum`).
+Each corpus is an entry of `LAYOUTS`. The files themselves are read by `genrst.formats`, `conllu` and `amalgum`.
 """
 
 import random
@@ -20,45 +20,45 @@ from genrst.trees.node import Unit, relabel
 
 SPLITS = ("train", "dev", "test")
 VERSION = "11.1"
-"""The version of GUM whose list of splits is that of its folder."""
+"""The version of GUM whose splits are listed in its own folder."""
 N_DRAWN = 25
 _SEED = 2019
 _LISTED = "listed"
 _PACKAGE = Path(__file__).parent
 _WITH_EDUS = ("rst", "erst", "sdrt", "dep")
-"""The frameworks of DISRPT that have EDUs; others have connectives."""
+"""The frameworks of DISRPT that have EDUs. The others have connectives."""
 _ITEM = re.compile(r"^(##\s+(?P<heading>\S+)|\s*[*-]\s+(?P<item>\S+))\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusLayout:
-    """An entry of the table. Patterns are those of `Path.glob`, from the folder of the corpus on."""
+    """The layout of a corpus. Patterns are for `Path.glob`, relative to the folder of the corpus."""
 
     name: str
     marks: Sequence[str]
-    """What there must be for the corpus to be recognised."""
+    """Patterns that must all match for the corpus to be recognised."""
     trees: Mapping[str, Sequence[str]]
-    """By split, the files; `_LISTED` if only a list says the split. A list in the folder of a corpus always counts."""
+    """The files of each split, or of `_LISTED` if a list defines the splits. A list in the folder takes precedence."""
     syntax: tuple[str, str] | None = None
-    """The folder of trees and that of CoNLL-U files, where everything else in a path is the same."""
+    """The folder of trees and the folder of CoNLL-U files. The rest of the path must be the same."""
     places: Sequence[str] = ("",)
-    """Folders in which the corpus may lie."""
+    """The subfolders that may hold the corpus."""
     drawn: Sequence[str] = ()
-    """Splits that nobody has published: each is a tenth of the training documents, at most 25, always the same."""
+    """Unpublished splits, drawn with a fixed seed: each is a tenth of the training documents, at most 25."""
     lists: Mapping[str, str] = field(default_factory=dict)
-    """Lists of other versions, in this package, for folders without."""
+    """Lists of splits for other versions, bundled for folders that do not have them."""
     left_out: str = ""
-    """A list of documents that are never read, in this package."""
+    """A bundled list of documents that are never read."""
     classes: Mapping[str, str] = field(default_factory=dict)
-    """New names of relations."""
+    """A mapping of relation names to new ones."""
     joins_roots: bool = False
-    """Whether files of several trees are usual, so that these are joined."""
+    """Whether files with several trees are common in this corpus, so that the trees are joined."""
     read: Callable[[Path], Iterable[Document]] | None = None
-    """Reads a file that holds several documents."""
+    """The reader for files that hold several documents."""
 
 
 def _in_splits(*patterns: str) -> dict[str, Sequence[str]]:
-    """Patterns that name the split."""
+    """Return patterns for each split, with the split's name filled in."""
     return {split: [pattern.format(split) for pattern in patterns] for split in SPLITS}
 
 
@@ -125,22 +125,22 @@ LAYOUTS = (
         read=read_disrpt,
     ),
 )
-"""The corpora, as they are published or, of GUM and AMALGUM, in the shorter form that this package used first."""
+"""The known corpora, as published. GUM and AMALGUM are also known in the compact form of early versions of genrst."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCorpus:
-    """A corpus that has been found in a folder."""
+    """A corpus that was recognised in a folder."""
 
     layout: CorpusLayout
     folder: Path
     left_out: dict[str, list[str]] = field(default_factory=dict)
-    """By the reason, the documents that are not read."""
+    """The documents that are not read, by reason."""
     joined: list[str] = field(default_factory=list)
-    """The documents of several trees that this layout joins."""
+    """The documents whose trees this layout joins."""
 
     def files(self, split: str | None, version: str = VERSION) -> list[Path]:
-        """The files of a split, or all."""
+        """Return the files of a split, or all files."""
         path = self._find_list(version)
         rows = self._drawn() if path is None else self._listed(path)
         known = {*self.layout.trees, *self.layout.drawn, *(split for split, _ in rows)} - {_LISTED}
@@ -149,8 +149,7 @@ class FoundCorpus:
             raise UsageError(f"a split of {self.layout.name} must be one of {names}, got {split!r}")
         never = _read_list(_PACKAGE / self.layout.left_out) if self.layout.left_out else {}
         wanted = [path for own, path in rows if split in (None, own)]
-        reason = "never read: docs/reference/corpora.md says why"
-        self._leave_out(reason, (path.stem for path in wanted if path.stem in never))
+        self._leave_out("excluded, see docs/reference/corpora.md", (path.stem for path in wanted if path.stem in never))
         if path is not None and version == VERSION:
             listed = {path for _, path in rows}
             self._leave_out(f"not in {path.name}", (one.name for one in self._trees() if one not in listed))
@@ -162,11 +161,11 @@ class FoundCorpus:
                 self.left_out[reason].append(name)
 
     def read(self, path: Path, roots: Roots, with_textless: bool = False) -> Iterator[Document]:
-        """The documents of a file, without those whose words are missing (underscores), unless these are wanted."""
+        """Yield the documents of a file. Those without words (only underscores) are skipped unless `with_textless`."""
         classes, read = self.layout.classes, self.layout.read
         for document in [self._read_one(path, roots)] if read is None else read(path):
             if not with_textless and set(document.text or "x") <= set("_ \n"):
-                self._leave_out("no words; --with-textless includes them", [document.id])
+                self._leave_out("without words; include them with --with-textless", [document.id])
                 continue
             if classes and document.tree is not None:
                 document = replace(document, tree=relabel(document.tree, lambda name: classes.get(name, name)))
@@ -186,7 +185,7 @@ class FoundCorpus:
         return replace(document, metadata={"genre": genre[0]} if genre else {})
 
     def _find(self, patterns: Iterable[str]) -> list[Path]:
-        """Files in the order of their names; what an earlier pattern has found is not found in another format."""
+        """Return the matching files, sorted. For several formats of a document, the earlier pattern wins."""
         found: dict[Path, Path] = {}
         for pattern in patterns:
             for path in self.folder.glob(pattern):
@@ -197,12 +196,12 @@ class FoundCorpus:
         return self._find(pattern for patterns in self.layout.trees.values() for pattern in patterns)
 
     def _listed(self, path: Path) -> list[tuple[str, Path]]:
-        """Every file of a list with its split, in the order of the list."""
+        """Return every file of a list with its split, in the order of the list."""
         patterns = [pattern for patterns in self.layout.trees.values() for pattern in patterns]
         found = {path.stem: path for path in self._trees()}
         rows = []
         for name, (split, new_name) in _read_list(path).items():
-            # One that is missing becomes an error when it is read.
+            # A missing file is kept, so that reading it raises an error.
             file = found.get(new_name) or found.get(name) or self.folder / patterns[0].replace("*", new_name)
             rows.append((split, file))
         return rows
@@ -222,7 +221,7 @@ class FoundCorpus:
         return path
 
     def _drawn(self) -> list[tuple[str, Path]]:
-        """Every file with the split of its folder, or one that is drawn."""
+        """Return every file with the split of its folder, or with a drawn split."""
         rows = [(split, path) for split, patterns in self.layout.trees.items() for path in self._find(patterns)]
         train = [path for split, path in rows if split == "train"]
         drawn: dict[Path, str] = {}
@@ -233,7 +232,7 @@ class FoundCorpus:
 
 
 def _read_list(path: Path) -> dict[str, tuple[str, str]]:
-    """By the name of a document its split and the name that it has had since: a table, or headings over items."""
+    """Map document names to splits and current names, read from a table or a Markdown list with headings."""
     if path.suffix == ".tsv":
         rows = read_table(path, ("doc", "split"))
         return {row["doc"]: (row["split"], row.get("v11_name") or row["doc"]) for row in rows}
@@ -247,7 +246,7 @@ def _read_list(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def find_corpus(path: Path, name: str | None = None) -> FoundCorpus | None:
-    """The corpus that has been laid out in a folder, if it is one of the table, or the one with this name."""
+    """Recognise the corpus in a folder; None if it is unknown. With a name, the corpus must be the one of that name."""
     for layout in LAYOUTS:
         for place in layout.places if name in (None, layout.name) else ():
             if all(any(path.glob(f"{place}/{mark}" if place else mark)) for mark in layout.marks):
@@ -255,4 +254,4 @@ def find_corpus(path: Path, name: str | None = None) -> FoundCorpus | None:
     if name is None:
         return None
     marks = " or ".join(" and ".join(layout.marks) for layout in LAYOUTS if layout.name == name)
-    raise CorpusNotFoundError(f"{path}: {name} must have {marks}, got a folder without")
+    raise CorpusNotFoundError(f"{path}: not a folder of {name}; it must have {marks}")

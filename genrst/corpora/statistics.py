@@ -1,6 +1,6 @@
-"""What a corpus holds: counts, relations, and the shapes of its trees.
+"""Statistics of a corpus: counts, relations, and the shapes of its trees.
 
-Not here: the text table (`genrst.cli.verbs.info`), and the measures of one tree (`genrst.trees.measures`).
+`genrst.cli.verbs.info` shows them as a table. The measures of a single tree are in `genrst.trees.measures`.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ _SHAPES: dict[str, Callable[[Tree], float]] = {
 
 @dataclass(slots=True)
 class Statistics:
-    """Counts over documents; relations and shapes are those of the binarised trees."""
+    """Counts over documents. Relations and shapes are those of the binarised trees."""
 
     edus: list[int] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
@@ -33,7 +33,7 @@ class Statistics:
     shapes: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, document: Document) -> None:
-        """Count one document."""
+        """Add a document to the counts."""
         self.edus.append(len(document.edus))
         self.totals.update(
             tokens=len(document.tokens),
@@ -53,7 +53,7 @@ class Statistics:
             self.shapes[name].append(measure(tree))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON; names follow the rows of the text table."""
+        """Return plain numbers for JSON, named after the rows of the text table."""
         relations: dict[str, dict[str, int]] = {}
         for (relation, nuclearity), count in sorted(self.relations.items()):
             relations.setdefault(relation, {})[nuclearity] = count
@@ -71,7 +71,7 @@ class Statistics:
 
 
 def count(documents: Iterable[Document]) -> Statistics:
-    """The statistics of some documents."""
+    """Return the statistics of documents."""
     statistics = Statistics()
     for document in documents:
         statistics.add(document)

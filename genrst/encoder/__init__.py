@@ -1,1 +1,1 @@
-"""Pretrained encoders: their files, the windows they read, EDU vectors from their states."""
+"""Pretrained encoders: their files, their windows, and EDU vectors from their states."""

@@ -1,4 +1,4 @@
-"""Windows of several documents as one padded batch, for PyTorch."""
+"""Pack windows of several documents into a padded batch for PyTorch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,40 +15,41 @@ _PADDING_ORDER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class PieceWindows:
-    """Windows of word pieces, and where in them the pieces of each EDU are."""
+    """Windows of word pieces, and the positions of the pieces of each EDU."""
 
     pieces: Tensor
     """Shape: (windows, length)"""
     order: Tensor
-    """A piece sees those of the same window whose order is its own or less. Shape: (windows, length)"""
+    """A piece attends to the pieces of its window whose order is not greater than its own. Shape: (windows, length)"""
     rows: Tensor
-    """The pieces that EDUs get their vectors from, numbered over all windows, EDU by EDU."""
+    """The pieces that the EDU vectors are computed from, EDU by EDU, numbered over all windows."""
     edus: Tensor
-    """The EDU of each of them."""
+    """The EDU of each of these pieces."""
     first: Tensor
-    """The row of the first piece of each EDU."""
+    """The first of these pieces for each EDU."""
     last: Tensor
 
     def to(self, device: torch.device | str) -> "PieceWindows":
-        """The same windows on a device."""
+        """Return the same windows on a device."""
         return PieceWindows(*(getattr(self, field.name).to(device, non_blocking=True) for field in fields(self)))
 
     def split(self, most_pieces: int) -> "list[tuple[PieceWindows, Tensor]]":
-        """Windows of similar length, so many pieces at a time, with the EDUs that get their vectors there.
+        """Divide the windows into parts of similar length, each with at most `most_pieces` pieces and with its EDUs.
 
-        A window that is longer is by itself. EDUs are numbered anew, and the second of a pair has their numbers here.
+        A longer window is a part by itself. Each part numbers its EDUs from 0; the tensor beside it holds their
+        original numbers.
         """
         lengths = (self.order != _PADDING_ORDER).sum(1).tolist()
         parts: list[list[int]] = []
         for window in sorted(range(len(lengths)), key=lambda window: -lengths[window]):
-            # The first of a part is its longest.
+            # The first window of a part is the longest.
             if not parts or (len(parts[-1]) + 1) * lengths[parts[-1][0]] > most_pieces:
                 parts.append([])
             parts[-1].append(window)
         return [self._part(part, _padded(lengths[part[0]])) for part in parts]
 
     def _part(self, windows: Sequence[int], length: int) -> "tuple[PieceWindows, Tensor]":
-        """Some windows, without padding beyond a length."""
+        """Return some of the windows, padded only to the given length."""
         device, width = self.pieces.device, self.pieces.shape[1]
         chosen = torch.tensor(windows, device=device)
         place = torch.full((len(self.pieces),), -1, device=device)
@@ -67,23 +68,23 @@ class PieceWindows:
 
 
 def _padded(length: int) -> int:
-    """Kernels are fastest at multiples of eight."""
+    """Round a length up to a multiple of eight, for which kernels are fastest."""
     return -(-length // 8) * 8
 
 
 def pack_windows(texts: Sequence[tuple[IntArray, IntArray]], shape: WindowShape) -> PieceWindows:
-    """The windows of documents, given as word pieces and how many of them each EDU has."""
+    """Return the windows of documents, given as word pieces and the number of pieces of each EDU."""
     limit = shape.size - len(shape.prefix) - len(shape.suffix)
     return _pack([_truncate(*text, limit) for text in texts], shape)
 
 
 def pack_pieces(texts: Sequence[IntArray], shape: WindowShape) -> PieceWindows:
-    """The windows of texts whose EDUs do not matter: each word piece stands for itself."""
+    """Return the windows of texts without EDUs: every word piece counts as an EDU."""
     return _pack([(pieces, np.ones_like(pieces)) for pieces in texts], shape)
 
 
 def _pack(texts: Sequence[tuple[IntArray, IntArray]], shape: WindowShape) -> PieceWindows:
-    """The windows of texts, given as pieces and how many each EDU has."""
+    """Return the windows of texts, given as pieces and the number of pieces of each EDU."""
     n_edus = sum(len(lengths) for _, lengths in texts)
     windows, first_edu = [], 0
     for pieces_of_text, lengths in texts:
@@ -103,7 +104,7 @@ def _pack(texts: Sequence[tuple[IntArray, IntArray]], shape: WindowShape) -> Pie
 def _windows(
     pieces: IntArray, lengths: IntArray, shape: WindowShape, first_edu: int
 ) -> list[tuple[IntArray, IntArray, IntArray]]:
-    """Pieces, their order, and the EDUs whose vectors they contribute to (−1 for none), a triple per window."""
+    """Return for each window its pieces, their order, and the EDUs whose vectors they contribute to (−1 for none)."""
     limit = shape.size - len(shape.prefix) - len(shape.suffix)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     edus = np.repeat(np.arange(len(lengths)), lengths)
@@ -115,7 +116,7 @@ def _windows(
 
 
 def _truncate(pieces: IntArray, lengths: IntArray, limit: int) -> tuple[IntArray, IntArray]:
-    """The pieces of EDUs, none of which is longer than a window, and their lengths."""
+    """Truncate EDUs to the length of a window. Return their pieces and lengths."""
     if lengths.max() <= limit:
         return pieces, lengths
     ends = np.cumsum(lengths)
@@ -127,7 +128,7 @@ def _window(
     pieces: IntArray, edus: IntArray, window: Window, shape: WindowShape, first_edu: int
 ) -> tuple[IntArray, IntArray, IntArray]:
     n_before, n_after = len(shape.prefix), len(shape.suffix)
-    # If causal, what stands before the text sees nothing of it, and nothing sees what stands after it.
+    # In causal windows, the prefix does not attend to the text, and nothing attends to the suffix.
     order = np.pad(edus - window.start + 1, (n_before, n_after), constant_values=(0, len(edus) + 1))
     is_own = (edus >= window.first) & (edus < window.last)
     return (

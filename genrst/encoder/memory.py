@@ -1,4 +1,4 @@
-"""How much is computed at once, and how memory is given back."""
+"""Batches of limited size, and memory management."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 
 def in_batches(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Consecutive items whose sizes sum to at most `most`; a larger item is a batch by itself."""
+    """Yield batches of consecutive items whose sizes sum to at most `most`. A larger item is a batch by itself."""
     batch: list[Item] = []
     size = 0
     for item in items:
@@ -30,10 +30,10 @@ def in_batches(items: Iterable[Item], size_of: Callable[[Item], int], most: int)
 
 
 def give_back_memory() -> None:
-    """Let the C library give the system back what was freed, where it can (glibc).
+    """Return freed memory to the system, if the C library can do it (glibc).
 
-    It keeps free memory that lies between blocks in use. Results that stay between large things that come and go make
-    it grow by gigabytes.
+    Otherwise glibc keeps free memory between blocks in use. If small results are stored between large temporary arrays,
+    this can grow to gigabytes.
     """
     trim = _find_trim()
     if trim is not None:
@@ -42,16 +42,16 @@ def give_back_memory() -> None:
 
 @cache
 def _find_trim() -> Callable[[int], int] | None:
-    """The function of glibc; no other library has it."""
+    """Find the function of glibc. Other C libraries do not have it."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 def check_memory(network: "nn.Module", where: str, n_copies: int = 1) -> None:
-    """Raise an error if this many copies of a network, which may be on the meta device, need more than all memory."""
+    """Raise an error if copies of a network, which may be on the meta device, need more than the total memory."""
     if not hasattr(os, "sysconf"):  # Windows
         return
     n_bytes = n_copies * sum(tensor.numel() * tensor.element_size() for tensor in network.state_dict().values())
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if n_bytes > there:
-        sizes = f"{there / 2**30:.1f} GiB, got {n_bytes / 2**30:.1f} GiB"
-        raise ConfigError(f"{where}: the sizes of the network must fit into memory, {sizes}")
+        sizes = f"it needs {n_bytes / 2**30:.1f} GiB, and there are {there / 2**30:.1f} GiB"
+        raise ConfigError(f"{where}: the network does not fit into memory: {sizes}")

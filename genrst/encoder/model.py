@@ -1,8 +1,8 @@
 """A model and its folder: a network, the symbols it was trained with, and the tokenizer of its encoder.
 
-A model with a pretrained encoder also has the encoder's configuration and tokenizer, so that it can be read where the
-encoder itself is not installed; the encoder's weights are among those of the model. The files themselves are described
-in `genrst.storage`. What a parser needs besides a model is in `genrst.parser.folders`.
+A model with a pretrained encoder also stores the encoder's configuration, tokenizer and weights, so that it can be
+loaded without the original encoder. The files are described in `genrst.storage`. The other files of a parser are read
+by `genrst.parser.folders`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,14 +26,14 @@ from genrst.storage import ENCODER, WEIGHTS, read_header, read_network, read_wei
 
 
 class Symbols(Protocol):
-    """What a model numbers, such as its labels."""
+    """The symbols that a model numbers, such as its labels."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The inverse of `as_dict`."""
+        """Build symbols from the data that `as_dict` returns."""
 
 
 AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
@@ -52,7 +52,7 @@ class Model(Generic[AnyNetwork, AnySymbols]):
 
 
 def wrap_encoder(settings: Any, encoder: nn.Module, tokenizer: PieceTokenizer) -> PretrainedEncoder:  # noqa: ANN401
-    """An encoder that makes vectors of EDUs, as the settings of a model say."""
+    """Wrap an encoder so that it computes EDU vectors, with the settings of a model."""
     return PretrainedEncoder(
         encoder,
         tokenizer,
@@ -72,9 +72,9 @@ def load_model(
     encoder_dtype: torch.dtype = torch.float32,
     encoder_overlap: float | None = None,
 ) -> Model[AnyNetwork, AnySymbols]:
-    """Read a model, ready for inference. Its weights become float32.
+    """Load a model for inference, with float32 weights.
 
-    A pretrained encoder may compute with less, and its windows may overlap less than in training: that is faster.
+    For speed, a pretrained encoder may compute with lower precision, and its windows may overlap less than in training.
     """
     config: Any
     config, symbols = read_network(folder, config_type, symbols_type.from_dict)
@@ -86,7 +86,7 @@ def load_model(
             pretrained = wrap_encoder(config, make_encoder(folder / ENCODER, tokenizer), tokenizer)
         return make_network(config, symbols, pretrained)
 
-    # Of the encoder, all parameters but not all buffers: the angles of rotary positions need all their digits.
+    # Only the encoder's parameters are converted, not all buffers, because rotary angles need full precision.
     network = load_network(build, folder, encoder_dtype)
     network.to(device).eval()
     pretrained = network.edu_encoder
@@ -99,7 +99,7 @@ def load_model(
 
 
 def save_model(model: Model[Any, Any], folder: Path, precision: Precision = "float32") -> None:
-    """Write a model. Each file is replaced at once; of a model in training only the weights change."""
+    """Write a model. Each file is replaced atomically. During training, only the weights change."""
     if model.tokenizer is not None:
         write_atomically(folder / ENCODER / CONFIG, model.network.edu_encoder.encoder.config.to_json_string())
         write_atomically(folder / ENCODER / TOKENIZER, model.tokenizer.json)
@@ -108,9 +108,9 @@ def save_model(model: Model[Any, Any], folder: Path, precision: Precision = "flo
 
 
 def load_network(make: Callable[[], AnyNetwork], folder: Path, encoder_dtype: torch.dtype | None = None) -> AnyNetwork:
-    """The network that `make` builds, with the weights of a folder as float32, or those of its encoder as another type.
+    """Build a network with `make` and load the weights of a folder, as float32, or another type for the encoder.
 
-    It is built twice: first without memory, to be compared with the header of the weights.
+    The network is built twice, first on the meta device, to compare its shapes with the headers of the weights.
     """
     header = {name: one for path in weight_files(folder) for name, one in read_header(path).items()}
     scales = {name + SCALE for name, one in header.items() if one.dtype in ("int8", "uint8")}
@@ -135,7 +135,7 @@ def load_network(make: Callable[[], AnyNetwork], folder: Path, encoder_dtype: to
 
 def _set_weights(network: nn.Module, weights: Mapping[str, torch.Tensor], folder: Path) -> None:
     try:
-        # Assigned, not copied: then there is never a second copy of the weights.
+        # Assigning instead of copying avoids a second copy of the weights.
         network.load_state_dict(weights, assign=True)
     except RuntimeError as error:
         # The first line of PyTorch's message is a heading.
@@ -144,9 +144,9 @@ def _set_weights(network: nn.Module, weights: Mapping[str, torch.Tensor], folder
 
 
 class _WithoutDrawing(TorchFunctionMode):
-    """Leave weights that will be replaced as they are, instead of drawing them: that takes time and random numbers.
+    """Skip the random initialisation of weights that will be replaced, to save time and random numbers.
 
-    On the meta device PyTorch even loads its compiler for it, which takes two seconds.
+    On the meta device, initialisation would even load PyTorch's compiler, which takes two seconds.
     """
 
     def __torch_function__(

@@ -1,10 +1,10 @@
-"""Graphs for ONNX Runtime, written without the `onnx` package.
+"""Build and run graphs for ONNX Runtime without the `onnx` package.
 
-A graph is a list of operations on named values. Its file is a protocol buffer: fields, each with a number, a wire type
-and a value, nested in one another. Only the few kinds of fields that our graphs need are written here.
+A graph is a list of operations on named values. Its file is a protocol buffer: nested fields with a number, a wire type
+and a value. Only the kinds of fields that our graphs need are implemented.
 
-Sessions compute with the calling thread alone. So a result never depends on how many threads there are, and a process
-that is forked does not wait for threads that it has lost; what can be done in parallel is, by threads of Python.
+Sessions compute only in the calling thread. So a result never depends on the number of threads, and a forked process
+never waits for threads that it does not have. Parallel work uses Python threads instead.
 """
 
 import os
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from genrst.allowance import checkpoint
 
 Value: TypeAlias = str
-"""The name of what an operation takes or gives."""
+"""The name of an input or output of an operation."""
 Dtype: TypeAlias = Literal["float32", "uint8", "int8", "int32", "int64"]
 Attribute: TypeAlias = float | int | tuple[int, ...]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MICROSOFT = "com.microsoft"
-"""Where the operations are from that ONNX Runtime has beyond the standard."""
+"""The domain of ONNX Runtime's operations outside the standard."""
 _OPSETS = {"": 18, MICROSOFT: 1}
 _IR_VERSION = 10
 _TYPES: dict[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
@@ -48,29 +48,29 @@ class Graph:
         self._n_values = 0
 
     def input(self, name: str, n_dimensions: int, dtype: Dtype = "float32") -> Value:
-        """An input of the graph."""
+        """Add an input to the graph."""
         self._inputs.append(_value(name, n_dimensions, dtype))
         return name
 
     def output(self, value: Value, n_dimensions: int, dtype: Dtype = "float32") -> None:
-        """Return a value, after those that are returned already."""
+        """Add a value to the outputs of the graph."""
         self._outputs.append(_value(value, n_dimensions, dtype))
 
     def constant(self, array: NDArray[Any] | np.generic) -> Value:
-        """A constant."""
+        """Add a constant."""
         name, numbers = self._name(), array.tobytes()
         shape = b"".join(_number(1, size) for size in array.shape)
-        # Large: only joined when the whole file is.
+        # Large parts are only joined once, when the file is written.
         parts = [shape, _number(2, _TYPES[array.dtype.name]), _text(8, name), _head(9, len(numbers)), numbers]
         self._constants.append([_head(5, sum(map(len, parts))), *parts])
         return name
 
     def floats(self, *numbers: float) -> Value:
-        """A constant of float32: a scalar if there is one number."""
+        """Add a float32 constant; a scalar if there is one number."""
         return self.constant(np.float32(numbers[0]) if len(numbers) == 1 else np.array(numbers, dtype=np.float32))
 
     def ints(self, *numbers: int) -> Value:
-        """A constant list of int64, such as a shape."""
+        """Add a constant list of int64, such as a shape."""
         return self.constant(np.array(numbers, dtype=np.int64))
 
     def __call__(self, operation: str, *inputs: Value, domain: str = "", **attributes: Attribute) -> Value:
@@ -92,7 +92,7 @@ class Graph:
         return f"v{self._n_values}"
 
     def to_bytes(self) -> bytes:
-        """The content of an ONNX file."""
+        """Return the content of an ONNX file."""
         parts = {1: self._nodes, 11: self._inputs, 12: self._outputs}
         graph = [_text(2, "graph"), *(_bytes(field, one) for field, several in parts.items() for one in several)]
         graph += chain.from_iterable(self._constants)
@@ -104,15 +104,15 @@ class Session:
     """A graph that is ready to run."""
 
     def __init__(self, graph: Graph, keeps_memory: bool = False) -> None:
-        """If it keeps memory, all such sessions of a process share one store, which grows to what they need at once.
+        """Prepare a graph. Sessions with `keeps_memory` share one memory arena per process; others free theirs.
 
-        That is much faster where large results come and go. All others give memory back after each run.
+        An arena is much faster for large temporary results. It grows to the largest memory in use at once.
         """
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        # Graphs are written as they are to be computed.
+        # Our graphs need no optimisation.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         if keeps_memory:
@@ -132,12 +132,12 @@ class Session:
 
 
 def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """What is done to items, in their order, by as many threads as there are; each item is a step of the work."""
+    """Apply a function to items with `n_threads()` threads. Return the results in order, with a checkpoint per item."""
 
     def step(item: Item) -> Result:
         checkpoint()
         result = do(item)
-        checkpoint()  # this thread may not have another step
+        checkpoint()  # also after the last item, because this thread may not start another one
         return result
 
     def step_in(context: Context, item: Item) -> Result:
@@ -150,7 +150,7 @@ def in_threads(do: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
 
 
 def n_threads() -> int:
-    """How many threads compute: as many as there are cores, unless OMP_NUM_THREADS says otherwise."""
+    """Return the number of threads to use: OMP_NUM_THREADS, or else the number of cores."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted):
         return int(wanted)
@@ -162,15 +162,15 @@ def _make_store() -> None:
     import onnxruntime as ort
 
     where = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
-    as_requested = ort.OrtArenaCfg(0, 1, -1, -1)  # grows by what is asked for, without a limit
+    as_requested = ort.OrtArenaCfg(0, 1, -1, -1)  # grows only by the requested size, without a limit
     ort.create_and_register_allocator(where, as_requested)
 
 
-# Fields of a protocol buffer.
+# The fields of a protocol buffer.
 
 
 def _varint(value: int) -> bytes:
-    """A whole number, seven bits a byte, the lowest first; negative ones as in 64 bits."""
+    """Encode an integer with seven bits per byte, lowest first; negative ones in 64-bit two's complement."""
     value &= (1 << 64) - 1
     found = bytearray()
     while value > 127:
@@ -184,7 +184,7 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _head(field: int, length: int) -> bytes:
-    """What stands before so many bytes."""
+    """Return the header of a field of this many bytes."""
     return _varint(field << 3 | _LENGTH) + _varint(length)
 
 
@@ -197,7 +197,7 @@ def _text(field: int, value: str) -> bytes:
 
 
 def _value(name: str, n_dimensions: int, dtype: Dtype) -> bytes:
-    """What is said about an input or an output: its name, type and shape, whose sizes have names, too."""
+    """Describe an input or an output: its name, its type and its shape, with named dimensions."""
     sizes = b"".join(_bytes(1, _text(2, f"{name}.{number}")) for number in range(n_dimensions))
     return _text(1, name) + _bytes(2, _bytes(1, _number(1, _TYPES[dtype]) + _bytes(2, sizes)))
 

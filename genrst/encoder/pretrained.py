@@ -1,8 +1,8 @@
-"""EDUs to vectors by a pretrained encoder that reads windows of a document (not the paper's).
+"""Compute EDU vectors with a pretrained encoder that reads windows of a document (not in the paper).
 
-In a generative model an EDU sees itself and what stands before it in its window, so that its vector may be conditioned
-on; in all others it sees the whole window. The encoders are those of transformers. Charts on a CPU do without them:
-see `genrst.encoder.runtime`.
+In a generative model, an EDU attends only to itself and to earlier EDUs in its window, so that the model may condition
+on its vector. In all other models, it attends to the whole window. The encoders are those of transformers. Charts on a
+CPU use `genrst.encoder.runtime` instead.
 """
 
 from typing import Any
@@ -17,23 +17,23 @@ from genrst.encoder.windows import WindowShape
 from genrst.errors import ConfigError
 
 AT_ONCE = {"cpu": 512, "cuda": 16_384}
-"""Word pieces read at once when no gradients are needed: memory grows with them, and not with the text.
+"""Word pieces to read at once when no gradients are needed, so that memory does not grow with the text.
 
-A core computes as fast with one window as with several, whose states do not fit its cache.
+On a CPU, several windows are no faster than one, because their states do not fit into the cache.
 """
 
 LEARNED_AT_ONCE = 2048
 """Word pieces read at once in training: large products are fast, and windows of one length need no padding."""
 
 HIDDEN = -1e30
-"""What is added to the attention to a piece that is not seen: as good as −inf, but a number, so it gives no NaN."""
+"""Added to the attention scores of hidden pieces. Unlike −inf, it cannot produce NaN."""
 
 
 class PretrainedEncoder(nn.Module):
     """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected.
 
-    `forward` reads whole EDUs. Where they are not known yet, `read` gives the states of all pieces, and `pool` makes
-    vectors of them.
+    `forward` reads EDUs. If they are not known yet, `read` returns the states of all pieces, and `pool` computes
+    vectors from them.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PretrainedEncoder(nn.Module):
         super().__init__()
         # transformers returns encoders in evaluation mode.
         self.encoder = encoder.train()
-        # The pooler is not used, and parameters without gradients are only a burden.
+        # The pooler is not used, and parameters without gradients would be in the way.
         self.encoder.pooler = None  # type: ignore[assignment]
         settings: Any = encoder.config
         self.shape = WindowShape(
@@ -81,9 +81,9 @@ class PretrainedEncoder(nn.Module):
         return vectors
 
     def read(self, windows: PieceWindows) -> Tensor:
-        """The states of word pieces, each from the window where it gets its vector, in the order of the text.
+        """Return the states of word pieces in the order of the text, each from the window with the most context.
 
-        They are as precise as the encoder, and no more: of a long text, nothing takes more memory.
+        They keep the precision of the encoder, because for a long text they take more memory than anything else.
 
         Shape: (windows, length) → (pieces, hidden_size)
         """
@@ -103,11 +103,11 @@ class PretrainedEncoder(nn.Module):
         return states.index_select(0, windows.rows)
 
     def pool(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """The vectors of EDUs, given the states of their pieces and how many each has.
+        """Return the vectors of EDUs, given the states of their pieces and the number of pieces of each.
 
         Shape: (pieces, hidden_size), (EDUs) → (EDUs, 2 · edu_size)
         """
-        # Low precision ends here, mixed or the encoder's own: sums of long EDUs would lose too much.
+        # From here on in full precision, because the sums over long EDUs would lose too much.
         states = states.to(self.norm.weight.dtype)
         edus = torch.repeat_interleave(torch.arange(len(lengths), device=states.device), lengths)
         mean = states.new_zeros(len(lengths), states.shape[1]).index_add(0, edus, states) / lengths[:, None]
@@ -118,12 +118,12 @@ class PretrainedEncoder(nn.Module):
 
     @torch.inference_mode()
     def try_out(self) -> None:
-        """Read a window of one piece: a strange encoder fails here, and not with the first text."""
+        """Read a window of one piece, so that an unusable encoder fails now and not with the first text."""
         pieces = torch.tensor([[*self.shape.prefix, self.shape.padding, *self.shape.suffix]])
         self._states(pieces.to(self.norm.weight.device), torch.zeros_like(pieces, device=self.norm.weight.device))
 
     def _edu_states(self, windows: PieceWindows) -> Tensor:
-        """Shape: (windows, length) → (EDUs, 3 · hidden_size)"""
+        """Return the mean, first and last states of EDUs. Shape: (windows, length) → (EDUs, 3 · hidden_size)"""
         # As in `pool`.
         states = self._states(windows.pieces, windows.order).flatten(0, 1).to(self.norm.weight.dtype)
         total = states.new_zeros(len(windows.first), states.shape[1])
@@ -132,9 +132,9 @@ class PretrainedEncoder(nn.Module):
         return torch.cat([mean, states.index_select(0, windows.first), states.index_select(0, windows.last)], dim=1)
 
     def _states(self, pieces: Tensor, order: Tensor) -> Tensor:
-        """Shape: (windows, length) → (windows, length, hidden_size)"""
+        """Run the encoder. Shape: (windows, length) → (windows, length, hidden_size)"""
         is_seen = order[:, None, :] <= order[:, :, None]
-        # Encoders take a mask of four dimensions as it is, to be added to the scores of attention.
+        # Encoders add a four-dimensional mask to the attention scores as it is.
         weight = next(self.encoder.parameters())
         mask = weight.new_zeros(is_seen.shape).masked_fill_(~is_seen, HIDDEN)[:, None]
         states: Tensor = self.encoder(input_ids=pieces, attention_mask=mask).last_hidden_state
@@ -146,7 +146,7 @@ def _at_once(windows: PieceWindows) -> int:
 
 
 def _n_positions(encoder: nn.Module) -> int:
-    """How long a window can be: encoders with a padding position count from the one after it."""
+    """Return the longest possible window. Encoders with a padding position count positions from the one after it."""
     for module in encoder.modules():
         table = getattr(module, "position_embeddings", None)
         if isinstance(table, nn.Embedding):

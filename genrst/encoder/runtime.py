@@ -1,13 +1,13 @@
-"""BERT and MPNet for inference: from word pieces to their states, by ONNX Runtime and without PyTorch.
+"""Run BERT and MPNet with ONNX Runtime, without PyTorch (inference only).
 
-A layer is attention and a hidden layer; each is added to what it was given, and normalised. MPNet (Song et al. 2020) is
-a BERT in which a number for each head and each class of distances is added to the scores of attention.
+A layer consists of attention and a hidden layer, each with a residual connection and layer normalisation. MPNet (Song
+et al. 2020) is a BERT that adds a bias per head and distance class to the attention scores.
 
-Almost all of the time goes into products of states and matrices. As `int8`, matrices have seven bits with a scale for
-each column, and each state, which is a row, is rounded to eight bits with a scale of its own. With one scale for all
-rows, much would be lost; so nothing is, and no row depends on another.
+Matrix products take almost all of the time. With `int8`, matrices have 7 bits and a scale per column, and each row of
+states is rounded to 8 bits with a scale of its own. A common scale for all rows would be much less precise, and would
+make the rows depend on each other.
 
-Windows are read one by one: the states of a text do not depend on the texts beside it.
+Windows are read one at a time, so that the states of a text do not depend on other texts.
 """
 
 import math
@@ -28,7 +28,7 @@ from genrst.packing import LARGEST_OF_8, SCALE, FloatArray, Stored, requantise, 
 Precision: TypeAlias = Literal["int8", "float32"]
 
 FARTHEST = 128
-"""From this distance on, all are of one class."""
+"""All distances from this one on belong to the same class."""
 
 _BERT = (
     "attention.output.LayerNorm",
@@ -39,13 +39,13 @@ _BERT = (
 )
 _MPNET = "attention.LayerNorm", [f"attention.attn.{name}" for name in "qkvo"]
 _ATTENTION = {"mpnet": _MPNET, **dict.fromkeys(("bert", "camembert", "roberta", "xlm-roberta"), _BERT)}
-"""What the parts of attention are called in each kind of encoder."""
+"""The names of the attention weights in each kind of encoder."""
 
 
 def is_supported(config: EncoderConfig) -> bool:
-    """Whether an encoder can be read here; all others need PyTorch."""
+    """Whether this module can run an encoder. All others need PyTorch."""
     sizes = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.layer_norm_eps)
-    # Where positions are counted from the padding on, it must be known.
+    # Encoders that count positions from the padding position on must declare it.
     has_positions = config.model_type == "bert" or config.pad_token_id is not None
     return config.model_type in _ATTENTION and config.hidden_act == "gelu" and None not in sizes and has_positions
 
@@ -54,11 +54,11 @@ class Encoder:
     """A pretrained encoder, ready for inference."""
 
     def __init__(self, config: EncoderConfig, weights: Stored, precision: Precision = "int8") -> None:
-        """Weights are as they are stored."""
+        """Build the graphs from weights as they are stored."""
         assert is_supported(config)
         self.size, self._epsilon = config.hidden_size or 0, config.layer_norm_eps or 0.0
         self.state_dtype: type[np.floating[Any]] = np.float16 if precision == "int8" else np.float32
-        # Pieces are looked up in what is stored: a few rows at a time are quick to unpack.
+        # Embeddings stay packed, because unpacking a few rows at a time is fast.
         self._embeddings = {name: array for name, array in weights.items() if name.startswith("embeddings.")}
         self._first_position = 0 if config.model_type == "bert" else 1 + (config.pad_token_id or 0)
         self.n_positions = len(self._embeddings["embeddings.position_embeddings.weight"]) - self._first_position
@@ -72,7 +72,7 @@ class Encoder:
         self._layers = in_threads(make, range(config.num_hidden_layers or 0))
 
     def read(self, texts: Sequence[IntArray], shape: WindowShape) -> list[NDArray[np.floating[Any]]]:
-        """The states of the word pieces of texts, each from the window where it has the most context.
+        """Return the states of the word pieces of texts, each from the window where it has the most context.
 
         Shape: (pieces) of each → (pieces, size) of each
         """
@@ -91,13 +91,13 @@ class Encoder:
             before = len(shape.prefix) - window.start
             found[number][window.first : window.last] = states[before + window.first : before + window.last]
 
-        # The longest first, so that no thread is left with it in the end.
+        # The longest windows first, so that all threads finish at about the same time.
         order = sorted(range(len(windows)), key=lambda place: windows[place][1].start - windows[place][1].stop)
         in_threads(read_one, order)
         return found
 
     def __call__(self, pieces: IntArray) -> FloatArray:
-        """The states of a window. Shape: (pieces) → (pieces, size)"""
+        """Return the states of a window. Shape: (pieces) → (pieces, size)"""
         positions = np.arange(len(pieces)) + self._first_position
         states = self._rows("word", pieces) + self._rows("position", positions)
         if "embeddings.token_type_embeddings.weight" in self._embeddings:
@@ -122,7 +122,7 @@ class Encoder:
 
 
 def weight_shapes(config: EncoderConfig, weights: Stored) -> dict[str, tuple[int, ...]]:
-    """The shapes that the weights of an encoder must have; sizes that its settings do not say are as they are found."""
+    """Return the required shapes of an encoder's weights. Sizes missing in its settings are taken from the weights."""
     assert is_supported(config)
     size, n_heads = config.hidden_size or 0, config.num_attention_heads or 1
     if size % n_heads:
@@ -157,7 +157,7 @@ def weight_shapes(config: EncoderConfig, weights: Stored) -> dict[str, tuple[int
 
 
 class _Layer:
-    """The graph of a layer: (pieces, size), and the scores of distances if there are any → (pieces, size)."""
+    """The graph of a layer: (pieces, size), and the distance scores if there are any → (pieces, size)."""
 
     def __init__(self, config: EncoderConfig, weights: Stored, prefix: str, precision: Precision) -> None:
         self.graph = Graph()
@@ -178,11 +178,11 @@ class _Layer:
         return unpack_one(self._weights, self._prefix + name)
 
     def _attend(self, states: Value, maps: Sequence[str], has_distances: bool) -> tuple[Value, FloatArray]:
-        """What each piece reads, before the last map; and what is to be added after it.
+        """Return the result of attention before the output projection, and the bias to add after it.
 
-        Two of the four biases need no addition here. That of keys adds the same to all scores of a piece, which softmax
-        does not see. That of values is added to whatever is read, since the shares sum to one: it becomes a part of the
-        last bias.
+        Two of the four biases are not needed here. The bias of the keys adds the same number to all scores of a piece,
+        which softmax cancels. The bias of the values is added in full, because the attention weights sum to one, so it
+        is merged into the output bias.
         """
         graph, size = self.graph, self._size // self._n_heads
         parts = self._multiply(states, *maps[:3])
@@ -199,14 +199,14 @@ class _Layer:
         return joined, self._get(f"{maps[3]}.bias") + self._get(f"{maps[3]}.weight") @ self._get(f"{maps[2]}.bias")
 
     def _multiply(self, states: Value, *names: str) -> Value:
-        """The products of states with one or more matrices, side by side."""
+        """Multiply states with one or more matrices, and join the products side by side."""
         graph, places = self.graph, [f"{self._prefix}{name}.weight" for name in names]
         if self._precision == "float32":
             whole = np.concatenate([unpack_one(self._weights, place) for place in places])
             return graph("MatMul", states, graph.constant(whole.T))
         numbers, scales = zip(*(requantise(self._weights, place) for place in places), strict=True)
         matrix, scale = graph.constant(np.concatenate(numbers).T), graph.constant(np.concatenate(scales))
-        # Rows become numbers from 1 to 255, with 128 for 0.
+        # Rows are quantised to numbers from 1 to 255; 128 stands for 0.
         largest = graph("ReduceMax", graph("Abs", states), graph.ints(1), keepdims=0)
         steps = graph("Max", graph("Mul", largest, graph.floats(1 / LARGEST_OF_8)), graph.floats(1e-30))
         zero = graph.constant(np.uint8(128))
@@ -215,7 +215,7 @@ class _Layer:
         return graph("Mul", product, graph("Unsqueeze", steps, graph.ints(1)))
 
     def _add(self, values: Value, states: Value, norm: str, bias: FloatArray) -> Value:
-        """Values and a bias added to states, and normalised."""
+        """Add values and a bias to states, and normalise the sum."""
         graph = self.graph
         total = graph("Add", graph("Add", values, graph.constant(bias)), states)
         parts = [graph.constant(self._get(f"{norm}.{part}")) for part in ("weight", "bias")]
@@ -223,16 +223,17 @@ class _Layer:
 
 
 def _distance_scores(table: FloatArray, length: int) -> FloatArray:
-    """Shape: (classes, heads) → (1, heads, length, length)"""
+    """Return the attention bias of all pairs of pieces. Shape: (classes, heads) → (1, heads, length, length)"""
     of_distances = table[distance_classes(np.arange(1 - length, length), len(table))].T
     # Row i holds the distances from −i on.
     return np.ascontiguousarray(sliding_window_view(of_distances, length, axis=1)[None, :, ::-1])
 
 
 def distance_classes(distances: IntArray, n_classes: int) -> IntArray:
-    """The class of each distance: half of them to the left, half to the right.
+    """Return the class of each distance. Half of the classes are for the left, half for the right.
 
-    Of each half, the first half are single distances, and the others grow, up to the farthest.
+    In each half, the first half of the classes are single distances; the others are ranges of increasing size, up to
+    `FARTHEST`.
     """
     half, single = n_classes // 2, n_classes // 4
     size = np.abs(distances)

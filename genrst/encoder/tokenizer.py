@@ -1,4 +1,4 @@
-"""Word pieces: how a tokenizer numbers them, and where they stand in a text."""
+"""Word pieces: their numbers in a tokenizer, and their positions in a text."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 IntArray: TypeAlias = NDArray[np.int64]
 
 MASKS = ("[MASK]", "<mask>", "Ġ_")
-"""Pieces that stand for a hidden one. Qwen has none for that, but a line to be filled in (BehnamGhader et al. 2024)."""
+"""Mask pieces. Qwen has none; an underscore is used instead (BehnamGhader et al. 2024)."""
 SPACE = "Ġ"
-"""How tokenizers that read bytes write a space."""
+"""A space in byte-level tokenizers."""
 HOW_TO_INSTALL = "a pretrained encoder needs transformers: pip install 'genrst[torch]'"
 
 
 def join_edus(edus: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
-    """The numbers of all EDUs, such as their word pieces, one after the other, and how many each has."""
+    """Concatenate the numbers of all EDUs, such as their word pieces. Return them with the length of each EDU."""
     numbers = np.array([number for edu in edus for number in edu], dtype=np.int64)
     return numbers, np.array([len(edu) for edu in edus], dtype=np.int64)
 
@@ -36,17 +36,18 @@ class Piece(NamedTuple):
 
     number: int
     start: int
-    """Its first character."""
+    """The offset of its first character."""
     end: int
-    """The one after its last."""
+    """The offset after its last character."""
     starts_word: bool
 
 
 class PieceTokenizer:
-    """Numbers the word pieces of texts, as a `tokenizer.json` says; `json` is the content of that file.
+    """Numbers the word pieces of texts according to a `tokenizer.json`. `json` is the content of that file.
 
-    To tokenizers that read bytes, as Qwen's and RoBERTa's do, a word after a space is another one than without it. So
-    every text starts with a space here, and all white space is one: an EDU has the same pieces alone and in its text.
+    Byte-level tokenizers, such as those of Qwen and RoBERTa, treat a word differently after a space. So every text is
+    read with a space in front, and each run of white space as one space. An EDU then has the same pieces alone and in
+    its text.
     """
 
     def __init__(self, json: str) -> None:
@@ -59,7 +60,7 @@ class PieceTokenizer:
             self._tokenizer = Tokenizer.from_str(json)
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
-            # A text that says "[SEP]" does not end there.
+            # "[SEP]" in a text is ordinary text.
             self._tokenizer.encode_special_tokens = True
             self._space: int | None = None
             if isinstance(self._tokenizer.decoder, decoders.ByteLevel):
@@ -68,22 +69,22 @@ class PieceTokenizer:
             around = self._tokenizer.encode("a")
         is_inside = [number for number, is_special in enumerate(around.special_tokens_mask) if not is_special]
         if not is_inside:
-            raise ConfigError("tokenizer.json must have a word piece for every letter, got none for 'a'")
+            raise ConfigError("tokenizer.json must have a word piece for every letter, but has none for 'a'")
         self.prefix = tuple(around.ids[: is_inside[0]])
         """The pieces before every text."""
         self.suffix = tuple(around.ids[is_inside[-1] + 1 :])
         """The pieces after every text."""
-        # What it cannot read at all is known now, and not in the middle of a text.
+        # Fail now, and not in the middle of a text, if the tokenizer cannot handle unknown characters.
         self(["\U0010ffff"])
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        """The pieces of each text, without those around it; a text of unknown characters alone has one piece."""
+        """Return the pieces of each text, without prefix and suffix. An empty result becomes one unknown piece."""
         return [self._pieces(text) or [self._unknown] for text in texts]
 
     def find(self, text: str) -> list[Piece]:
-        """The pieces of a text, and where they stand in it."""
+        """Return the pieces of a text with their positions."""
         found = self._encode(text)
-        # A space may be a piece by itself: it belongs to the word after it.
+        # A space that is a piece by itself belongs to the word after it.
         words = [(-1, -1), *zip(found.ids, found.word_ids, strict=True)]
         starts = [word != before and last != self._space for (last, before), (_, word) in pairwise(words)]
         return [
@@ -108,7 +109,7 @@ class PieceTokenizer:
 
     @cached_property
     def size(self) -> int:
-        """One more than the largest number of a piece."""
+        """The largest piece number plus one."""
         return 1 + max(self._tokenizer.get_vocab().values(), default=-1)
 
     @property
@@ -117,19 +118,19 @@ class PieceTokenizer:
         around = {*self.prefix, *self.suffix, self.mask, self._unknown}
         numbers = sorted({*self._tokenizer.get_vocab().values()} - around)
         texts = self._tokenizer.decode_batch([[number] for number in numbers], skip_special_tokens=False)
-        # Half a character may be a letter.
+        # Incomplete characters may be letters.
         has_letters = [any(c.isalnum() or c == "\ufffd" for c in text) for text in texts]
         return [number for number, has_some in zip(numbers, has_letters, strict=True) if not has_some]
 
     @property
     def mask(self) -> int | None:
-        """The piece that stands for a hidden one, if there is one."""
+        """The mask piece; None if there is none."""
         found = (self._tokenizer.token_to_id(name) for name in MASKS)
         return next((number for number in found if number is not None), None)
 
 
 def _with_spaces(normalizer: Any) -> Any:  # noqa: ANN401
-    """One space before a text and between its words, then what a tokenizer does to them."""
+    """Add a normaliser that puts one space before a text and between its words, in front of the tokenizer's own."""
     from tokenizers import Regex
     from tokenizers.normalizers import Prepend, Replace, Sequence, Strip
 
@@ -137,18 +138,18 @@ def _with_spaces(normalizer: Any) -> Any:  # noqa: ANN401
 
 
 def read_tokenizer(path: Path) -> PieceTokenizer:
-    """The tokenizer of a file."""
+    """Read a tokenizer from a file."""
     try:
         return PieceTokenizer(read_file(path).decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: a file of the encoder is damaged: {error}") from error
+        raise ConfigError(f"{path}: the encoder file is damaged: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
 @contextlib.contextmanager
 def one_line(rule: str) -> Iterator[None]:
-    """Say in one line what a library makes of a file; its exceptions may be of any kind, and panics of Rust."""
+    """Turn any exception of a library, including panics in Rust code, into a one-line error."""
     try:
         yield
     except (GenrstError, KeyboardInterrupt, SystemExit):
@@ -158,5 +159,5 @@ def one_line(rule: str) -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or the name of its type."""
+    """Return the first line of an error's message, or the name of its type."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]

@@ -1,7 +1,7 @@
-"""The windows in which an encoder reads a document.
+"""Cut a document into the windows in which an encoder reads it.
 
-Windows hold whole EDUs and overlap, so that every EDU is read where it has the most context. How documents are cut
-depends on lengths alone. Texts whose EDUs are not known are cut in the same way, with every word piece for itself.
+Windows hold whole EDUs and overlap. The vector of an EDU comes from the window where it has the most context. The cuts
+depend only on lengths. For texts without EDUs, every word piece counts as an EDU.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,14 +12,14 @@ from itertools import accumulate, pairwise
 
 @dataclass(frozen=True, slots=True)
 class WindowShape:
-    """How windows are made for some encoder."""
+    """The settings of the windows for an encoder."""
 
     size: int
-    """The most pieces in a window, including those around the text."""
+    """The maximum number of pieces in a window, including prefix and suffix."""
     overlap: float
-    """The fraction of a window that is also in the one before."""
+    """The fraction of a window that overlaps with the previous one."""
     is_causal: bool
-    """Whether an EDU must not see later ones."""
+    """Whether EDUs must not attend to later ones."""
     prefix: tuple[int, ...]
     """The pieces before the text, such as `[CLS]`."""
     suffix: tuple[int, ...]
@@ -29,7 +29,7 @@ class WindowShape:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The EDUs from `start` to `stop` are read together, and those from `first` to `last` get their vectors there."""
+    """A window that reads the EDUs from `start` to `stop`, and provides the vectors of those from `first` to `last`."""
 
     start: int
     stop: int
@@ -38,11 +38,11 @@ class Window:
 
 
 def cut(lengths: Sequence[int], limit: int, overlap: float, is_causal: bool) -> list[Window]:
-    """The windows of a document whose EDUs have these lengths, none of them over the limit.
+    """Return the windows of a document whose EDUs have these lengths, none of them over the limit.
 
-    A window shares at most this fraction of the limit with the one before. An EDU belongs to the window where the
-    shorter of its two contexts is longest; if causal, where its left context is longest. What a causal window has up to
-    some EDU does not depend on later ones.
+    A window shares at most the fraction `overlap` of the limit with the previous one. An EDU belongs to the window
+    where the shorter of its two contexts is longest or, in causal windows, where its left context is longest. The part
+    of a causal window up to an EDU does not depend on later EDUs.
     """
     ends = [0, *accumulate(lengths)]
     spans = _spans(ends, limit, int(overlap * limit))
@@ -52,10 +52,10 @@ def cut(lengths: Sequence[int], limit: int, overlap: float, is_causal: bool) -> 
 
 
 def _spans(ends: Sequence[int], limit: int, overlap: int) -> list[tuple[int, int]]:
-    """Windows from left to right, each as long as it can be; `ends` are the positions where EDUs start, and the end."""
+    """Return windows from left to right, each as long as possible. `ends` are the starts of all EDUs, and the end."""
     spans = [(0, _stop(ends, 0, limit))]
     while (stop := spans[-1][1]) < len(ends) - 1:
-        # Less overlap where the next EDU would not fit beside it.
+        # Less overlap if the next EDU would not fit otherwise.
         earliest = max(ends[stop] - overlap, ends[stop + 1] - limit)
         start = bisect_left(ends, earliest, hi=stop)
         spans.append((start, _stop(ends, start, limit)))
@@ -67,10 +67,10 @@ def _stop(ends: Sequence[int], start: int, limit: int) -> int:
 
 
 def _border(ends: Sequence[int], stop: int, start: int) -> int:
-    """The first EDU that has more context in the window from `start` on than in the one before, which ends at `stop`.
+    """Return the first EDU with more context in the window from `start` on than in the previous one, up to `stop`.
 
-    The shorter context of an EDU from x to y is min(x − a, b − y) in a window from a to b. With a < a' and b < b' it is
-    shorter in the first window exactly if b − y < x − a'.
+    The shorter context of an EDU from x to y is min(x − a, b − y) in a window from a to b. With a < a' and b < b', it
+    is shorter in the first window if and only if b − y < x − a'.
     """
     middle = ends[start] + ends[stop]
     return bisect_right(range(start, stop), middle, key=lambda edu: ends[edu] + ends[edu + 1]) + start

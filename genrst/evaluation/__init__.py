@@ -1,1 +1,1 @@
-"""Scores of trees and segmentations against gold ones."""
+"""Evaluation of trees, segmentations, signals and secondary edges against gold annotation."""

@@ -1,9 +1,9 @@
-"""What two annotators disagree on, unit by unit, and a third tree made of what is taken from either.
+"""Find the disagreements between two annotators, and build a third tree from their decisions.
 
-Stretches of text for which both trees have a node are *shared*. Between a shared unit and the nearest shared nodes
-inside it each tree has a *frame*: the unit's own relation and nuclearity, and the units that only this tree has. Where
-the two frames differ there is one decision to make. Decisions do not depend on each other: any choice of frames is a
-tree. Trees are compared as they are, neither binarised nor mapped to classes of relations, and EDUs may differ too.
+A stretch of text is *shared* if both trees have a node for it. Between a shared unit and the nearest shared nodes
+inside it, each tree has a *frame*: the relation and nuclearity of the unit, and the units that only this tree has. Each
+pair of frames that differ is a decision. Decisions are independent: any choice of frames gives a tree. Trees are
+compared as they are, without binarising them or mapping relations to classes. Their EDUs may differ.
 """
 
 import sys
@@ -19,17 +19,17 @@ from genrst.trees.node import SPAN, Leaf, Tree, Unit, postorder, preorder
 
 Side: TypeAlias = Literal["left", "right"]
 Range: TypeAlias = tuple[int, int]
-"""EDUs, from a number up to, but not including, another."""
+"""A range of EDUs: start (inclusive) and stop (exclusive)."""
 _Part: TypeAlias = Span | Unit
-"""A node in a list of nodes, each after its children: the characters of an EDU, or a unit whose children are ignored.
+"""A node in a postorder list: the characters of an EDU, or a unit whose children are ignored.
 
-In such a list a subtree is a run, which can be replaced by any other.
+In such a list, a subtree is a contiguous run, which can be replaced by another one.
 """
-_N_SHOWN = 4  # units inside a frame, in its line
+_N_SHOWN = 4  # units in the description of a frame
 
 
 class Disagreement(NamedTuple):
-    """A shared unit with different frames: its EDUs in either document, and each frame in a line."""
+    """A shared unit whose frames differ: its EDUs in both documents, and a line that describes each frame."""
 
     left_edus: Range
     right_edus: Range
@@ -38,7 +38,7 @@ class Disagreement(NamedTuple):
 
 
 class Pair:
-    """Two analyses of one text. Documents without trees, and texts that cannot be compared, are an error."""
+    """Two analyses of the same text. Documents without trees, and texts that cannot be compared, are an error."""
 
     def __init__(self, left: Document, right: Document) -> None:
         self.left, self.right = left, right
@@ -50,7 +50,7 @@ class Pair:
             "right": {_range(rights[key]) for key in shared},
         }
         self.disagreements: list[Disagreement] = []
-        """In the order of the left tree, each before those inside it."""
+        """The disagreements in the order of the left tree, parents before children."""
         for key, node in lefts.items():
             if key in shared:
                 other = rights[key]
@@ -59,14 +59,14 @@ class Pair:
                     self.disagreements.append(Disagreement(_range(node), _range(other), *lines))
 
     def start(self) -> Document:
-        """Return the document that decisions start from: the left one, with the text of the right if it has none."""
+        """Return the initial result: the left document, with the text of the right one if it has none."""
         if self.left.text is not None or self.right.text is None:
             return replace(self.left, constraints=())
         edus = self.right.edus if len(self.left.edus) == len(self.right.edus) else self.left.edus
         return replace(self.left, text=self.right.text, edus=edus, constraints=())
 
     def take(self, result: Document, number: int, side: Side) -> Document:
-        """Put the frame of one side in a result; what the result has for the shared nodes inside the frame stays."""
+        """Put the frame of one side into a result, and keep the result's own nodes inside the frame."""
         source = self.left if side == "left" else self.right
         whole, given = _grids(result, source)
         decision = self.disagreements[number]
@@ -74,7 +74,7 @@ class Pair:
         top = next(node for node in preorder(given.tree) if _range(node) == top_range)
         parts, runs = whole.parts()
         if given.key(top) not in runs:
-            raise GenrstError(f"{result.id}: the result has no unit of these EDUs any more: undo, or edit it by hand")
+            raise GenrstError(f"{result.id}: the result no longer has a unit of these EDUs; undo, or edit it by hand")
 
         def is_edge(node: Tree) -> bool:
             return _range(node) in self._shared[side] and given.key(node) in runs
@@ -93,7 +93,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A document with a coordinate for each boundary of its EDUs, in terms that it shares with another."""
+    """A document whose EDU boundaries have coordinates that are comparable with those of another document."""
 
     document: Document
     tree: Tree
@@ -106,14 +106,14 @@ class _Grid:
         return {self.key(node): node for node in preorder(self.tree)}
 
     def frame(self, top: Tree, shared: Collection[Position]) -> list[Any]:
-        """What can be compared of a node down to the nearest shared ones."""
+        """Return the frame of a node, down to the nearest shared nodes, in a comparable form."""
         return [
             (self.key(node), None if at_edge or isinstance(node, Leaf) else (node.nuclearity, node.relations))
             for node, at_edge in _frame(top, lambda one: self.key(one) in shared)
         ]
 
     def parts(self) -> tuple[list[_Part], dict[Position, Range]]:
-        """The tree as a list, and the run of each subtree."""
+        """Return the tree as a postorder list, and the run of each subtree."""
         parts: list[_Part] = []
         runs: dict[Position, Range] = {}
         starts: list[int] = []
@@ -146,7 +146,7 @@ def _range(node: Tree) -> Range:
 
 
 def _frame(top: Tree, is_edge: Callable[[Tree], bool]) -> Iterator[tuple[Tree, bool]]:
-    """The nodes from a node down to the edges of its frame, each after its children; and whether it is an edge."""
+    """Yield the nodes of a frame in postorder, each with whether it is at the edge of the frame."""
     pending: list[tuple[Tree, bool]] = [(top, False)]
     while pending:
         node, is_done = pending.pop()
@@ -159,7 +159,7 @@ def _frame(top: Tree, is_edge: Callable[[Tree], bool]) -> Iterator[tuple[Tree, b
 
 
 def _describe(grid: _Grid, top: Tree, shared: Collection[Position]) -> str:
-    """A frame in a line: the label of the unit, then the units that the other tree lacks."""
+    """Describe a frame on one line: the label of the unit, then the units that the other tree lacks."""
     if isinstance(top, Leaf):
         return "one EDU"
     frame = _frame(top, lambda one: grid.key(one) in shared)
@@ -177,7 +177,7 @@ def _label(unit: Unit) -> str:
 
 
 def _placer(result: Document, source: Document) -> Callable[[Span], Span]:
-    """A function from a span of the source to that of the same characters in the text of the result."""
+    """Return a function that maps a span of the source to the same characters in the result."""
     text = result.text
     if text is None or text == source.text:
         return lambda span: span
@@ -193,7 +193,7 @@ def _placer(result: Document, source: Document) -> Callable[[Span], Span]:
 
 
 def _build(result: Document, parts: Sequence[_Part]) -> Document:
-    """The result with another tree. Constraints and secondary edges stay where their units do."""
+    """Return the result with another tree. Constraints and secondary edges are kept if their units still exist."""
     edus: list[Span] = []
     stack: list[Tree] = []
     for part in parts:
@@ -224,7 +224,7 @@ def _build(result: Document, parts: Sequence[_Part]) -> Document:
 
 
 def _mover(before: Document, after: Document) -> Callable[[Range], Range | None]:
-    """A function from EDUs of one document to those of another with the same text; None if they do not end alike."""
+    """Return a function that maps EDUs between two documents of the same text; None if their boundaries differ."""
     numbers = {edu.start: number for number, edu in enumerate(after.edus)}
     starts = [numbers.get(edu.start) for edu in before.edus] + [len(after.edus)]
 
@@ -236,7 +236,7 @@ def _mover(before: Document, after: Document) -> Callable[[Range], Range | None]
 
 
 def _with_signals(made: Document, whole: _Grid, given: _Grid, top: Position, edges: Collection[Position]) -> Document:
-    """Give a new result the signals of the old one outside the frame, and those of the source inside it."""
+    """Add signals to a new result: those of the old result outside the frame, those of the source inside it."""
     ranges = set(map(_range, preorder(require_tree(made))))
 
     def moved(document: Document, grid: _Grid, is_inside: bool) -> Iterator[Signal]:

@@ -1,4 +1,4 @@
-"""How many items agree, and the scores that follow from it."""
+"""Counts of matching items, and the scores computed from them."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -14,7 +14,7 @@ class Scores:
     f1: float
 
     def as_dict(self) -> dict[str, float]:
-        """The scores by name."""
+        """Return the scores by name."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
@@ -22,8 +22,7 @@ class Scores:
 class Counts:
     """True positives, gold items and predicted items.
 
-    0/0 is 0 in every score, unless neither side has an item, as in documents of one EDU: then nothing differs, and all
-    scores are 1.
+    A score of 0/0 counts as 0, unless neither side has any items, as in documents of one EDU: then all scores are 1.
     """
 
     tp: int = 0
@@ -35,7 +34,7 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """The share of predicted items that are right."""
+        """The share of predicted items that are correct."""
         return self._share(self.tp, self.n_pred)
 
     @property
@@ -50,16 +49,16 @@ class Counts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither side has an item."""
+        """Whether neither side has any items."""
         return not self.n_gold and not self.n_pred
 
     @property
     def scores(self) -> Scores:
-        """Precision, recall and F1."""
+        """Return precision, recall and F1."""
         return Scores(self.precision, self.recall, self.f1)
 
     def as_dict(self) -> dict[str, float]:
-        """The counts and the scores by name."""
+        """Return the counts and the scores by name."""
         return {"tp": self.tp, "n_gold": self.n_gold, "n_pred": self.n_pred, **self.scores.as_dict()}
 
     def _share(self, part: int, whole: int) -> float:
@@ -67,20 +66,20 @@ class Counts:
 
 
 def count_matches(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> Counts:
-    """Count the items of one document; one that stands several times is matched as often as both sides have it.
+    """Count the matching items of a document. A repeated item is matched as often as both sides have it.
 
-    Only empty EDUs give items that stand twice.
+    Only empty EDUs lead to repeated items.
     """
     return Counts((Counter(gold) & Counter(predicted)).total(), len(gold), len(predicted))
 
 
 def micro(counts: Iterable[Counts]) -> Counts:
-    """The counts of all documents together."""
+    """Return the summed counts of all documents."""
     return sum(counts, Counts())
 
 
 def macro(counts: Sequence[Counts]) -> Scores:
-    """The plain mean over documents of their own precision, recall and F1."""
+    """Return the unweighted mean of the documents' precision, recall and F1."""
     n_documents = max(len(counts), 1)
     return Scores(
         sum(count.precision for count in counts) / n_documents,
@@ -90,7 +89,7 @@ def macro(counts: Sequence[Counts]) -> Scores:
 
 
 def percent(fraction: float) -> str:
-    """A fraction as a percentage with one decimal.
+    """Format a fraction as a percentage with one decimal.
 
     >>> percent(0.4567)
     '45.7'
@@ -100,23 +99,23 @@ def percent(fraction: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two annotators agree beyond chance on units that both have: what is a unit is the matter of F1.
+    """The agreement of two annotators beyond chance, on the units that both have (F1 measures the units themselves).
 
-    `observed` is the share of these units in which both sides have one label.
+    `observed` is the share of these units on whose label both annotators agree.
     """
 
     n_shared: int
     observed: float
     kappa: float | None
-    """1 for full agreement, 0 for that of chance; None where chance alone would agree always."""
+    """Cohen's kappa: 1 for full agreement, 0 for agreement by chance; None if chance alone would always agree."""
 
     def as_dict(self) -> dict[str, float | None]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {"shared": self.n_shared, "observed": self.observed, "kappa": self.kappa}
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Agreement:
-    """The agreement of pairs of labels, by Cohen (1960).
+    """Compute the agreement of pairs of labels, by Cohen (1960).
 
     >>> cohen_kappa([("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15).kappa
     0.4
@@ -126,7 +125,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Agreement:
         return Agreement(0, 0.0, None)
     n_same = sum(left == right for left, right in pairs)
     lefts, rights = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-    # In whole numbers, so that full agreement is exactly 1.
+    # Integers, so that full agreement is exactly 1.
     by_chance = sum(count * rights[label] for label, count in lefts.items())
     rest = n * n - by_chance
     return Agreement(n, n_same / n, (n * n_same - by_chance) / rest if rest else None)

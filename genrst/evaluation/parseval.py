@@ -1,8 +1,8 @@
-"""The constituents of two trees over one text, and how many agree: Parseval and RST-Parseval.
+"""Compare the constituents of two trees over the same text, by Parseval and RST-Parseval.
 
-Parseval (Morey, Muller and Asher 2017) scores attachment decisions: a unit has the nuclearity and the relation that
-hold between its children. RST-Parseval (Marcu 2000) scores nodes: each has its own role and its relation to its
-sibling. Not here: scores of whole corpora (`report`).
+Parseval (Morey, Muller and Asher 2017) scores attachment decisions: a unit is labelled with the nuclearity and the
+relation between its children. RST-Parseval (Marcu 2000) scores nodes: each is labelled with its role and its relation
+to its sibling. `report` computes the scores of whole corpora.
 """
 
 import re
@@ -22,26 +22,27 @@ from genrst.trees.node import SPAN, Tree, units
 from genrst.trees.relations import Inventory, detect_inventory
 
 Position: TypeAlias = tuple[int, int]
-"""Where a stretch of text starts and ends, in terms that gold and predicted documents share."""
+"""The start and end of a stretch of text, comparable between gold and predicted documents."""
 
 Measure: TypeAlias = Callable[[Span], Position]
-"""Gives the shared position of a span of one document, ignoring white space at its edges."""
+"""Returns the shared position of a span of a document, ignoring white space at its edges."""
 
 
 _MAX_DIFFERENT = 0.01
-"""The share of letters and digits in which two versions of a text may differ."""
+"""The largest fraction of letters and digits in which two versions of a text may differ."""
 
 
 def shared_measures(gold: Document, predicted: Document) -> tuple[Measure, Measure]:
-    """The measure of the gold and that of the predicted document; what cannot be compared is an error.
+    """Return a measure for the gold and one for the predicted document. Raises an error if they cannot be compared.
 
-    One text comes in many spacings: tokenised (`Art :`) or raw (`Art:`), with the line breaks of its file or without.
-    So a position is the number of characters before it that are not white space. Texts must have equally many of these,
-    and the same letters and digits, but for their case and one in a hundred: the layers of a corpus disagree in names
-    (`Lavan` and `Levan` in GUM_court_property). Other characters may differ (`“` for `"`).
+    The white space of a text can vary: it may be tokenised (`Art :`) or raw (`Art:`), with or without the line breaks
+    of its file. So a position is the number of visible characters before it. Both texts must have the same number of
+    visible characters, and the same letters and digits, ignoring case. One in a hundred may differ, because the layers
+    of a corpus disagree on names (`Lavan` and `Levan` in GUM_court_property). Other characters may differ (`“` for
+    `"`).
 
-    Where one side has no text, its offsets are taken for those of the other's text; where neither has, positions are
-    plain offsets. Then the EDUs must at least start and end at the same positions.
+    If one side has no text, its offsets are taken as offsets into the other text. If both have none, positions are
+    plain offsets. In both cases, the EDUs must start and end at the same positions.
     """
     if gold.text is not None and predicted.text is not None:
         _check_texts(gold.id, gold.text, predicted.text)
@@ -69,43 +70,43 @@ def _check_texts(id: str, gold: str, predicted: str) -> None:
     has_same_length = len(gold_characters) == len(predicted_characters)
     if not has_same_length or len(places) > _MAX_DIFFERENT * len(gold_characters):
         raise GenrstError(
-            f"{id}: gold and predicted text must be the same but for white space, "
+            f"{id}: gold and predicted text must be the same except for white space, "
             f"got {_excerpt(gold, places[0])} in gold, {_excerpt(predicted, places[0])} in predicted"
         )
 
 
 def _is_alike(left: str, right: str) -> bool:
-    """Whether two characters may stand for each other: equal but for case, or signs other than letters and digits."""
+    """Whether two characters count as equal: they differ only in case, or neither is a letter or digit."""
     if left.isalnum() or right.isalnum():
         return left.lower() == right.lower()
     return bool(left and right)
 
 
 def _check_offsets(gold: Document, predicted: Document, measure: Measure) -> None:
-    """Refuse offsets that cannot be those of one text."""
+    """Raise an error if the offsets of two documents cannot belong to the same text."""
     if gold.edus == predicted.edus:
         return
     sides = {"gold": gold, "predicted": predicted}
     for side, document in sides.items():
         if not document.is_placed:
             rule = "EDUs must have a text or offsets to be compared with others"
-            raise GenrstError(f"{document.id}: {rule}, got only their number, {len(document.edus)}, in {side}")
+            raise GenrstError(f"{document.id}: {rule}; those in {side} have neither")
     ends = [(measure(document.edus[0])[0], measure(document.edus[-1])[1]) for document in sides.values()]
     if ends[0] != ends[1]:
         found = [f"{document.edus[0].start}–{document.edus[-1].end} in {side}" for side, document in sides.items()]
-        rule = "without both texts, the first EDU must start and the last one end at the same offset"
+        rule = "if a text is missing, both sides must start and end at the same offset"
         raise GenrstError(f"{gold.id}: {rule}, got {', '.join(found)}")
 
 
 def _excerpt(text: str, place: int) -> str:
-    """The text around its `place`-th character that is not white space."""
+    """Return the text around its visible character number `place`."""
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
     offset = offsets[place] if place < len(offsets) else len(text)
     return repr(text[max(offset - 10, 0) : offset + 20])
 
 
 Granularity: TypeAlias = Literal["coarse", "fine"]
-"""Whether relations are compared by the coarse classes of an inventory, or by their names."""
+"""Whether relations are compared by the coarse classes of an inventory or by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,9 @@ class LabelSet:
 def choose_labels(
     granularity: Granularity, inventory: Inventory | None, gold: Iterable[Tree], predicted: Iterable[Tree]
 ) -> LabelSet:
-    """The label set of a score; without an inventory, the one that fits the names of both sides.
+    """Return the label set of a score. Without an inventory, choose the one that fits the names of both sides.
 
-    The description counts the gold relations alone, so that all systems scored against them get the same one.
+    The description counts only gold relations, so that it is the same for all systems scored against them.
     """
     if granularity not in ("coarse", "fine"):
         raise UsageError(f"labels must be coarse or fine, got {granularity!r}")
@@ -134,7 +135,7 @@ def choose_labels(
     unknown = len(set(map(label, gold_names)) - set(classes))
     if not classes:
         return LabelSet(f"{inventory.name}, relations: {unknown} in gold", label)
-    others = f", unknown to it: {unknown} in gold" if unknown else ""
+    others = f", {unknown} unknown in gold" if unknown else ""
     return LabelSet(f"{inventory.name}, {len(classes)} coarse relations{others}", label)
 
 
@@ -143,7 +144,7 @@ def _relation_names(trees: Iterable[Tree]) -> set[str]:
 
 
 class Constituent(NamedTuple):
-    """A labelled span, in shared positions; `edus` is its range of EDUs in its own document (start, stop)."""
+    """A labelled span, as a shared position. `edus` is its range of EDUs in its own document (start, stop)."""
 
     start: int
     end: int
@@ -153,7 +154,7 @@ class Constituent(NamedTuple):
 
     @property
     def span(self) -> Position:
-        """Where the constituent starts and ends."""
+        """The start and end of the constituent."""
         return self.start, self.end
 
 
@@ -162,9 +163,9 @@ ConstituentLister: TypeAlias = Callable[[Tree, Sequence[Position], Callable[[str
 
 
 def parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[[str], str]) -> list[Constituent]:
-    """All units of a binary tree, the root included, each with NS, SN or NN and the relation of its children.
+    """List all units of a binary tree, including the root, each with NS, SN or NN and the relation of its children.
 
-    That is the satellite's relation, or the left nucleus's.
+    This is the relation of the satellite, or of the left nucleus.
     """
     return [
         Constituent(
@@ -179,7 +180,7 @@ def parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[
 
 
 def rst_parseval_constituents(tree: Tree, edus: Sequence[Position], label: Callable[[str], str]) -> list[Constituent]:
-    """All nodes of a binary tree but the root, leaves included, with N or S and their relation or `span`."""
+    """List all nodes of a binary tree except the root, including leaves, with N or S and their relation or `span`."""
     return [
         Constituent(edus[child.start][0], edus[child.stop - 1][1], role, label(relation), (child.start, child.stop))
         for unit in units(tree)
@@ -188,21 +189,21 @@ def rst_parseval_constituents(tree: Tree, edus: Sequence[Position], label: Calla
 
 
 ASPECTS = ("S", "N", "R", "F")
-"""What must match: the span alone, also its nuclearity, also its relation, or all three."""
+"""The parts that must match: the span (S), the span and its nuclearity (N), its relation (R), or all three (F)."""
 
-_FIELDS = {"S": (0, 1), "N": (0, 1, 2), "R": (0, 1, 3), "F": (0, 1, 2, 3)}  # of a constituent
+_FIELDS = {"S": (0, 1), "N": (0, 1, 2), "R": (0, 1, 3), "F": (0, 1, 2, 3)}  # fields of `Constituent` to compare
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The gold and the predicted constituents of one document."""
+    """The gold and the predicted constituents of a document."""
 
     gold: Sequence[Constituent]
     predicted: Sequence[Constituent]
 
     @cached_property
     def counts(self) -> dict[str, Counts]:
-        """How many constituents agree, for each of `ASPECTS`."""
+        """Count the matching constituents, for each of `ASPECTS`."""
         keys = {aspect: itemgetter(*_FIELDS[aspect]) for aspect in ASPECTS}
         return {
             aspect: count_matches(list(map(key, self.gold)), list(map(key, self.predicted)))
@@ -210,9 +211,9 @@ class Comparison:
         }
 
     def pairs(self) -> list[tuple[Constituent | None, Constituent | None]]:
-        """Gold and predicted constituents with the same span, None where one side lacks it; spurious ones come last.
+        """Pair gold and predicted constituents with the same span. A missing one is None; spurious ones come last.
 
-        Where empty EDUs give several constituents the same span, they are paired in order.
+        If several constituents have the same span because of empty EDUs, they are paired in order.
         """
         unpaired: dict[Position, list[Constituent]] = defaultdict(list)
         for constituent in self.predicted:
@@ -224,7 +225,7 @@ class Comparison:
         return pairs + [(None, spurious) for candidates in unpaired.values() for spurious in candidates]
 
     def split(self, key: Callable[[Constituent], str]) -> "dict[str, Comparison]":
-        """Divide the constituents into classes; those of a class are only compared with each other."""
+        """Divide the constituents into classes that are compared separately."""
         parts: dict[str, tuple[list[Constituent], list[Constituent]]] = {}
         for side, constituents in enumerate((self.gold, self.predicted)):
             for constituent in constituents:
@@ -233,25 +234,25 @@ class Comparison:
 
 
 LEVELS = ("sentence", "paragraph", "document")
-"""Inside one sentence; across sentences of one paragraph; across paragraphs."""
+"""Levels of constituents: inside a sentence, across sentences of a paragraph, across paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLevels:
-    """Where the sentences and paragraphs of the gold document start."""
+    """The start positions of the sentences and paragraphs of the gold document."""
 
     sentences: Sequence[int]
     paragraphs: Sequence[int]
 
     def level(self, constituent: Constituent) -> str:
-        """The level of a constituent; where paragraphs are unknown, `document` is all that crosses sentences."""
+        """Return the level of a constituent: `document` if it crosses sentences and paragraphs are unknown."""
         if _is_inside_one(self.sentences, constituent):
             return "sentence"
         return "paragraph" if self.paragraphs and _is_inside_one(self.paragraphs, constituent) else "document"
 
 
 def find_text_levels(gold: Document, measure: Measure) -> TextLevels | None:
-    """Where the sentences and paragraphs of a gold document start; None if its sentences are unknown."""
+    """Return where the sentences and paragraphs of a gold document start; None if its sentences are unknown."""
     if not gold.sentences:
         return None
     sentences, paragraphs = (sorted(measure(span)[0] for span in spans) for spans in (gold.sentences, gold.paragraphs))
@@ -260,6 +261,6 @@ def find_text_levels(gold: Document, measure: Measure) -> TextLevels | None:
 
 def _is_inside_one(starts: Sequence[int], constituent: Constituent) -> bool:
     last = max(constituent.end - 1, constituent.start)
-    # What stands before the first start, such as a headline, belongs to the first.
+    # Text before the first start, such as a headline, belongs to the first part.
     first_part, last_part = (max(bisect_right(starts, position) - 1, 0) for position in (constituent.start, last))
     return first_part == last_part

@@ -1,4 +1,4 @@
-"""Scores as images: bars of S, N, R, F, the confusion matrix, surprisals; `pip install genrst[plot]`: matplotlib."""
+"""Plot scores as bars, the confusion matrix and surprisals. Requires matplotlib (`pip install genrst[plot]`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,20 +20,20 @@ SUFFIXES = (".pdf", ".png", ".svg")
 
 
 def plot_systems(systems: Mapping[str, Evaluation], path: Path | str, metric: TreeMetric = "parseval") -> None:
-    """Draw the micro F1 of one or several systems, by name."""
+    """Plot the micro F1 of one or several systems, given by name."""
     _plot_bars({name: system.micro(metric) for name, system in systems.items()}, metric, Path(path))
 
 
 def plot_levels(evaluation: Evaluation, path: Path | str) -> None:
-    """Draw the Parseval F1 inside sentences, inside paragraphs and above, where there is something to compare."""
+    """Plot the Parseval F1 at each level of the text that has constituents."""
     levels = evaluation.levels()
     if levels is None:
-        raise GenrstError("levels can be drawn if all gold documents have sentences, got some have none")
+        raise GenrstError("levels can only be drawn if all gold documents have sentences, but some have none")
     _plot_bars({level: cells for level, cells in levels.items() if not cells["S"].is_empty}, "parseval", Path(path))
 
 
 def plot_confusion(confusion: Confusion, path: Path | str) -> None:
-    """Draw the confusion matrix: a cell is as dark as its share of its gold relation, and shows its count."""
+    """Plot the confusion matrix. A cell shows its count, and is shaded by its share of the gold relation."""
     size = 2.5 + 0.4 * len(confusion.rows)
     figure = _new_figure(size, size)
     axes = figure.add_subplot()
@@ -52,7 +52,7 @@ def plot_confusion(confusion: Confusion, path: Path | str) -> None:
 
 
 def plot_surprisals(structure: Sequence[float], words: Sequence[float], path: Path | str) -> None:
-    """Draw the nats that the structure and the words of each EDU take, along a document."""
+    """Plot the surprisal of the structure and the words of each EDU along a document, in nats."""
     figure = _new_figure(min(3 + 0.12 * len(structure), 40), 3)
     axes = figure.add_subplot()
     edus = range(1, len(structure) + 1)
@@ -82,12 +82,12 @@ def _plot_bars(groups: Mapping[str, Mapping[str, Counts]], title: str, path: Pat
 
 
 def _names(names: Iterable[str]) -> list[str]:
-    """Relations or systems as they are shown, not as formulas: some have dollar signs."""
+    """Escape the names of relations or systems, so that matplotlib does not read dollar signs as formulas."""
     return list(map(printable, names))
 
 
 def _new_figure(width: float, height: float) -> "Figure":
-    """A figure of its own, outside pyplot, so that nothing global changes and no display is needed."""
+    """Create a figure without pyplot, so that no global state changes and no display is needed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,8 +1,8 @@
 """Score predicted trees against gold ones.
 
-Trees are mapped to a label set, binarised and compared by Parseval and RST-Parseval; their EDUs need not be the same.
-`evaluate` keeps what it found document by document in an `Evaluation`, from which every score can be read. Not here:
-what counts as a match (`parseval`) and how scores are shown (`tables`, `plot`).
+Trees are mapped to a label set, binarised and compared by Parseval and RST-Parseval. Their EDUs may differ. `evaluate`
+stores the results of each document in an `Evaluation`, which computes all scores. The metrics are in `parseval`;
+`tables` and `plot` show the scores.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ _N_SHOWN = 5  # ids in an error message
 
 @dataclass(frozen=True)
 class DocumentResult:
-    """The comparisons of one document; `text_levels` is None where its sentences are unknown."""
+    """The comparisons of a document. `text_levels` is None if its sentences are unknown."""
 
     id: str
     parseval: Comparison
@@ -58,13 +58,13 @@ class DocumentResult:
 
     @cached_property
     def relations(self) -> dict[str, dict[str, Counts]]:
-        """The Parseval counts of each relation, for R and F."""
+        """Return the Parseval counts of each relation, for R and F."""
         parts = self.parseval.split(lambda constituent: constituent.relation)
         return {relation: {aspect: part.counts[aspect] for aspect in "RF"} for relation, part in parts.items()}
 
     @cached_property
     def levels(self) -> dict[str, dict[str, Counts]] | None:
-        """The Parseval counts of each level of the gold text."""
+        """Return the Parseval counts of each level of the gold text."""
         if self.text_levels is None:
             return None
         return {level: part.counts for level, part in self.parseval.split(self.text_levels.level).items()}
@@ -72,10 +72,10 @@ class DocumentResult:
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often a gold relation (row) was predicted as another (column) where the spans are the same.
+    """The confusion matrix of gold relations (rows) and predicted relations (columns) of constituents with equal spans.
 
     The last column counts gold constituents whose span was missed, the last row predicted ones whose span is spurious.
-    So a row adds up to the gold constituents of a relation, a column to the predicted ones.
+    So a row sums to the gold constituents of a relation, a column to the predicted ones.
     """
 
     relations: tuple[str, ...]
@@ -94,7 +94,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The results of all documents; `labels` names the label set."""
+    """The results of all documents. `labels` describes the label set."""
 
     labels: str
     documents: Sequence[DocumentResult]
@@ -105,40 +105,40 @@ class Evaluation:
         return f"<Evaluation of {n} document{'s' * (n != 1)}, {self.labels}: {scores}>"
 
     def document_counts(self, metric: Metric = "parseval", aspect: str = "F") -> list[Counts]:
-        """The counts of each document; segmentation has no aspects and ignores the second argument."""
+        """Return the counts of each document. For `segmentation`, the aspect is ignored."""
         if metric == "segmentation":
             return [document.segmentation for document in self.documents]
         if metric not in TREE_METRICS or aspect not in ASPECTS:
             raise UsageError(
-                f"a score must be of {', '.join(TREE_METRICS)} or segmentation, and of {', '.join(ASPECTS)}, "
+                f"a score must be one of {', '.join(TREE_METRICS)} or segmentation, for one of {', '.join(ASPECTS)}, "
                 f"got {metric} {aspect}"
             )
         comparisons: list[Comparison] = [getattr(document, metric) for document in self.documents]
         return [comparison.counts[aspect] for comparison in comparisons]
 
     def micro(self, metric: TreeMetric = "parseval") -> dict[str, Counts]:
-        """The counts of all documents together, for each of S, N, R, F."""
+        """Return the summed counts of all documents, for each of S, N, R, F."""
         return {aspect: micro(self.document_counts(metric, aspect)) for aspect in ASPECTS}
 
     def percentages(self) -> dict[str, float]:
-        """S, N, R and F by Parseval: micro F1 in percent."""
+        """Return S, N, R and F by Parseval: micro F1 in percent."""
         return {aspect: 100 * counts.f1 for aspect, counts in self.micro().items()}
 
     def macro(self, metric: TreeMetric = "parseval") -> dict[str, Scores]:
-        """The mean scores of the documents, for each of S, N, R, F."""
+        """Return the mean scores of the documents, for each of S, N, R, F."""
         return {aspect: macro(self.document_counts(metric, aspect)) for aspect in ASPECTS}
 
     def segmentation(self) -> Counts:
-        """The counts of EDU starts."""
+        """Return the counts of EDU starts."""
         return micro(self.document_counts("segmentation"))
 
     def relations(self) -> dict[str, dict[str, Counts]]:
-        """The Parseval counts (R and F) of each relation, the most frequent in gold first."""
+        """Return the Parseval counts (R and F) of each relation, the most frequent in gold first."""
         totals = _sum_tables([document.relations for document in self.documents])
         return dict(sorted(totals.items(), key=lambda item: (-item[1]["R"].n_gold, item[0])))
 
     def levels(self) -> dict[str, dict[str, Counts]] | None:
-        """The Parseval counts of each level of the text; None unless the sentences of all gold documents are known."""
+        """Return the Parseval counts of each level; None unless the sentences of all gold documents are known."""
         tables = [document.levels for document in self.documents]
         totals = _sum_tables([table for table in tables if table is not None])
         if None in tables:
@@ -147,7 +147,7 @@ class Evaluation:
         return {level: totals.get(level, nothing) for level in LEVELS}
 
     def confusion(self) -> Confusion:
-        """The confusion matrix of the Parseval constituents of all documents; relations are in alphabetical order."""
+        """Return the confusion matrix of all Parseval constituents, with relations in alphabetical order."""
         cells = Counter((gold and gold.relation, predicted and predicted.relation) for gold, predicted in self._pairs())
         relations = tuple(sorted({name for cell in cells for name in cell if name is not None}))
         places: dict[str | None, int] = {name: place for place, name in enumerate((*relations, None))}
@@ -157,7 +157,7 @@ class Evaluation:
         return Confusion(relations, matrix)
 
     def agreement(self) -> dict[str, Agreement]:
-        """How far gold and predicted units agree beyond chance on nuclearity and on relation, over all documents."""
+        """Return the agreement beyond chance on nuclearity and on relation, over the shared units of all documents."""
         shared = [(gold, predicted) for gold, predicted in self._pairs() if gold is not None and predicted is not None]
         return {
             "nuclearity": cohen_kappa([(gold.nuclearity, predicted.nuclearity) for gold, predicted in shared]),
@@ -168,7 +168,7 @@ class Evaluation:
         return (pair for document in self.documents for pair in document.parseval.pairs())
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON form: plain dictionaries and numbers, scores as fractions."""
+        """Return plain dictionaries and numbers for JSON, with scores as fractions."""
         result: dict[str, Any] = {"documents": len(self.documents), "labels": self.labels}
         for metric in TREE_METRICS:
             result[metric] = {"micro": _as_dicts(self.micro(metric)), "macro": _as_dicts(self.macro(metric))}
@@ -201,9 +201,10 @@ def evaluate(
     labels: Granularity = "coarse",
     inventory: Inventory | None = None,
 ) -> Evaluation:
-    """Compare documents, paired by id; each must have a tree. Streams will do: a corpus, `parser.pipe(corpus)`.
+    """Compare gold and predicted documents, paired by id. Each document must have a tree.
 
-    Without an inventory, coarse classes are those of the inventory that fits the relation names best.
+    Both arguments may be streams, such as a corpus or `parser.pipe(corpus)`. Without an inventory, the coarse classes
+    are those of the inventory that fits the relation names best.
     """
     pairs = pair_by_id(gold, predicted)
     gold_trees = [require_tree(document, "gold") for document, _ in pairs]
@@ -217,7 +218,7 @@ def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_se
     gold, predicted = pair
     gold_measure, predicted_measure = shared_measures(gold, predicted)
     edus = [list(map(gold_measure, gold.edus)), list(map(predicted_measure, predicted.edus))]
-    # Binarisation does not look at names, so labels can be mapped after it, without building the trees once more.
+    # Binarisation ignores relation names, so mapping the labels afterwards saves rebuilding the trees.
     binary_trees = [binarise(tree) for tree in trees]
 
     def compare(list_constituents: ConstituentLister) -> Comparison:
@@ -234,11 +235,11 @@ def _compare(pair: tuple[Document, Document], trees: tuple[Tree, Tree], label_se
 
 
 class Numbered(Protocol):
-    """A document as numbers."""
+    """A document, encoded as numbers."""
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """The name of the document."""
 
     @property
     def sentences(self) -> Sequence[int]:
@@ -250,7 +251,7 @@ class Numbered(Protocol):
 
 
 def evaluate_trees(documents: Sequence[Numbered], gold: Sequence[Tree], predicted: Sequence[Tree]) -> Evaluation:
-    """Score the trees of documents without text, with the relations that they have."""
+    """Score trees without text, with their relations as they are."""
     sides = ([_unplaced(*pair) for pair in zip(documents, trees, strict=True)] for trees in (gold, predicted))
     return evaluate(*sides, labels="fine", inventory=OPEN)
 
@@ -261,13 +262,13 @@ def _unplaced(document: Numbered, tree: Tree) -> Document:
 
 
 def _runs(numbers: Sequence[int]) -> tuple[Span, ...]:
-    """The spans of sentences or paragraphs, from the number that each EDU has."""
+    """Return the spans of sentences or paragraphs, given the number of each EDU's sentence or paragraph."""
     starts = [edu for edu in range(len(numbers)) if edu == 0 or numbers[edu] != numbers[edu - 1]]
     return tuple(Span(2 * start, 2 * stop - 1) for start, stop in pairwise([*starts, len(numbers)]))
 
 
 def score_segmentation(gold: Iterable[Document], predicted: Iterable[Document]) -> Counts:
-    """Count the EDU starts of all documents, paired by id; only those inside a document, not its first."""
+    """Count the matching EDU starts of all documents, paired by id. The first start of a document is not counted."""
     counts = Counts()
     for pair in pair_by_id(gold, predicted):
         sides = zip(shared_measures(*pair), pair, strict=True)
@@ -280,9 +281,9 @@ def _count_starts(gold: Sequence[Position], predicted: Sequence[Position]) -> Co
 
 
 def pair_by_id(gold: Iterable[Document], predicted: Iterable[Document]) -> list[tuple[Document, Document]]:
-    """The pairs (gold, predicted) in the order of the gold documents; every id must be there once on both sides.
+    """Return pairs (gold, predicted) in the order of the gold documents. Both sides must have the same unique ids.
 
-    The ids of one document and one other need not be the same.
+    If each side has a single document, the ids may differ.
     """
     gold, predicted = _documents(gold, "gold"), _documents(predicted, "predicted")
     if len(gold) == len(predicted) == 1:
@@ -296,16 +297,16 @@ def pair_by_id(gold: Iterable[Document], predicted: Iterable[Document]) -> list[
         "only in predicted": [id for id in predicted_ids if id not in gold_ids],
     }
     if any(problems.values()):
-        was = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
-        raise GenrstError(f"gold and predicted documents must have the same ids, each once, got {was}")
+        found = "; ".join(f"{problem} {_some(ids)}" for problem, ids in problems.items() if ids)
+        raise GenrstError(f"gold and predicted documents must have the same ids, each once: {found}")
     if not gold_ids:
-        raise GenrstError("there must be at least one document to score, got none")
+        raise GenrstError("there are no documents to score")
     predicted_by_id = {document.id: document for document in predicted}
     return [(document, predicted_by_id[document.id]) for document in gold]
 
 
 def _documents(given: object, side: str) -> list[Document]:
-    """A list of them; what a program gives may also be one document, a text, or a failure of `parser.pipe`."""
+    """Return a list of documents. Raises an error for a single document, a text or a failure of `parser.pipe`."""
     found: list[Any] = list(given) if isinstance(given, Iterable) else []
     wrong = [one for one in found if not isinstance(one, Document)] if isinstance(given, Iterable) else [given]
     if wrong:

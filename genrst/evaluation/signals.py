@@ -1,8 +1,8 @@
 """Score signals and secondary edges (eRST, Zeldes et al. 2024) against gold ones.
 
-A signal is scored by its type and words alone, with its unit, and with the relation it marks. A secondary edge is right
-if both ends hold the same text as those of a gold one. `docs/guides/signals.md` defines every score. Not here: what a
-signal is (`genrst.document`) and the scores of trees (`parseval`).
+A signal is scored by its type and words, by its unit in addition, and by the relation that it marks. A secondary edge
+is correct if both ends cover the same text as those of a gold edge. `docs/guides/signals.md` defines all scores. Signals are
+defined in `genrst.document`; trees are scored by `parseval`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -24,30 +24,30 @@ Place: TypeAlias = tuple[Position, Position | None]
 Label: TypeAlias = Callable[[str], str]
 
 CONDITIONS = ("alone", "unit", "relation")
-"""What must be right besides type and words: nothing, the unit, or the unit and the relation it has."""
+"""What must match besides type and words: nothing, the unit, or the unit and its relation."""
 MEASURES = tuple(f"{items} {condition}" for items in ("words", "signals") for condition in CONDITIONS)
-"""Single words, or whole signals with exactly their words, under each condition."""
+"""The measures: single words, or whole signals with exactly the same words, under each condition."""
 EDGE_ASPECTS = ("span", "N", "R", "F")
-"""The two ends, also the direction, the ends with the relation, or all three."""
+"""The parts that must match: the two ends, the ends and the direction, the ends and the relation, or all three."""
 
 MARKERS = "dm + orphan"
-"""The row of all discourse markers, whether they signal a relation of the tree or a secondary edge."""
+"""The name of the row of all discourse markers, both of relations in the tree and of secondary edges."""
 _MARKER_TYPES = ("dm", "orphan")
 
 
 class PlacedSignal(NamedTuple):
-    """A signal in terms that gold and predicted documents share."""
+    """A signal with positions that are comparable between gold and predicted documents."""
 
     type: str
     subtype: str
     words: tuple[int, ...]
-    """The numbers of its words, in their order."""
+    """The sorted numbers of its words."""
     place: Place
     relation: str | None
-    """The label of the relation it marks; None if there is no such relation."""
+    """The label of the relation that it marks; None if there is no such relation."""
 
     def key(self, condition: str) -> Hashable:
-        """What must be equal besides type and words; a signal without words is known by its unit alone."""
+        """Return what must match besides type and words. A signal without words is identified by its unit."""
         if condition == "relation":
             return self.place, self.relation
         return self.place if condition == "unit" or not self.words else None
@@ -55,7 +55,7 @@ class PlacedSignal(NamedTuple):
 
 @dataclass(frozen=True)
 class SignalScores:
-    """The counts by row (types, subtypes, …) and measure."""
+    """The counts by row (a type, a subtype, …) and measure."""
 
     types: Mapping[str, Mapping[str, Counts]]
     subtypes: Mapping[str, Mapping[str, Counts]]
@@ -68,7 +68,7 @@ class SignalScores:
         }
 
     def table(self) -> Table:
-        """The F1 of each type by each measure."""
+        """Return a table of the F1 of each type by each measure."""
         return Table(
             ["F1 of signals", *MEASURES, "gold", "predicted"],
             [
@@ -85,7 +85,7 @@ def score_signals(
     labels: Granularity = "coarse",
     inventory: Inventory | None = None,
 ) -> SignalScores:
-    """Compare the signals of documents, paired by id; each document must have a tree."""
+    """Compare the signals of documents, paired by id. Each document must have a tree."""
     totals: dict[str, dict[str, Counts]] = {}
     of_subtypes: dict[str, dict[str, Counts]] = {}
     pairs, label = _labelled_pairs(gold, predicted, labels, inventory)
@@ -106,7 +106,7 @@ def score_secondary_edges(
     labels: Granularity = "coarse",
     inventory: Inventory | None = None,
 ) -> dict[str, Counts]:
-    """Compare the secondary edges of documents, paired by id; the counts for each of `EDGE_ASPECTS`."""
+    """Compare the secondary edges of documents, paired by id. Return the counts for each of `EDGE_ASPECTS`."""
     totals = dict.fromkeys(EDGE_ASPECTS, Counts())
     pairs, label = _labelled_pairs(gold, predicted, labels, inventory)
     for pair in pairs:
@@ -117,7 +117,7 @@ def score_secondary_edges(
 
 
 def edge_table(counts: Mapping[str, Counts]) -> Table:
-    """Precision, recall and F1 of secondary edges."""
+    """Return a table of the precision, recall and F1 of secondary edges."""
     rows = [
         [aspect, *map(percent, (one.precision, one.recall, one.f1)), *_sizes(one)] for aspect, one in counts.items()
     ]
@@ -131,7 +131,7 @@ def _sizes(counts: Counts) -> list[str]:
 def _labelled_pairs(
     gold: Iterable[Document], predicted: Iterable[Document], labels: Granularity, inventory: Inventory | None
 ) -> tuple[list[tuple[Document, Document]], Label]:
-    """The pairs of documents, and what names relations on both sides."""
+    """Return the pairs of documents, and the function that labels relations on both sides."""
     pairs = pair_by_id(gold, predicted)
     trees = ([require_tree(pair[side], ("gold", "predicted")[side]) for pair in pairs] for side in (0, 1))
     label = choose_labels(labels, inventory, *trees).label
@@ -139,7 +139,7 @@ def _labelled_pairs(
 
 
 def _place_signals(pair: tuple[Document, Document], label: Label) -> list[list[PlacedSignal]]:
-    """The signals of both documents."""
+    """Return the signals of both documents."""
     measures = shared_measures(*pair)
     words = _common_words([_word_positions(*side) for side in zip(pair, measures, strict=True)])
     return [
@@ -159,7 +159,7 @@ def _place_signal(
 ) -> PlacedSignal:
     wrong = [token for token in signal.tokens if not 1 <= token <= len(numbers)]
     if wrong:
-        rule = f"{document.id}: a signal must be of words from 1 to {len(numbers)}"
+        rule = f"{document.id}: the words of a signal must be between 1 and {len(numbers)}"
         raise GenrstError(f"{rule}, got {wrong[0]}")
     words = tuple(sorted({numbers[token - 1] for token in signal.tokens}))
     place = (
@@ -171,7 +171,7 @@ def _place_signal(
 
 
 def _relations(document: Document, label: Label) -> dict[Hashable, str]:
-    """The label of each unit's relation to its parent, and that of each secondary edge."""
+    """Return the label of each unit's relation to its parent, and of each secondary edge."""
     tree = require_tree(document)
     found: dict[Hashable, str] = {
         (child.start, child.stop): label(relation)
@@ -183,12 +183,12 @@ def _relations(document: Document, label: Label) -> dict[Hashable, str]:
 
 def _word_positions(document: Document, measure: Measure) -> list[Position]:
     if document.text is None:
-        raise GenrstError(f"{document.id}: a document must have a text for its signals to be scored, got none")
+        raise GenrstError(f"{document.id}: the document must have a text for its signals to be scored")
     return [measure(word) for word in signal_words(document)]
 
 
 def _common_words(sides: Sequence[Sequence[Position]]) -> list[list[int]]:
-    """The number of each word: words of two sides that overlap get the same one, as `However,` and `However` do."""
+    """Number the words of both sides. Overlapping words, such as `However,` and `However`, get the same number."""
     both = sorted(
         (start, stop, side, place) for side, words in enumerate(sides) for place, (start, stop) in enumerate(words)
     )
@@ -215,10 +215,10 @@ def _edge_key(edge: tuple[Position, Position, str], aspect: str) -> Hashable:
 
 
 def _position(document: Document, measure: Measure, unit: tuple[int, int]) -> Position:
-    """The text of a unit, given by its EDUs (start, stop)."""
+    """Return the position of a unit, given by its EDUs (start, stop)."""
     start, stop = unit
     if not 0 <= start < stop <= len(document.edus):
-        rule = f"{document.id}: a signal or secondary edge must stand at EDUs from 0 to {len(document.edus)}"
+        rule = f"{document.id}: the EDUs of a signal or secondary edge must be between 0 and {len(document.edus)}"
         raise GenrstError(f"{rule}, got {start}–{stop}")
     return measure(document.edus[start])[0], measure(document.edus[stop - 1])[1]
 
@@ -235,7 +235,7 @@ def _add(
     gold: Mapping[str, Sequence[PlacedSignal]],
     predicted: Mapping[str, Sequence[PlacedSignal]],
 ) -> None:
-    """Add the counts of one document to each row."""
+    """Add the counts of a document to each row."""
     for row in dict.fromkeys([*gold, *predicted]):
         cells = totals.setdefault(row, dict.fromkeys(MEASURES, Counts()))
         for measure in MEASURES:
@@ -244,7 +244,7 @@ def _add(
 
 
 def _items(signals: Sequence[PlacedSignal], items: str, condition: str) -> list[Hashable]:
-    """What is counted: every signal, or every word once."""
+    """Return the items to count: every signal, or every word once."""
     if items == "signals":
         return [(one.type, one.words, one.key(condition)) for one in signals]
     return list({(one.type, word, one.key(condition)) for one in signals for word in one.words or (None,)})

@@ -1,8 +1,8 @@
-"""Whether one system is really better than another on the same gold documents, or lucky in their choice.
+"""Test whether the difference between two systems on the same gold documents is significant.
 
-Two tests, both over documents and both two-sided. The paired bootstrap (Koehn 2004; Berg-Kirkpatrick et al. 2012)
-draws documents with replacement and also gives a confidence interval. Approximate randomisation (Noreen 1989; Yeh
-2000) swaps the two systems' results at random, document by document, and is exact where all swaps can be tried.
+There are two tests; both work on documents and are two-sided. The paired bootstrap (Koehn 2004; Berg-Kirkpatrick et al.
+2012) draws documents with replacement and also gives a confidence interval. Approximate randomisation (Noreen 1989; Yeh
+2000) swaps the results of the two systems at random, document by document. It is exact if all swaps can be tried.
 """
 
 import warnings
@@ -20,18 +20,18 @@ from genrst.evaluation.report import Evaluation, Metric
 _Array: TypeAlias = npt.NDArray[np.float64]
 
 ENOUGH_DOCUMENTS = 10
-"""With fewer, the bootstrap's intervals are too narrow: with 5 normal draws, 81% of its 95% intervals hold the mean,
-with 10 it is 93%."""
+"""The minimum for reliable intervals. Of the bootstrap's 95% intervals, 81% contain the mean with 5 normal draws, 93%
+with 10."""
 _MAX_CELLS = 2_000_000
-"""How many rounds × documents are held in memory at once."""
+"""The largest rounds × documents that are held in memory at once."""
 
 _TOLERANCE = 1e-12
-"""Differences that are equal on paper may differ by this much, through rounding."""
+"""Differences up to this size are treated as rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """A confidence interval of the difference, and how likely one as large would be if the systems were equal."""
+    """A confidence interval of the difference, and its p-value under the assumption that the systems are equal."""
 
     low: float
     high: float
@@ -40,7 +40,7 @@ class Bootstrap:
 
 @dataclass(frozen=True, slots=True)
 class Significance:
-    """The micro F1 of two systems, the first minus the second, and what the tests say about it."""
+    """The micro F1 of two systems, and the results of the tests on their difference."""
 
     first: float
     second: float
@@ -49,21 +49,25 @@ class Significance:
 
     @property
     def difference(self) -> float:
-        """How much better the first system is."""
+        """The first system's F1 minus the second's."""
         return self.first - self.second
 
 
 def compare_systems(
     first: Evaluation, second: Evaluation, metric: Metric = "parseval", aspect: str = "F"
 ) -> Significance:
-    """Test the difference of two systems that were evaluated on the same gold documents."""
+    """Test the difference between two systems that were evaluated on the same gold documents."""
     if first.labels != second.labels:
-        raise GenrstError(f"both systems must be scored with one label set, got {first.labels}; {second.labels}")
+        raise GenrstError(
+            f"both systems must be scored with the same label set, got {first.labels!r} and {second.labels!r}"
+        )
     first_counts = _counts_by_id(first, metric, aspect)
     second_counts = _counts_by_id(second, metric, aspect)
     _check_same_gold(first_counts, second_counts)
     if len(first_counts) < ENOUGH_DOCUMENTS:
-        message = f"few documents for a test: {len(first_counts)}; below {ENOUGH_DOCUMENTS} the interval is too narrow"
+        message = (
+            f"{len(first_counts)} documents are few for a test: below {ENOUGH_DOCUMENTS} the interval is too narrow"
+        )
         warnings.warn(EvaluationWarning(message), stacklevel=2)
     pairs = list(first_counts.values()), [second_counts[id] for id in first_counts]
     return Significance(
@@ -77,15 +81,16 @@ def compare_systems(
 def paired_bootstrap(
     first: Sequence[Counts], second: Sequence[Counts], *, rounds: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> Bootstrap:
-    """Draw as many documents as there are, with replacement, and see how the difference varies.
+    """Estimate how the difference varies by drawing as many documents as there are, with replacement.
 
-    The p-value is the share of rounds in which the difference is at least as far from the real one as that is from 0.
+    The p-value is the share of rounds whose difference is at least as far from the observed one as the latter is from
+    0.
     """
     first_values, second_values = _statistics(first), _statistics(second)
     random = np.random.default_rng(seed)
 
     def draw(n_rounds: int, n_documents: int) -> _Array:
-        """How often each document was drawn. Shape: (rounds, documents)."""
+        """Return how often each document was drawn. Shape: (rounds, documents)."""
         drawn = random.integers(n_documents, size=(n_rounds, n_documents))
         cells = drawn + n_documents * np.arange(n_rounds)[:, None]
         times = np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
@@ -105,9 +110,9 @@ def paired_bootstrap(
 def approximate_randomisation(
     first: Sequence[Counts], second: Sequence[Counts], *, rounds: int = 10_000, seed: int = 0
 ) -> float:
-    """The p-value: how often swapping results at random gives a difference at least as large as the real one.
+    """Return the p-value: how often random swaps give a difference at least as large as the observed one.
 
-    If there are no more than `rounds` ways to swap, all are tried and the p-value is exact.
+    If there are at most `rounds` ways to swap, all of them are tried, and the p-value is exact.
     """
     first_values, second_values = _statistics(first), _statistics(second)
     n_documents = len(first_values)
@@ -115,7 +120,7 @@ def approximate_randomisation(
     is_exact = 2**n_documents <= rounds
 
     def draw(n_rounds: int, n_documents: int) -> _Array:
-        """Which documents are swapped. Shape: (rounds, documents)."""
+        """Return which documents are swapped. Shape: (rounds, documents)."""
         return random.integers(2, size=(n_rounds, n_documents), dtype=np.int8).astype(np.float64)
 
     swaps: Iterable[_Array] = _blocks(draw, rounds, n_documents)
@@ -132,12 +137,12 @@ def approximate_randomisation(
 
 
 def _statistics(counts: Sequence[Counts]) -> _Array:
-    """Numbers that can be added over documents before `_f1`. Shape: (documents, 3)."""
+    """Return the statistics to sum over documents and pass to `_f1`. Shape: (documents, 3)."""
     return np.array([(count.tp, count.n_gold, count.n_pred) for count in counts], dtype=np.float64)
 
 
 def _f1(sums: _Array) -> _Array:
-    """F1 from (tp, n_gold, n_pred) on the last axis; 1 where neither side has anything, as in `Counts`."""
+    """Compute F1 from (tp, n_gold, n_pred) on the last axis; 1 if neither side has any items, as in `Counts`."""
     totals = sums[..., 1] + sums[..., 2]
     return np.divide(2 * sums[..., 0], totals, out=np.ones_like(totals), where=totals > 0)
 
@@ -147,7 +152,7 @@ def _difference(first: _Array, second: _Array) -> float:
 
 
 def _blocks(draw: Callable[[int, int], _Array], rounds: int, n_documents: int) -> Iterator[_Array]:
-    """Draw all rounds, a bounded number at a time."""
+    """Draw all rounds, a limited number at a time."""
     n_block = max(_MAX_CELLS // n_documents, 1)
     for done in range(0, rounds, n_block):
         yield draw(min(n_block, rounds - done), n_documents)
@@ -165,4 +170,4 @@ def _check_same_gold(first: dict[str, Counts], second: dict[str, Counts]) -> Non
         if id not in first or id not in second or first[id].n_gold != second[id].n_gold
     ]
     if different:
-        raise GenrstError(f"both systems must be scored on the same gold documents, got different in {min(different)}")
+        raise GenrstError(f"both systems must be scored on the same gold documents; they differ in {min(different)}")

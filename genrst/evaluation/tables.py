@@ -1,4 +1,4 @@
-"""Evaluations as tables, in plain text or Markdown; scores are percentages with one decimal."""
+"""Show evaluations as tables in plain text or Markdown. Scores are percentages with one decimal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from genrst.evaluation.report import TREE_METRICS, Confusion, Evaluation, TreeMe
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A header and rows of cells, the first column to the left, the others to the right."""
+    """A header and rows of cells. The first column is left-aligned, the others are right-aligned."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
     def as_text(self) -> str:
-        """Aligned columns, two spaces apart."""
+        """Return the table as text, with aligned columns separated by two spaces."""
         return "\n".join("  ".join(cells).rstrip() for cells in self._aligned())
 
     def as_markdown(self) -> str:
-        """A Markdown table, aligned in its source too."""
+        """Return the table as Markdown, with aligned source."""
         header, *rows = ([cell.replace("|", "\\|") for cell in cells] for cells in (self.header, *self.rows))
         header, *rows = Table(header, rows)._aligned()
         first, *others = (len(cell) for cell in header)
@@ -39,7 +39,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def summary_table(evaluation: Evaluation, metrics: Sequence[TreeMetric] = TREE_METRICS) -> Table:
-    """The F1 of each metric, over all constituents (micro) and as the mean of the documents (macro)."""
+    """Return the F1 of each metric, over all constituents (micro) and as the mean of the documents (macro)."""
     rows = []
     for metric in metrics:
         rows.append([f"{metric} micro", *_f1_cells(evaluation.micro(metric))])
@@ -48,14 +48,14 @@ def summary_table(evaluation: Evaluation, metrics: Sequence[TreeMetric] = TREE_M
 
 
 def system_table(systems: Mapping[str, Evaluation], metric: TreeMetric = "parseval") -> Table:
-    """The micro F1 of several systems, by name."""
+    """Return the micro F1 of several systems, given by name."""
     return Table(
         [f"{metric} micro", *ASPECTS], [[name, *_f1_cells(system.micro(metric))] for name, system in systems.items()]
     )
 
 
 def relation_table(evaluation: Evaluation) -> Table:
-    """Precision, recall and F1 of each relation by Parseval, whatever the nuclearity."""
+    """Return the precision, recall and F1 of each relation by Parseval, ignoring nuclearity."""
     rows = [
         [name, *map(percent, (cell.precision, cell.recall, cell.f1)), str(cell.n_gold), str(cell.n_pred)]
         for name, cells in evaluation.relations().items()
@@ -65,9 +65,9 @@ def relation_table(evaluation: Evaluation) -> Table:
 
 
 def level_table(evaluation: Evaluation) -> Table | None:
-    """The Parseval F1 inside sentences, inside paragraphs and above; None where sentences are unknown.
+    """Return the Parseval F1 of each level of the text; None if the sentences are unknown.
 
-    A level without anything to compare has no scores.
+    A level without constituents has no scores.
     """
     levels = evaluation.levels()
     if levels is None:
@@ -81,7 +81,7 @@ def level_table(evaluation: Evaluation) -> Table | None:
 
 
 def confusion_table(confusion: Confusion) -> Table:
-    """The confusion matrix, gold relations down, predicted ones across; columns are numbered as the rows are."""
+    """Return the confusion matrix, with a row per gold and a column per predicted relation, numbered alike."""
     numbers = [str(number) for number in range(1, len(confusion.relations) + 1)]
     names = [" ".join(row) for row in zip([*numbers, ""], confusion.rows, strict=True)]
     cells = [[str(count) if count else "·" for count in row] for row in confusion.matrix.tolist()]
@@ -94,7 +94,7 @@ def _f1_cells(cells: Mapping[str, Counts] | Mapping[str, Scores]) -> list[str]:
 
 
 def agreement_table(found: Mapping[str, Agreement]) -> Table:
-    """Kappa of what two annotators say about the units that both have."""
+    """Return the agreement of two annotators on the units that both have, with kappa."""
     rows = [
         [name, str(one.n_shared), percent(one.observed), "–" if one.kappa is None else f"{one.kappa:.3f}"]
         for name, one in found.items()

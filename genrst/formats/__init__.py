@@ -1,1 +1,1 @@
-"""A file per RST format: bytes to documents and back."""
+"""RST file formats: each module converts bytes to documents and back."""

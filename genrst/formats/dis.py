@@ -1,14 +1,14 @@
-"""The `.dis` format, the bracketed format of RST-DT: reading and writing.
+"""Read and write `.dis`, the bracketed format of RST-DT.
 
-A node has its role, its range of EDUs, its relation to its parent and, if it is a leaf, a text:
+A node has a role, a range of EDUs, a relation to its parent and, if it is a leaf, a text:
 
     ( Root (span 1 2)
       ( Nucleus (leaf 1) (rel2par span) (text _!It rained ,_!) )
       ( Satellite (leaf 2) (rel2par result) (text _!so we stayed in .<P>_!) )
     )
 
-The reader first turns all brackets into nodes, in the order in which they close, and then builds the tree from these.
-Not here: the running text beside an RST-DT tree (`genrst.formats.plain`).
+The reader first turns all brackets into nodes, in the order in which they close, and then builds the tree from them.
+The running text beside an RST-DT tree is read by `genrst.formats.plain`.
 """
 
 import re
@@ -36,18 +36,18 @@ _ANNOTATION_TOOL_ERROR = "//TT_ERR"
 _ROOT = "Root"
 _ROLES = {"N": "Nucleus", "S": "Satellite"}
 _ATTRIBUTES = ("span", "leaf", "rel2par", "text")
-_MAX_INDENT = 40  # deeper lines are not indented further: the file would grow with the square of the depth
+_MAX_INDENT = 40  # unlimited indentation would make the size of the file quadratic in the depth of the tree
 
 
 def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
-    """Read a document; `with_tree=False` checks the brackets and texts only."""
+    """Read a document. `with_tree=False` only checks the brackets and reads the texts."""
     file = _File(decode(content, path), path)
     nodes = _Parser(file).parse()
     leaves = [node for node in nodes if node.is_leaf]
     edus = [_unwrap(leaf.attributes["text"]) for leaf in leaves]
     for leaf, edu in zip(leaves, edus, strict=True):
         if edu.starts_paragraph or edu.has_mark_inside:
-            message = f"{_PARAGRAPH_END} must stand at the end of an EDU; left out of {shorten(edu.text)}"
+            message = f"{_PARAGRAPH_END} must be at the end of an EDU; removed from {shorten(edu.text)}"
             file.note("marks", message, leaf.offset)
     tree = _build_tree(nodes, file) if with_tree else None
     file.warn()
@@ -57,7 +57,7 @@ def read_dis(content: bytes, path: Path, *, with_tree: bool = True) -> Document:
 
 
 class _Edu(NamedTuple):
-    """The text of an EDU without the tags around it, and where marks of paragraphs stood."""
+    """The text of an EDU without the tags around it, and the positions of the paragraph marks."""
 
     text: str
     ends_paragraph: bool = False
@@ -80,12 +80,12 @@ def _unwrap(text: str) -> _Edu:
 
 @dataclass(slots=True)
 class _File:
-    """The characters of a file, and the errors and warnings about them."""
+    """The text of a file, with its errors and warnings."""
 
     text: str
     path: Path
     oddities: dict[str, list[str]] = field(default_factory=dict)
-    """By kind, what was repaired."""
+    """The repairs by kind."""
 
     def line(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
@@ -95,7 +95,7 @@ class _File:
 
     def note(self, kind: str, message: str, offset: int) -> None:
         known = self.oddities.setdefault(kind, [])
-        # Only the first is shown, and to find a line takes time.
+        # Only the first one is shown, and finding its line number takes time.
         known.append(message if known else f"{self.path}:{self.line(offset)}: {message}")
 
     def warn(self) -> None:
@@ -106,7 +106,7 @@ class _File:
 
 @dataclass(slots=True)
 class _Node:
-    """A node of the file; EDUs are numbered by counting leaves."""
+    """A node of the file. EDUs are numbered by counting leaves."""
 
     role: str
     offset: int
@@ -120,7 +120,7 @@ class _Node:
 
 
 class _Parser:
-    """Turns tokens into nodes, children before parents."""
+    """Turn tokens into nodes, children before parents."""
 
     def __init__(self, file: _File) -> None:
         self.file = file
@@ -134,18 +134,18 @@ class _Parser:
             if token[0] == _ANNOTATION_TOOL_ERROR:
                 continue
             if self.closed and not self.open:
-                raise self.file.error(f"nothing must follow the tree, got {token[0][:30]!r}", token.start())
+                raise self.file.error(f"nothing may follow the tree, got {token[0][:30]!r}", token.start())
             if token[0] == "(":
                 self.begin(token.start())
             elif token[0] == ")":
                 self.end(token.start())
             else:
-                raise self.file.error(f"a bracket must stand here, got {token[0][:30]!r}", token.start())
+                raise self.file.error(f"expected a bracket, got {token[0][:30]!r}", token.start())
         if self.open:
             node = self.open[-1]
-            raise self.file.error(f"the ( before {node.role} must be closed, got the end of the file", node.offset)
+            raise self.file.error(f"the ( before {node.role} is never closed", node.offset)
         if not self.closed:
-            raise self.file.error("a file must hold a tree, ( Root … ), got nothing", 0)
+            raise self.file.error("the file must hold a tree, ( Root … ), but is empty", 0)
         return self.closed
 
     def begin(self, offset: int) -> None:
@@ -165,23 +165,25 @@ class _Parser:
         kinds = [token.lastgroup for token in tokens]
         if "unterminated" in kinds:
             start = tokens[kinds.index("unterminated")].start()
-            raise self.file.error("a text must end with _!, got the end of the file", start)
+            raise self.file.error("the text is not terminated; it must end with _!", start)
         if (kinds != ["text"]) if name == "text" else (set(kinds) != {"word"}):
             form = "(text _!…_!)" if name == "text" else f"({name} …)"
-            raise self.file.error(f"{form} must stand here, got {self.file.text[offset : offset + 40]!r}", offset)
+            raise self.file.error(f"expected {form}, got {self.file.text[offset : offset + 40]!r}", offset)
         attributes = self.open[-1].attributes
         if name in attributes:
-            raise self.file.error(f"a node must have one {name}, got a second one", offset)
+            raise self.file.error(f"a node must have only one {name}; this is the second", offset)
         attributes[name] = tokens[0]["text"] if name == "text" else " ".join(token[0] for token in tokens)
 
     def end(self, offset: int) -> None:
         """Close the current node."""
         if not self.open:
-            raise self.file.error("a ) must close a node, got none open", offset)
+            raise self.file.error("unmatched ): no node is open here", offset)
         node = self.open.pop()
         if node.is_leaf == (node.n_children > 0):
             found = "both" if node.is_leaf else "neither"
-            raise self.file.error(f"a node must have a text, (text _!…_!), or children, got {found}", node.offset)
+            raise self.file.error(
+                f"a node must have either a text, (text _!…_!), or children, got {found}", node.offset
+            )
         self.n_edus += node.is_leaf
         if self.open:
             self.open[-1].n_children += 1
@@ -189,7 +191,7 @@ class _Parser:
         for name, number in (("span", f"{node.start + 1} {self.n_edus}"), ("leaf", f"{self.n_edus}")):
             written = node.attributes.get(name, number)
             if written != number:
-                message = f"({name} {written}) must be ({name} {number}) by the leaves; the file's numbers are ignored"
+                message = f"({name} {written}) should be ({name} {number}); the numbers in the file are ignored"
                 self.file.note("numbers", message, node.offset)
 
 
@@ -202,7 +204,7 @@ def _build_tree(nodes: Sequence[_Node], file: _File) -> Tree:
         children = stack[-node.n_children :]
         del stack[-node.n_children :]
         if len(children) == 1:
-            file.note("unary", f"this {node.role} has one child only, which takes its place", node.offset)
+            file.note("unary", f"this {node.role} has only one child, which replaces it", node.offset)
             stack.append((node, children[0][1]))
         else:
             stack.append((node, _unit(node, children, file)))
@@ -212,13 +214,13 @@ def _build_tree(nodes: Sequence[_Node], file: _File) -> Tree:
 def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> Unit:
     nuclearity = "".join(child.role[0] for child, _ in children)
     if "N" not in nuclearity:
-        raise file.error(f"a {node.role} must have a Nucleus among its children, got Satellites only", node.offset)
+        raise file.error(f"a {node.role} must have a Nucleus among its children, got only Satellites", node.offset)
     relations = []
     for child, _ in children:
         is_lone_nucleus = child.role == _ROLES["N"] and nuclearity.count("N") == 1
         relation = child.attributes.get("rel2par", SPAN if is_lone_nucleus else None)
         if relation is None:
-            raise file.error(f"this {child.role} must have a relation, (rel2par …), got none", child.offset)
+            raise file.error(f"this {child.role} must have a relation, (rel2par …), but has none", child.offset)
         relations.append(relation)
     named = [name for name, letter in zip(relations, nuclearity, strict=True) if letter == "N" and name != SPAN]
     if nuclearity.count("N") > max(len(named), 1):
@@ -232,13 +234,13 @@ def _unit(node: _Node, children: Sequence[tuple[_Node, Tree]], file: _File) -> U
 
 
 def write_dis(document: Document) -> str:
-    """The text of a `.dis` file.
+    """Return the text of a `.dis` file.
 
-    White space in an EDU becomes one space. What the format would take for markup is refused: `_!` and `<P>` in an EDU,
-    tags such as `<s>` at its edges, brackets in the name of a relation.
+    Each run of white space in an EDU becomes a single space. Text that would be read as markup is an error: `_!` and
+    `<P>` in an EDU, tags such as `<s>` at its edges, brackets in the name of a relation.
     """
     if document.tree is None:
-        raise UsageError(f"{document.id}: a document must have a tree to be written as .dis, got segmented only")
+        raise UsageError(f"{document.id}: the document must have a tree to be written as .dis, but is only segmented")
     texts = _texts(document)
     _check_names(document.tree, document.id)
     lines: list[str] = []
@@ -268,7 +270,7 @@ def _texts(document: Document) -> list[str]:
     texts = [edu + _PARAGRAPH_END if is_end else edu for edu, is_end in zip(edus, ends, strict=True)]
     for edu, text, is_end in zip(edus, texts, ends, strict=True):
         if "_!" in edu or _unwrap(text) != _Edu(edu, is_end):
-            rule = "an EDU must hold no _! or <P>, and no <s> or <EDU> at its edges, to be written as .dis"
+            rule = "to be written as .dis, an EDU must not contain _! or <P>, nor begin or end with <s> or <EDU>"
             raise UsageError(f"{document.id}: {rule}, got {shorten(edu)}")
     return texts
 
@@ -276,10 +278,10 @@ def _texts(document: Document) -> list[str]:
 def _check_names(tree: Tree, document_id: str) -> None:
     for name in {relation for unit in units(tree) for relation in unit.relations}:
         if not name or name != collapse_spaces(name) or _NOT_IN_NAMES.search(name):
-            rule = "a relation must have a name without brackets, _! or needless white space to be written as .dis"
+            rule = "to be written as .dis, the name of a relation must have no brackets, _! or extra white space"
             raise UsageError(f"{document_id}: {rule}, got {shorten(name)}")
     for unit in units(tree):
         nuclei = [name for name, letter in zip(unit.relations, unit.nuclearity, strict=True) if letter == "N"]
         if len(nuclei) > 1 and SPAN in nuclei:
-            rule = f"only a lone nucleus must be called {SPAN} to be written as .dis"
-            raise UsageError(f"{document_id}: {rule}, got one of {len(nuclei)}")
+            rule = f"to be written as .dis, only a lone nucleus may be called {SPAN}"
+            raise UsageError(f"{document_id}: {rule}, got one of {len(nuclei)} nuclei")

@@ -1,7 +1,6 @@
-"""Reading and writing documents by the suffix of their file.
+"""Read and write documents in the format given by the file suffix.
 
-Each format has a module of its own, imported when a file has that format; named corpora with splits are in
-`genrst.corpora.corpus`.
+The module of each format is imported on first use. Corpora with splits are loaded by `genrst.corpora.corpus`.
 """
 
 import re
@@ -19,22 +18,22 @@ if TYPE_CHECKING:
     from genrst.formats.rs3_reader import Roots
 
 FORMATS = (".dis", ".rs3", ".rs4", ".json", ".jsonl", ".rsd", ".edus", ".txt")
-"""The formats by suffix."""
+"""The suffixes of all formats."""
 READABLE = tuple(suffix for suffix in FORMATS if suffix != ".rsd")
 WRITABLE = tuple(suffix for suffix in FORMATS if suffix != ".txt")
 
 TREE_SUFFIXES = (".dis", ".rs3", ".rs4", ".json", ".jsonl")
-"""What is looked for in a folder: the formats that can hold trees."""
+"""The formats that can hold trees. Only these are read from a folder."""
 
 RAW_SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".docx", ".pdf", ".eml")
-"""What surely holds text whose EDUs are unknown; `genrst.formats.texts` reads it."""
+"""The formats of raw text, without EDUs, which `genrst.formats.texts` reads."""
 
 TEXT_SUFFIXES = (*TREE_SUFFIXES, ".edus", *RAW_SUFFIXES)
-"""What can be parsed."""
+"""The formats that can be parsed."""
 
 
 def read(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) -> Document:
-    """Read the one document of a file."""
+    """Read a file that holds a single document."""
     documents = list(read_documents(path, roots=roots, with_tree=with_tree))
     if len(documents) != 1:
         raise CorpusFormatError(f"the file must hold one document, got {len(documents)}", path)
@@ -42,7 +41,7 @@ def read(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) 
 
 
 def read_documents(path: str | Path, *, roots: "Roots" = "error", with_tree: bool = True) -> Iterator[Document]:
-    """Read all documents of a file, or of every file with trees below a folder, in the order of their names."""
+    """Read all documents of a file, or of all files with trees below a folder, sorted by name."""
     path = Path(path)
     for file in list_documents(path).files if path.is_dir() else [path]:
         yield from read_file(file, roots=roots, with_tree=with_tree)
@@ -51,8 +50,9 @@ def read_documents(path: str | Path, *, roots: "Roots" = "error", with_tree: boo
 def read_file(
     path: Path, *, roots: "Roots" = "error", with_tree: bool = True, content: bytes | None = None
 ) -> list[Document]:
-    """Read the documents of one file, whose content may be known; a `.dis` file gets its text from the file beside it,
-    if there is one.
+    """Read the documents of a file, whose content may be passed in.
+
+    A `.dis` document takes its text from the text file beside it, if there is one.
     """
     documents = read_content(read_bytes(path) if content is None else content, path, roots=roots, with_tree=with_tree)
     if path.suffix.lower() != ".dis":
@@ -63,9 +63,9 @@ def read_file(
 
 
 def read_content(content: bytes, path: Path, *, roots: "Roots" = "error", with_tree: bool = True) -> list[Document]:
-    """Read documents from bytes; the path tells the format, and is named in messages.
+    """Read documents from bytes. The path determines the format and appears in messages.
 
-    `roots` says what to do with a file of several trees; `with_tree`, whether trees are read at all.
+    `roots` determines what happens to files with several trees, `with_tree` whether trees are read at all.
     """
     try:
         match _format(path.suffix, path.name):
@@ -86,47 +86,48 @@ def read_content(content: bytes, path: Path, *, roots: "Roots" = "error", with_t
 
                 return [read_edus(content, path)]
             case _:
-                raise UsageError(f"{path.suffix} files can be written, not read: {path}")
+                raise UsageError(f"{path}: {path.suffix} files can be written, but not read")
     except TreeError as error:
         raise CorpusFormatError(str(error), path) from error
 
 
 def list_documents(folder: Path) -> Listing:
-    """The files with trees below a folder, and what is left out."""
+    """List the files with trees below a folder, and the files that are left out."""
     listing = list_folder(folder, TREE_SUFFIXES, texts=(".edus", *RAW_SUFFIXES))
     if not listing.files:
         suffixes = ", ".join(TREE_SUFFIXES)
-        raise CorpusNotFoundError(f"{folder}: the folder must hold files with trees ({suffixes}), got none")
+        raise CorpusNotFoundError(f"{folder}: the folder has no files with trees ({suffixes})")
     return listing
 
 
 def write(document: Document, path: str | Path) -> None:
-    """Write a document in the format of the path's suffix."""
+    """Write a document in the format given by the suffix of the path."""
     write_documents([document], path)
 
 
 def write_documents(documents: Iterable[Document], path: str | Path) -> None:
-    """Write documents to one file; only `.jsonl` holds several."""
+    """Write documents to a file. Only `.jsonl` can hold more than one."""
     path = Path(path)
-    _format(path.suffix, path.name)  # so that a wrong suffix is reported with the name of the file
+    _format(path.suffix, path.name)  # reports a wrong suffix together with the file name
     write_atomically(path, format_documents(documents, path.suffix))
 
 
 def format_documents(documents: Iterable[Document], suffix: str) -> str:
-    """The text of a file with these documents, which reads back as they are, but for white space outside of JSON.
+    """Return the text of a file with these documents.
 
-    What the format cannot hold is an error.
+    Reading the file gives equal documents, except that formats other than JSON change white space. Documents with
+    content that the format cannot represent are an error.
     """
     if (kind := _format(suffix)) not in WRITABLE:
-        raise UsageError(f"{suffix} files can be read, not written")
+        raise UsageError(f"{suffix} files can be read, but not written")
     documents = list(documents)
     if kind != ".jsonl" and len(documents) != 1:
         raise UsageError(f"a {suffix} file holds one document, got {len(documents)}; write .jsonl or a folder")
     text = _text_of(documents, kind)
-    # What strings may hold and text files may not: half of a surrogate pair is no UTF-8, and NUL means binary data.
+    # Lone surrogates cannot be encoded as UTF-8, and a NUL would make the file look like binary data.
     if found := re.search("[\0\ud800-\udfff]", text):
-        rule = f"a document must have characters of Unicode text to be written as {suffix}"
-        raise UsageError(f"{documents[0].id}: {rule}, got U+{ord(found[0]):04X}; .json can hold it")
+        rule = f"{suffix} files cannot hold the character U+{ord(found[0]):04X}"
+        raise UsageError(f"{documents[0].id}: {rule}; write .json instead")
     return text
 
 
@@ -152,7 +153,7 @@ def _text_of(documents: Sequence[Document], suffix: str) -> str:
 
 
 def warn_of_loss(document: Document, suffix: str) -> None:
-    """Warn of what a document has and the format of this suffix leaves out."""
+    """Warn about the parts of a document that the format of this suffix leaves out."""
     if suffix.lower() in (".json", ".jsonl"):
         return
     n_beside = len(document.signals) + len(document.secondary_edges) if suffix.lower() not in (".rs4", ".rsd") else 0
@@ -162,12 +163,13 @@ def warn_of_loss(document: Document, suffix: str) -> None:
     kinds = {"signals or secondary edges": n_beside, "constraints": len(document.constraints), "notes": n_notes}
     for things, n_lost in kinds.items():
         if n_lost:
-            message = f"{document.id}: {suffix} holds no {things}, {n_lost} {'is' if n_lost == 1 else 'are'} left out"
+            lost = f"{n_lost} {'is' if n_lost == 1 else 'are'} left out"
+            message = f"{document.id}: {suffix} files cannot hold {things}; {lost}"
             warnings.warn(CorpusWarning(message), stacklevel=3)
 
 
 def _format(suffix: str, name: str | None = None) -> str:
-    """The suffix as the table has it."""
+    """Return the suffix in lower case, or raise an error if it is unknown."""
     if suffix.lower() not in FORMATS:
         raise UsageError(f"a file name must end in one of {', '.join(FORMATS)}, got {name or suffix or 'nothing'}")
     return suffix.lower()

@@ -1,6 +1,6 @@
-"""What is in a folder: the files that are read, and everything else, which is counted and named.
+"""List the files of a folder that are read, and report all others.
 
-Hidden files and folders (`.git`, `._a.rs3`) are passed over. Not here: what the files mean (`genrst.formats.files`).
+Hidden files and folders (`.git`, `._a.rs3`) are ignored. The files themselves are read by `genrst.formats.files`.
 """
 
 import json
@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 NOTES = ".genrst-outputs"
-"""The hidden file with a line for each file that the program wrote into its folder: the hash of the content, the
-command, the name."""
+"""The hidden file that records the outputs in a folder. Each line has the hash of a file, the command and its name."""
 
 NO_FORMAT = "not a format that genrst reads"
 TEXT = "text without trees"
@@ -26,25 +25,25 @@ LINKED_FOLDER = "a link to a folder"
 _MOST_NAMED = 5
 _NOTE = re.compile(r'\["([0-9a-f]{64})", "(?:[^"\\]|\\.)*", ("(?:[^"\\]|\\.)*")\]')
 _BULK = {"manifest.json", "inputs.jsonl"}
-"""What is in the folder of a bulk run."""
+"""The files that identify the folder of a bulk run."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a folder that are read, sorted, and the others by the reason why they are not."""
+    """The sorted files of a folder that are read, and the others, grouped by the reason for leaving them out."""
 
     folder: Path
     files: list[Path]
     left_out: dict[str, list[str]] = field(default_factory=dict)
-    """By their place in the folder; folders end in a slash."""
+    """Paths relative to the folder, by reason. Folders end in a slash."""
 
     def leave_out(self, path: Path, reason: str) -> None:
-        """Name a file that is not read."""
+        """Record a file that is not read."""
         name = f"{path.relative_to(self.folder)}{os.sep if path.is_dir() else ''}"
         self.left_out.setdefault(reason, []).append(name)
 
     def keep(self, kept: Collection[Path], reason: str) -> None:
-        """Leave out all other files."""
+        """Leave out all files except these."""
         for path in self.files:
             if path not in kept:
                 self.leave_out(path, reason)
@@ -52,7 +51,7 @@ class Listing:
 
 
 def describe_left_out(folder: Path | str, names: Mapping[str, Sequence[str]]) -> str:
-    """A line on what was left out, by reason; long lists are shortened. Empty if nothing was."""
+    """Return a line that lists the files that were left out, by reason, or an empty string if there are none."""
     total = sum(map(len, names.values()))
     if not total:
         return ""
@@ -62,11 +61,13 @@ def describe_left_out(folder: Path | str, names: Mapping[str, Sequence[str]]) ->
 
 
 def describe_joined(folder: Path | str, names: Collection[str]) -> str:
-    """A line on the documents of several trees that were joined. Empty if there are none."""
+    """Return a line that lists the documents whose trees were joined, or an empty string if there are none."""
     if not names:
         return ""
     count = "1 document" if len(names) == 1 else f"{len(names):,} documents"
-    return f"{_place(folder)}: {count} of several trees got one root, virtual-root: {_shortened(sorted(names))}"
+    return (
+        f"{_place(folder)}: {count} with several trees joined under one root, virtual-root: {_shortened(sorted(names))}"
+    )
 
 
 def _place(folder: Path | str) -> str:
@@ -80,10 +81,10 @@ def _shortened(names: Sequence[str]) -> str:
 
 
 def list_folder(folder: Path, suffixes: Collection[str], texts: Collection[str] = ()) -> Listing:
-    """List the files below a folder with these suffixes. Files with suffixes of `texts` are left out as texts.
+    """List the files below a folder with these suffixes. Files with the suffixes `texts` are left out as raw texts.
 
-    An output of an earlier run is left out if it repeats a file that is no output: it has the same stem, or holds many
-    documents. In a folder of nothing but outputs, all are read.
+    An output of an earlier run is left out if it repeats a file that is not an output, that is, if it has the same stem
+    or can hold many documents. If a folder holds only outputs, all of them are read.
     """
     listing = Listing(folder, [])
     found = sorted(_walk(listing))
@@ -101,7 +102,7 @@ def list_folder(folder: Path, suffixes: Collection[str], texts: Collection[str] 
 
 
 def _walk(listing: Listing) -> Iterator[Path]:
-    """All plain files that are not hidden."""
+    """Yield all regular files that are not hidden."""
 
     def refuse(error: OSError) -> None:
         listing.leave_out(Path(error.filename), f"cannot be read: {error.strerror}")
@@ -127,12 +128,12 @@ def _walk(listing: Listing) -> Iterator[Path]:
 
 
 def _is_text_of_tree(path: Path, suffixes: Collection[str]) -> bool:
-    """Whether a tree beside it is read with this text: `wsj_0601.out` belongs to `wsj_0601.out.dis`."""
+    """Whether a file is the text of a tree beside it, as `wsj_0601.out` belongs to `wsj_0601.out.dis`."""
     return ".dis" in suffixes and path.with_name(f"{path.name}.dis").is_file()
 
 
 def _outputs(paths: Sequence[Path]) -> set[Path]:
-    """The files that the program wrote and nobody has changed since."""
+    """Return the files that genrst wrote and that have not changed since."""
     found = set()
     for folder, files in groupby(paths, key=lambda path: path.parent):
         written = {_facts(line) for line in read_notes(folder)}
@@ -146,18 +147,18 @@ def _outputs(paths: Sequence[Path]) -> set[Path]:
 
 
 def _facts(line: str) -> tuple[str, str]:
-    """The hash and the name in a line of a list that may have come with a folder from elsewhere."""
+    """Return the hash and the file name of a recorded line. The record may come from elsewhere, so it is validated."""
     match = _NOTE.fullmatch(line)
     return (match[1], json.loads(match[2])) if match else ("", "")
 
 
 def note(path: Path, file: BinaryIO, command: str) -> str:
-    """The line about a file that the program wrote."""
+    """Return the line that records an output file."""
     return json.dumps([digest_of(file), command, path.name])
 
 
 def digest_of(file: BinaryIO) -> str:
-    """The SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -168,7 +169,7 @@ def digest_of(file: BinaryIO) -> str:
 
 
 def read_notes(folder: Path) -> set[str]:
-    """The lines about the files of a folder; none if there is no such list, or something else in its place."""
+    """Return the recorded lines of a folder; none if the record is missing or is not a regular file."""
     path = folder / NOTES
     if path.is_symlink() or not path.is_file():
         return set()

@@ -1,12 +1,12 @@
-"""Documents as JSON: one object in a `.json` file, one object per line in `.jsonl`.
+"""Read and write documents as JSON: one object in a `.json` file, one object per line in a `.jsonl` file.
 
     {"id": "rain", "text": "It rained, so we stayed in.",
      "edus": [{"start": 0, "end": 10}, {"start": 11, "end": 27}],
      "tree": {"relation": "result", "nuclearity": "NS", "children": [{"edu": 0}, {"edu": 1}]}}
 
-A node whose labels per child do not follow from `relation` also has `relations`. Everything else that a `Document` can
-hold is a further key, left out when empty. What is read is checked key by key, and errors name the place. Not here:
-JSON text itself (`genrst.formats.json_text`).
+A node whose labels per child cannot be derived from `relation` also has `relations`. The other fields of a `Document`
+have a key each, which is left out if the field is empty. Every key is validated, and errors name the place. The JSON
+text itself is read and written by `genrst.formats.json_text`.
 """
 
 import json
@@ -27,20 +27,20 @@ from genrst.trees.constraints import Constraint, constraint_from_dict
 from genrst.trees.node import Leaf, Tree, Unit, fold
 
 MAX_INTEGER = 2**31 - 1
-"""The largest offset or number of an EDU or token that is read."""
+"""The largest offset, EDU number or token number that is accepted."""
 
 KEYS = (
     *("id", "text", "edus", "tree", "log_probability", "model", "sentences", "paragraphs", "tokens", "entities"),
     *("signals", "secondary_edges", "constraints", "metadata"),
 )
-"""Those of a document."""
+"""The keys of a document."""
 
 _MAX_PLACE = 100
 _NUCLEARITY = re.compile("[NS]*N[NS]*")
 
 
 def read_json(content: bytes, path: Path, *, with_tree: bool = True) -> list[Document]:
-    """Read the document of a file, or all documents of a list."""
+    """Read a file that holds one document or a list of documents."""
     data = _loads(decode(content, path), path)
     if isinstance(data, list):
         return [
@@ -63,25 +63,25 @@ def _loads(text: str, path: Path, line: int | None = None) -> object:
     try:
         return json_text.loads(text)
     except json.JSONDecodeError as error:
-        message = f"the text must be JSON, got {error.msg} at column {error.colno}"
+        message = f"invalid JSON: {error.msg} at column {error.colno}"
         raise CorpusFormatError(message, path, line or error.lineno) from error
     except ValueError as error:
         raise CorpusFormatError(str(error), path, line) from error
 
 
 def write_json(document: Document) -> str:
-    """The text of a `.json` file: a line per key."""
+    """Return the text of a `.json` file, with a line per key."""
     lines = [f"{json_text.dumps(key)}: {json_text.dumps(value)}" for key, value in document_to_dict(document).items()]
     return "{" + ",\n ".join(lines) + "}\n"
 
 
 def write_jsonl(documents: Iterable[Document]) -> str:
-    """The text of a `.jsonl` file."""
+    """Return the text of a `.jsonl` file."""
     return "".join(json_text.dumps(document_to_dict(document)) + "\n" for document in documents)
 
 
 def document_to_dict(document: Document) -> dict[str, object]:
-    """The document as dictionaries and lists, ready for JSON."""
+    """Convert a document to dictionaries and lists, ready for JSON."""
     optional = {
         "log_probability": document.log_probability,
         "model": document.model,
@@ -124,7 +124,7 @@ def _span_to_dict(span: Span) -> dict[str, object]:
 
 
 def _signal_to_dict(signal: Signal, spans: Sequence[Span], text: str | None) -> dict[str, object]:
-    """`words` are for whoever reads the file; `tokens` say which they are."""
+    """Convert a signal. `words` make the file readable for people; when reading, only `tokens` count."""
     words = [
         {**_without_empty({"text": text and text[span.start : span.end]}), **_span_to_dict(span)} for span in spans
     ]
@@ -134,7 +134,7 @@ def _signal_to_dict(signal: Signal, spans: Sequence[Span], text: str | None) -> 
 
 
 def tree_to_dict(tree: Tree) -> dict[str, object]:
-    """The tree as dictionaries and lists, ready for JSON."""
+    """Convert a tree to dictionaries and lists, ready for JSON."""
     return fold(tree, lambda leaf: {"edu": leaf.edu}, _unit_to_dict)
 
 
@@ -159,9 +159,9 @@ def document_from_dict(
     with_tree: bool = True,
     default_id: str | None = None,
 ) -> Document:
-    """Build the document; without an id of its own it is called `default_id`, or else like the file.
+    """Build a document from its dictionary. The default for its id is `default_id`, or else the name of the file.
 
-    `with_tree=False` leaves out the tree and what belongs to it: its probability, model, signals and secondary edges.
+    `with_tree=False` leaves out the tree and everything about it: its probability, model, signals and secondary edges.
     """
     name = default_id or (path.stem if path else "document")
     _warn_of_unknown_keys(data, path, line)
@@ -173,13 +173,13 @@ def document_from_dict(
 
 
 def _warn_of_unknown_keys(data: object, path: Path | None, line: int | None) -> None:
-    """A key that is misspelt would otherwise be silently without effect."""
+    """Warn about unknown keys, because a misspelt key would otherwise be ignored silently."""
     unknown = [str(key) for key in data if key not in KEYS] if isinstance(data, dict) else []
     if unknown:
         place = f"{path or 'document'}{f':{line}' if line else ''}"
         known = ", ".join(KEYS)
         warnings.warn(
-            CorpusWarning(f"{place}: a key must be one of {known}, got {short_repr(unknown[0])}; it is left out"),
+            CorpusWarning(f"{place}: the unknown key {short_repr(unknown[0])} is ignored; the known keys are {known}"),
             stacklevel=2,
         )
 
@@ -187,7 +187,7 @@ def _warn_of_unknown_keys(data: object, path: Path | None, line: int | None) -> 
 class JsonValue:
     """A value inside JSON data that knows its place, such as `tree.children[1].nuclearity`, for precise errors.
 
-    A missing key and null are the same.
+    A missing key and null are equivalent.
     """
 
     __slots__ = ("data", "parent", "step")
@@ -199,7 +199,7 @@ class JsonValue:
 
     @property
     def place(self) -> str:
-        """The path from the document to here, without its middle if it is long."""
+        """The path from the document to this value; the middle of a long path is left out."""
         steps = []
         value: JsonValue | None = self
         while value is not None:
@@ -210,13 +210,13 @@ class JsonValue:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is nothing here."""
+        """Whether the value is missing or null."""
         return self.data is None
 
     def error(self, expected: str) -> CorpusFormatError:
-        """The error that something else should be here."""
-        found = "missing" if self.is_missing else short_repr(self.data)
-        return CorpusFormatError(f"{self.place} must be {expected}, got {found}")
+        """Return the error for a value that is not the expected one."""
+        found = "but is missing" if self.is_missing else f"got {short_repr(self.data)}"
+        return CorpusFormatError(f"{self.place} must be {expected}, {found}")
 
     def __getitem__(self, key: str) -> "JsonValue":
         if not isinstance(self.data, dict):
@@ -224,17 +224,17 @@ class JsonValue:
         return JsonValue(self.data.get(key), self, f".{key}")
 
     def items(self) -> "list[JsonValue]":
-        """The items of a list."""
+        """Return the items of a list."""
         if not isinstance(self.data, list):
             raise self.error("a list")
         return [JsonValue(item, self, f"[{position}]") for position, item in enumerate(self.data)]
 
     def optional_items(self) -> "list[JsonValue]":
-        """The items of a list that may be missing."""
+        """Return the items of a list that may be missing."""
         return [] if self.is_missing else self.items()
 
     def string(self, default: str | None = None) -> str:
-        """A string; if it is missing, the default, if there is one."""
+        """Return a string. If it is missing, return the default, or raise an error if there is none."""
         if self.is_missing and default is not None:
             return default
         if not isinstance(self.data, str):
@@ -242,11 +242,11 @@ class JsonValue:
         return self.data
 
     def optional_string(self) -> str | None:
-        """A string that may be missing."""
+        """Return a string that may be missing."""
         return None if self.is_missing else self.string()
 
     def optional_strings(self) -> dict[str, str]:
-        """An object whose values are strings, empty if it is missing."""
+        """Return an object whose values are strings; empty if it is missing."""
         if self.is_missing:
             return {}
         if not isinstance(self.data, dict):
@@ -254,27 +254,27 @@ class JsonValue:
         return {key: self[key].string() for key in self.data}
 
     def integer(self) -> int:
-        """A whole number from 0 on."""
-        # True and False are ints to Python, not to JSON.
+        """Return an integer from 0 to `MAX_INTEGER`."""
+        # Python counts True and False as integers, but JSON does not.
         if not isinstance(self.data, int) or isinstance(self.data, bool) or not 0 <= self.data <= MAX_INTEGER:
             raise self.error(f"a whole number from 0 to {MAX_INTEGER}")
         return self.data
 
     def flag(self) -> bool:
-        """True or false; false if it is missing."""
+        """Return a boolean; False if it is missing."""
         if self.is_missing or isinstance(self.data, bool):
             return self.data is True
         raise self.error("true or false")
 
     def optional_p(self) -> float | None:
-        """A probability that may be missing."""
+        """Return a probability that may be missing."""
         number = self.optional_number()
         if number is not None and not 0 <= number <= 1:
             raise self.error("a number from 0 to 1")
         return number
 
     def optional_number(self) -> float | None:
-        """A finite number that may be missing."""
+        """Return a finite number that may be missing."""
         if self.is_missing:
             return None
         if isinstance(self.data, int | float) and not isinstance(self.data, bool):
@@ -324,7 +324,7 @@ def _add_tree(document: Document, data: JsonValue) -> Document:
 
 
 def _text_and_edus(data: JsonValue) -> tuple[str | None, tuple[Span, ...]]:
-    """EDUs by offsets, by their texts, or, without any text, by the tree alone."""
+    """Return the text and the EDUs, given by offsets, by their texts or, without a text, by the tree alone."""
     text = data["text"].optional_string()
     if data["edus"].is_missing and text is None and not data["tree"].is_missing:
         tree = _tree(data["tree"])
@@ -355,7 +355,7 @@ def _tokens(items: list[JsonValue]) -> tuple[Token, ...]:
     for item in items:
         head = item["head"].integer()
         if head >= len(items):
-            raise item["head"].error(f"the number of one of the {len(items)} tokens")
+            raise item["head"].error(f"the index of one of the {len(items)} tokens")
         tokens.append(Token(*_offsets(item), head, item["deprel"].string(""), item["tag"].string("")))
     return tuple(tokens)
 
@@ -372,10 +372,10 @@ def _signal(item: JsonValue) -> Signal:
 
 
 def _range(value: JsonValue) -> tuple[int, int]:
-    """The EDUs of a unit: the first one, and one more than the last."""
+    """Return the EDUs of a unit as start and stop (exclusive)."""
     bounds = [bound.integer() for bound in value.items()]
     if len(bounds) != 2 or bounds[0] >= bounds[1]:
-        raise value.error("a first EDU and one more than the last")
+        raise value.error("[start, stop] with start < stop")
     return bounds[0], bounds[1]
 
 
@@ -396,7 +396,7 @@ def _tree(root: JsonValue) -> Tree:
 def _node(node: JsonValue, children: list[Tree]) -> Tree:
     if not node["edu"].is_missing:
         if not node["children"].is_missing:
-            raise node.error("a leaf with edu or a unit with children")
+            raise node.error("either a leaf with edu or a unit with children")
         return Leaf(node["edu"].integer())
     nuclearity = node["nuclearity"].string()
     if not _NUCLEARITY.fullmatch(nuclearity) or len(nuclearity) != len(children):

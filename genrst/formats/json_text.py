@@ -1,7 +1,7 @@
-"""JSON text to plain data and back, at any depth.
+"""Convert JSON text to plain data and back, at any depth of nesting.
 
-The `json` module recurses and gives up after about 1,000 levels, which real trees exceed; then our own loops take over.
-Not here: which keys a document has (`genrst.formats.json_format`).
+The `json` module recurses and fails after about 1,000 levels, which real trees exceed. The loops in this module take
+over then. The keys of a document are defined in `genrst.formats.json_format`.
 """
 
 import json
@@ -15,12 +15,12 @@ from genrst.errors import UsageError
 _SPACE = re.compile(r"[ \t\n\r]*")
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_MAX_DEPTH = 1_000_000  # each level takes 200 bytes of memory for one in the file
+_MAX_DEPTH = 1_000_000  # each level takes 200 bytes of memory, but only one byte in the file
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def loads(text: str) -> object:
-    """The value of a JSON text; raises `json.JSONDecodeError`, or a plain `ValueError` for NaN and infinity."""
+    """Parse a JSON text. Raises `json.JSONDecodeError`, or a plain `ValueError` for NaN and infinity."""
     try:
         return _DECODER.decode(text)
     except RecursionError:
@@ -28,17 +28,17 @@ def loads(text: str) -> object:
 
 
 def dumps(value: object) -> str:
-    """The JSON text of dictionaries, lists and scalars, on one line.
+    """Return the JSON text of dictionaries, lists and scalars, on one line.
 
-    Only what UTF-8 cannot encode (lone surrogates) and what other programs take for a line end is escaped. Two halves
-    of a surrogate pair side by side would be read as one character, so they are refused.
+    Only lone surrogates, which UTF-8 cannot encode, and characters that other programs treat as line ends are escaped.
+    Two surrogates that form a pair are an error, because they would be read as one character.
     """
     try:
         text = _encode(value)
     except ValueError as error:
-        raise UsageError(f"JSON must hold finite numbers only: {error}") from error
+        raise UsageError(f"JSON can hold finite numbers only: {error}") from error
     if _PAIR.search(text):
-        raise UsageError("JSON must hold characters of Unicode text, got one as two surrogates")
+        raise UsageError("JSON cannot hold a character that is written as two surrogates")
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -58,7 +58,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 @dataclass(slots=True)
 class _Container:
-    """A list or object that is still open; a list has no keys."""
+    """A list or object that is still open. A list has no keys."""
 
     opening: str
     keys: list[str] = field(default_factory=list)
@@ -73,14 +73,14 @@ class _Container:
 
 
 class _Reader:
-    """Reads a JSON text with an explicit stack; scalars are left to the `json` module."""
+    """Reads a JSON text with an explicit stack. Scalars are left to the `json` module."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def read(self) -> object:
-        """The one value of the text."""
+        """Return the value of the text."""
         containers: list[_Container] = []
         while True:
             if self.next_mark() in ("[", "{"):
@@ -100,7 +100,7 @@ class _Reader:
                 return value
 
     def finish(self, value: object, containers: list[_Container]) -> object:
-        """Put a value into its container and close all containers that end here; returns the last one closed."""
+        """Put a value into its container and close all containers that end here. Returns the last one closed."""
         while containers:
             container = containers[-1]
             container.values.append(value)
@@ -113,13 +113,13 @@ class _Reader:
         return value
 
     def next_mark(self) -> str:
-        """The next character that is not white space, or nothing at the end."""
+        """Return the next character that is not white space; empty at the end of the text."""
         match = _SPACE.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return self.text[self.at : self.at + 1]
 
     def take(self, expected: str) -> str:
-        """The next character, which must be an expected one."""
+        """Consume the next character, which must be one of those expected."""
         mark = self.next_mark()
         if not mark or mark not in expected:
             raise json.JSONDecodeError(f"Expecting {' or '.join(expected)}", self.text, self.at)
@@ -127,7 +127,7 @@ class _Reader:
         return mark
 
     def read_key(self, container: _Container) -> None:
-        """The key of the next value, if the container is an object."""
+        """Read the key of the next value, if the container is an object."""
         if container.opening == "{":
             if self.next_mark() != '"':
                 raise json.JSONDecodeError("Expecting property name enclosed in double quotes", self.text, self.at)
@@ -140,7 +140,7 @@ class _Reader:
 
 
 class _Mark(str):
-    """A piece of JSON text, as opposed to a string to be quoted."""
+    """A piece of JSON text, as opposed to a string that must be quoted."""
 
     __slots__ = ()
 

@@ -1,9 +1,11 @@
-"""The texts of EDUs: as lines of plain text files, and found again in a running text, whatever its white space.
+"""EDUs in plain text: read and write files with one EDU per line, and align EDUs with a running text.
 
-In a file of EDUs (`.edus`, `.txt`) each line is an EDU, a blank line ends a paragraph, and there is no tree. In the
-running text beside an RST-DT tree (`wsj_0601.out` beside `wsj_0601.out.dis`) each line is a sentence, and EDUs are
-found by their characters. Every format but JSON loses the running text around EDUs: signs there, such as the bullets of
-lists, are put before the EDU that follows; a document that has words there is refused.
+In a file of EDUs (`.edus`, `.txt`), each line is an EDU and a blank line ends a paragraph. In the running text beside
+an RST-DT tree (`wsj_0601.out` beside `wsj_0601.out.dis`), each line is a sentence, and EDUs are found by their
+characters, whatever the white space.
+
+Only JSON keeps the text between EDUs. In all other formats, symbols between EDUs, such as the bullets of lists, move to
+the front of the next EDU, and words between EDUs are an error.
 """
 
 import re
@@ -23,19 +25,21 @@ _CONTEXT = 30
 
 
 def collapse_spaces(text: str) -> str:
-    """The text with every run of white space, line breaks included, as one space, and none at the edges."""
+    """Replace every run of white space, including line breaks, by one space, and strip the ends."""
     return " ".join(text.split())
 
 
 def dense(text: str) -> str:
-    """The text without white space."""
+    """Remove all white space from a text."""
     return "".join(text.split())
 
 
 def edu_lines(document: Document, suffix: str) -> list[str]:
-    """The line of each EDU, for a file of this suffix; all words of the document must be in its EDUs."""
+    """Return the line of each EDU for a file of this suffix. All words of the document must be inside EDUs."""
     if document.text is None:
-        raise UsageError(f"{document.id}: a document must have text to be written as {suffix}, got offsets only")
+        raise UsageError(
+            f"{document.id}: the document must have a text to be written as {suffix}, but has only offsets"
+        )
     lines: list[str] = []
     end = 0
     for edu in document.edus:
@@ -48,19 +52,19 @@ def edu_lines(document: Document, suffix: str) -> list[str]:
 
 
 def _signs(document: Document, text: str, suffix: str) -> str:
-    """What stands between two EDUs as one line, without a word."""
+    """Return the symbols between two EDUs on one line. Words between EDUs are an error."""
     outside = collapse_spaces(text)
     if any(map(str.isalpha, outside)):
-        rule = f"all words must be inside of EDUs to be written as {suffix}"
+        rule = f"to be written as {suffix}, all words must be inside EDUs"
         raise UsageError(f"{document.id}: {rule}, got {outside[:_N_SHOWN]!r} outside")
     return outside
 
 
 def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[Span]:
-    """The span of each EDU; together they must have all visible characters of the text, in order.
+    """Return the span of each EDU. Together, the EDUs must cover all visible characters of the text, in order.
 
-    An EDU without characters gets an empty span where the one before it ends. With `may_go_on` there may be text after
-    the last EDU.
+    An EDU without characters gets an empty span at the end of the previous EDU. With `may_go_on`, the text may continue
+    after the last EDU.
     """
     dense_text = dense(text)
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
@@ -72,18 +76,18 @@ def align_edus(edus: Sequence[str], text: str, may_go_on: bool = False) -> list[
             pairs = zip(dense_edu, dense_text[at:], strict=False)
             n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
             expected, found = _around(text, at + n_same), _around(edu, n_same)
-            raise CorpusFormatError(f"EDU {number} of {len(edus)} must continue the text, {expected!r}, got {found!r}")
+            raise CorpusFormatError(f"EDU {number} of {len(edus)} must match the text, {expected!r}, got {found!r}")
         stop = at + len(dense_edu)
         end = offsets[stop - 1] + 1 if stop else 0
         spans.append(Span(offsets[at] if stop > at else end, end))
         at = stop
     if at < len(dense_text) and not may_go_on:
-        raise CorpusFormatError(f"the text must end with EDU {len(edus)} of {len(edus)}, got {_around(text, at)!r}")
+        raise CorpusFormatError(f"the text must end after EDU {len(edus)} of {len(edus)}, got {_around(text, at)!r}")
     return spans
 
 
 def _around(text: str, n_before: int) -> str:
-    """The text around a character, given the number of visible characters before it."""
+    """Return the text around a character, given the number of visible characters before it."""
     offsets = (offset for offset, character in enumerate(text) if not character.isspace())
     offset = next(islice(offsets, n_before, None), len(text))
     return text[max(offset - _CONTEXT // 2, 0) : offset + _CONTEXT // 2]
@@ -94,36 +98,36 @@ _WITHOUT_PARAGRAPHS = re.compile("file[0-9]+")
 
 
 def read_edus(content: bytes, path: Path) -> Document:
-    """Read a segmented document; white space inside an EDU becomes one space."""
+    """Read a segmented document. Each run of white space inside an EDU becomes a single space."""
     edus: list[str] = []
     paragraph_starts: set[int] = set()
-    # Not splitlines(): it would also split at separators that EDUs of other formats may contain.
+    # splitlines() would also split at separators that EDUs from other formats may contain.
     for line in decode(content, path).split("\n"):
         if edu := collapse_spaces(line):
             edus.append(edu)
         else:
             paragraph_starts.add(len(edus))
     if not edus:
-        raise CorpusFormatError("the file must hold an EDU a line, got no text at all", path)
+        raise CorpusFormatError("the file has no text; it must hold one EDU per line", path)
     return Document.from_edus(path.stem, edus, paragraph_starts=paragraph_starts - {len(edus)})
 
 
 def write_edus(document: Document) -> str:
-    """The text of an `.edus` file; the tree is left out."""
+    """Return the text of an `.edus` file, which leaves out the tree."""
     edus = edu_lines(document, ".edus")
     if not all(edus):
-        raise UsageError(f"{document.id}: every EDU must have text to be a line, got none in EDU {edus.index('')}")
+        raise UsageError(f"{document.id}: EDU {edus.index('')} has no text; every line of an .edus file must have some")
     paragraphs = document.paragraph_of_edus()
     ends = ["\n" if before == after else "\n\n" for before, after in pairwise([*paragraphs, paragraphs[-1]])]
     text = "".join(edu + end for edu, end in zip(edus, ends, strict=True))
-    # A mark of its own in front saves the first character of the text from being taken for one.
+    # An additional byte order mark keeps readers from stripping a first character that looks like one.
     return _MARK + text if text.startswith(_MARK) else text
 
 
 def attach_text_beside(document: Document, path: Path) -> Document:
-    """The document with the text, sentences and paragraphs of the file beside it.
+    """Add the text, sentences and paragraphs of the file beside a tree to its document.
 
-    It is unchanged if there is none, or one of other words, as corpora have errors.
+    Return the document unchanged if there is no such file, or if its words differ because of errors in the corpus.
     """
     beside = path.with_suffix("")
     if not beside.is_file():
@@ -131,15 +135,15 @@ def attach_text_beside(document: Document, path: Path) -> Document:
     try:
         return attach_text(document, beside)
     except CorpusFormatError as error:
-        warnings.warn(CorpusWarning(f"{error}; the text of the tree is read instead"), stacklevel=2)
+        warnings.warn(CorpusWarning(f"{error}; using the text of the tree instead"), stacklevel=2)
         return document
 
 
 def attach_text(document: Document, path: Path) -> Document:
-    """The document with the text, sentences and paragraphs of a file; EDUs must have the same characters.
+    """Add the text, sentences and paragraphs of a file to a document, whose EDUs must have the same characters.
 
-    Text after the last EDU is left out. Of `fileN`, five documents of RST-DT, and of a text without blank lines, the
-    paragraphs are those of the document.
+    Text after the last EDU is left out. The paragraphs of the document are kept if the text has no blank lines, and for
+    `fileN`, five documents of RST-DT.
     """
     text = decode(read_bytes(path), path)
     try:
@@ -156,12 +160,14 @@ def attach_text(document: Document, path: Path) -> Document:
         if numbers != attached.paragraph_of_edus():
             starts = [0, *(edu for edu in range(1, len(edus)) if numbers[edu] != numbers[edu - 1])]
             attached = replace(attached, paragraphs=join_runs(edus, starts))
-            warnings.warn(CorpusWarning(f"{path}: paragraphs are those of the tree, by its <P>"), stacklevel=2)
+            warnings.warn(
+                CorpusWarning(f"{path}: the paragraphs are taken from the <P> marks of the tree"), stacklevel=2
+            )
     return attached
 
 
 def _lines(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Sentences (lines) and paragraphs (runs of lines that are not blank)."""
+    """Return the sentences (lines) and paragraphs (runs of lines that are not blank)."""
     lines: list[Span | None] = []
     offset = 0
     for line in text.split("\n"):

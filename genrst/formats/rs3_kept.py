@@ -1,8 +1,8 @@
-"""What `.rs3` and `.rs4` files hold that documents do not: ids, relations in menus, unknown attributes and elements;
-and the notes of annotators.
+"""The parts of `.rs3` and `.rs4` files that a document has no field for.
 
-It is kept as a string in a document's metadata, so that a file from rstWeb that was read, parsed or edited, perhaps as
-JSON, and written again still has it. What our own files have anyway is not noted.
+These are ids, the relations of menus, unknown attributes and elements, and the notes of annotators. They are stored as
+a string in the metadata of the document, so that a file from rstWeb keeps them when it is read, parsed or edited, and
+written again, even via JSON. Parts that genrst would write anyway are not stored.
 """
 
 import json
@@ -15,11 +15,12 @@ from genrst.document import Document
 from genrst.formats.rs3_nodes import COMMENT, Element
 
 KEY = "rs3"
-"""Of the metadata."""
+"""The metadata key for these parts."""
 NOTES = "notes"
-"""Of the metadata: the comments and flags of annotators, as a JSON list of `{"edus": [start, stop], "text", "flag"}`.
+"""The metadata key for notes: the comments and flags of annotators.
 
-In a file they are elements of the body: `<note edus="2-3" flag="true" text="…"/>`, which rstWeb leaves alone.
+Its value is a JSON list of `{"edus": [start, stop], "text", "flag"}`. In a file, notes are elements of the body,
+`<note edus="2-3" flag="true" text="…"/>`, which rstWeb ignores.
 """
 
 Attributes = dict[str, str]
@@ -36,7 +37,7 @@ _KNOWN: dict[str, frozenset[str]] = {
 
 @dataclass(slots=True)
 class Kept:
-    """Parts of a file; attributes are those that we do not know."""
+    """The kept parts of a file. Attributes are those that genrst does not know."""
 
     segments: list[tuple[str, Attributes]] = field(default_factory=list)
     """The id and the attributes of each EDU."""
@@ -45,15 +46,15 @@ class Kept:
     relations: list[tuple[str, str, Attributes]] = field(default_factory=list)
     """The name and the type of each relation in the header."""
     signal_types: list[tuple[str, str]] = field(default_factory=list)
-    """The types of signals in the header, each with its subtypes, joined by semicolons."""
+    """The signal types in the header, each with its subtypes, joined by semicolons."""
     attributes: list[tuple[str, Attributes]] = field(default_factory=list)
-    """What a secondary edge or signal is, and its attributes."""
+    """The description of a secondary edge or signal, and its attributes."""
     elements: list[tuple[str, str, Attributes, str]] = field(default_factory=list)
-    """Where an unknown element stands, its name, its attributes and its text; comments have no name."""
+    """The section of an unknown element, its name, its attributes and its text. Comments have no name."""
 
     @classmethod
     def of(cls, document: Document) -> "Kept":
-        """What a document has from its file; nothing if that cannot be read."""
+        """Read the kept parts from the metadata of a document. They are empty if the metadata is malformed."""
         try:
             data: dict[str, Any] = json.loads(document.metadata.get(KEY, "{}"))
             kept = cls(**{one.name: list(map(tuple, data.get(one.name, []))) for one in fields(cls)})
@@ -64,7 +65,7 @@ class Kept:
         return kept
 
     def check(self) -> None:
-        """Raise an error unless parts have their types: JSON may come from anywhere."""
+        """Raise an error unless all parts have the right types, because the JSON is not trusted."""
         types = (str, dict), (int, int, str, dict), (str, str, dict), (str, str), (str, dict), (str, str, dict, str)
         for one, expected in zip(fields(self), types, strict=True):
             for row in getattr(self, one.name):
@@ -73,7 +74,7 @@ class Kept:
                     raise TypeError(f"{one.name}: a row must have the types {expected}, got {row}")
 
     def metadata(self) -> dict[str, str]:
-        """As a document holds it; empty if there is nothing."""
+        """Return the metadata for a document; empty if there are no parts to keep."""
         data = {one.name: rows for one in fields(self) if (rows := getattr(self, one.name))}
         notes = [note for element in self.elements if (note := _read_note(*element[1:3])) is not None]
         if notes:
@@ -85,7 +86,7 @@ class Kept:
 
 
 def notes_of(document: Document) -> list[dict[str, Any]]:
-    """The comments and flags of annotators; nothing if they cannot be read."""
+    """Return the comments and flags of annotators; none if the metadata is malformed."""
     try:
         found = [(*map(int, note["edus"]), note) for note in json.loads(document.metadata.get(NOTES, "[]"))]
         return [note for start, stop, note in found if 0 <= start < stop]
@@ -100,7 +101,7 @@ def _note_element(note: Mapping[str, Any]) -> tuple[str, str, Attributes, str]:
 
 
 def _read_note(name: str, attributes: Attributes) -> dict[str, Any] | None:
-    """The note of an element; None if it is another one."""
+    """Return the note in an element; None if the element is not a note."""
     place = re.fullmatch("([0-9]{1,9})-([0-9]{1,9})", attributes.get("edus", ""))
     if name != "note" or place is None or not 0 < int(place[1]) <= int(place[2]):
         return None
@@ -110,13 +111,13 @@ def _read_note(name: str, attributes: Attributes) -> dict[str, Any] | None:
 
 
 def unknown(element: Element) -> Attributes:
-    """The attributes of an element that we do not know."""
+    """Return the attributes of an element that genrst does not know."""
     known = _KNOWN.get(element.name, frozenset())
     return {name: value for name, value in element.attributes.items() if name not in known}
 
 
 def foreign_elements(elements: Sequence[Element]) -> list[tuple[str, str, Attributes, str]]:
-    """Comments, and the elements of other names in the header and the body."""
+    """Return the comments and the unknown elements in the header and the body."""
     return [
         (_section(element), "" if element.name == COMMENT else element.name, element.attributes, element.text)
         for element in elements
@@ -131,7 +132,7 @@ def _section(element: Element) -> str:
 def node_names(
     kept: Kept, ids: Mapping[tuple[int, int], int], numbers: Iterable[int]
 ) -> dict[int, tuple[str, Attributes]]:
-    """The id and the attributes of every node: as in the file where the EDUs are the same, else a free number."""
+    """Return the id and attributes of every node: those of the file if the EDUs are the same, else an unused number."""
     names: dict[int, tuple[str, Attributes]] = {}
     n_edus = sum(1 for start, stop in ids if stop == start + 1)
     if len(kept.segments) == n_edus:
@@ -158,5 +159,5 @@ def node_names(
 
 
 def describe(name: str, attributes: Mapping[str, object]) -> str:
-    """What tells a secondary edge or a signal from others: all that we know of it."""
+    """Return a description that identifies a secondary edge or a signal: all its known attributes."""
     return " ".join([name, *(str(attributes.get(one, "")) for one in sorted(_KNOWN[name] - {"id"}))])

@@ -1,7 +1,7 @@
-"""The nodes of `.rs3` and `.rs4` files: from bytes to elements, and from these to nodes, linked and repaired.
+"""Read the nodes of `.rs3` and `.rs4` files: parse the XML, then link and repair the nodes.
 
-Files come from anywhere, so document types, and with them entities, are refused. A node is a segment or a group, with
-what points to it. Not here: which of the nodes are nuclei, and the tree (`genrst.formats.rs3_reader`).
+A node is a segment or a group, with the nodes that point to it. Because input files are not trusted, document types,
+and with them entities, are rejected. `genrst.formats.rs3_reader` finds the nuclei and builds the tree.
 """
 
 import re
@@ -22,7 +22,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
 
 COMMENT = "#comment"
-"""The name of an element that is a comment."""
+"""The element name of comments."""
 
 _DECLARED_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 _COMMENT_OR_CDATA = r"<!(?:--(?:.*?-->|.*)|\[CDATA\[(?:.*?\]\]>|.*))"
@@ -32,7 +32,7 @@ _REPAIRABLE = re.compile(f"{_COMMENT_OR_CDATA}|{_BROKEN_REFERENCE}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An XML element: its name and that of the element around it, its attributes, its line, its own text."""
+    """An XML element: its name, the name of its parent element, its attributes, its line and its own text."""
 
     name: str
     parent: str
@@ -42,47 +42,47 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text with every run of white space, line breaks included, as one space and none at the edges."""
+        """The text, with every run of white space as one space, and stripped at the ends."""
         return collapse_spaces("".join(self.pieces))
 
 
 class Repairs:
-    """What was repaired in one file: one warning per kind, with the first place, once the file turns out readable."""
+    """The repairs in one file. Once the file is read, there is one warning per kind, which names the first place."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._places: defaultdict[str, list[str]] = defaultdict(list)
 
     def note(self, place: str, kind: str) -> None:
-        """Remember a repair, for example `node 12` and what was done to it."""
+        """Record a repair: its place, such as `node 12`, and what was done."""
         self._places[kind].append(place)
 
     def warn(self) -> None:
-        """Issue a warning per kind of repair, as if from the caller of the calling function."""
+        """Issue a warning per kind of repair, attributed to the caller of the calling function."""
         for kind, places in self._places.items():
             more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
             warnings.warn(CorpusWarning(f"{self._path}: {places[0]}{more}: {kind}"), stacklevel=3)
 
 
 def parse_xml(content: bytes, path: Path, repairs: Repairs) -> list[Element]:
-    """All elements of a file in the order of their start tags, after mending stray `&`."""
+    """Return all elements of a file in the order of their start tags, after repairing stray `&`."""
     declared = _DECLARED_ENCODING.match(content)
     text = decode(content, path, declared[1].decode("ascii") if declared else None)
     if forbidden := FORBIDDEN.search(text):
         line = text.count("\n", 0, forbidden.start()) + 1
-        raise CorpusFormatError(f"a character must be one that XML allows, got U+{ord(forbidden[0]):04X}", path, line)
+        raise CorpusFormatError(f"XML does not allow the character U+{ord(forbidden[0]):04X}", path, line)
     parser = expat.ParserCreate("utf-8")
     elements = _collect_elements(parser, path)
     try:
         parser.Parse(_mend_references(text, repairs).encode("utf-8"), True)
     except expat.ExpatError as error:
         problem = expat.ErrorString(error.code)
-        raise CorpusFormatError(f"the XML must be well-formed, got {problem}", path, error.lineno) from error
+        raise CorpusFormatError(f"the XML is not well-formed: {problem}", path, error.lineno) from error
     return elements
 
 
 def _mend_references(text: str, repairs: Repairs) -> str:
-    """The text with `&` escaped where it starts no reference, and named characters of HTML as numbers."""
+    """Escape each `&` that does not start a reference, and replace the named characters of HTML by numbers."""
     offsets: list[int] = []
 
     def mend(match: re.Match[str]) -> str:
@@ -100,7 +100,7 @@ def _mend_references(text: str, repairs: Repairs) -> str:
 
 
 def _collect_elements(parser: expat.XMLParserType, path: Path) -> list[Element]:
-    """The list that the parser will fill."""
+    """Return a list that the parser will fill with its elements."""
     elements: list[Element] = []
     around: list[Element] = []
 
@@ -110,7 +110,7 @@ def _collect_elements(parser: expat.XMLParserType, path: Path) -> list[Element]:
         elements.append(around[-1])
 
     def refuse(*_declaration: object) -> None:
-        message = "a file must not declare a document type or entities, got <!DOCTYPE"
+        message = "the file must not declare a document type or entities (<!DOCTYPE)"
         raise CorpusFormatError(message, path, parser.CurrentLineNumber)
 
     def comment(text: str) -> None:
@@ -149,10 +149,10 @@ class Rs3Node:
 
 
 def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> tuple[list[Rs3Node], list[str]]:
-    """The segments in the order of the file, and their texts."""
+    """Return the segments in the order of the file, and their texts."""
     body = next((number for number, element in enumerate(elements) if element.name == "body"), None)
     if body is None:
-        raise CorpusFormatError("a file must have a <body>, got none", path)
+        raise CorpusFormatError("the file has no <body>", path)
     nodes: list[Rs3Node] = []
     texts: list[str] = []
     for element, text in _distinct(_segment_elements(elements, body, path), path, repairs):
@@ -161,12 +161,12 @@ def read_segments(elements: Sequence[Element], path: Path, repairs: Repairs) -> 
         if not text:
             repairs.note(str(nodes[-1]), "a segment without text, kept as an empty EDU")
     if not nodes:
-        raise CorpusFormatError("the body must have at least one <segment>, got none", path, elements[body].line)
+        raise CorpusFormatError("the <body> must have at least one <segment>", path, elements[body].line)
     return nodes, texts
 
 
 def read_groups(elements: Sequence[Element], path: Path, repairs: Repairs) -> list[Rs3Node]:
-    """The groups in the order of the file."""
+    """Return the groups in the order of the file."""
     groups = []
     for element, _ in _distinct([element for element in elements if element.name == GROUP], path, repairs):
         kind = element.attributes.get("type")
@@ -177,24 +177,26 @@ def read_groups(elements: Sequence[Element], path: Path, repairs: Repairs) -> li
 
 
 def _segment_elements(elements: Sequence[Element], body: int, path: Path) -> list[Element]:
-    """The segments, after a check that no text stands outside them."""
+    """Return the segments, after checking that there is no text outside them."""
     for element in elements:
         if element.name == SEGMENT and element.parent != "body":
-            raise CorpusFormatError(f"a segment must stand in <body>, got in <{element.parent}>", path, element.line)
+            raise CorpusFormatError(
+                f"a segment must be in the <body>, got one in <{element.parent}>", path, element.line
+            )
         if element.parent == SEGMENT and element.name != COMMENT:
-            raise CorpusFormatError(f"a segment must hold only text, got <{element.name}>", path, element.line)
+            raise CorpusFormatError(f"a segment may hold only text, got <{element.name}>", path, element.line)
     for element in elements[body:]:
         if element.name not in (SEGMENT, COMMENT) and element.text:
-            raise CorpusFormatError(f"text must stand in a segment, got {element.text[:40]!r}", path, element.line)
+            raise CorpusFormatError(f"text must be inside a segment, got {element.text[:40]!r}", path, element.line)
     return [element for element in elements if element.name == SEGMENT]
 
 
 def _distinct(elements: Sequence[Element], path: Path, repairs: Repairs) -> list[tuple[Element, str]]:
-    """The elements and their texts without identical copies."""
+    """Return the elements and their texts, without identical copies."""
     kept: dict[tuple[object, ...], tuple[Element, str]] = {}
     for element in elements:
         if "id" not in element.attributes:
-            raise CorpusFormatError(f"a {element.name} must have an id, got none", path, element.line)
+            raise CorpusFormatError(f"this {element.name} has no id", path, element.line)
         text = element.text
         if kept.setdefault((text, *sorted(element.attributes.items())), (element, text))[0] is not element:
             repairs.note(f"node {element.attributes['id']}", f"an identical copy of a {element.name}, left out")
@@ -208,19 +210,19 @@ def _node(element: Element, kind: str, edu: int = -1) -> Rs3Node:
 
 
 def link(nodes: Sequence[Rs3Node], path: Path, repairs: Repairs) -> list[Rs3Node]:
-    """Fill in the children and drop the groups that hold nothing; returns the rest, parents before children."""
+    """Fill in the children and drop empty groups. Return the remaining nodes, parents before children."""
     by_id: dict[str, Rs3Node] = {}
     for node in nodes:
         if by_id.setdefault(node.id, node) is not node:
             first = by_id[node.id].line
-            raise CorpusFormatError(f"ids must be unique, got {node}, also in line {first}", path, node.line)
+            raise CorpusFormatError(f"ids must be unique, but {node} is also in line {first}", path, node.line)
     own_parents = [node for node in nodes if node.parent == node.id and node.kind != SEGMENT]
     for node in own_parents:
         node.parent = None
     for node in nodes:
         if node.parent is not None:
             if node.parent not in by_id:
-                raise CorpusFormatError(f"the parent of {node} must exist, got {node.parent!r}", path, node.line)
+                raise CorpusFormatError(f"the parent of {node} does not exist: {node.parent!r}", path, node.line)
             by_id[node.parent].children.append(node)
             if not node.relation:
                 repairs.note(str(node), "a relation without a name")
@@ -270,4 +272,4 @@ def _refuse_cycle(node: Rs3Node, by_id: dict[str, Rs3Node], path: Path) -> NoRet
         node = by_id[node.parent]
     names = list(chain)[list(chain).index(node.id) :]
     shown = " → ".join([*names[:5], "…" if len(names) > 5 else node.id])
-    raise CorpusFormatError(f"parents must not form a circle, got node {shown}", path, node.line)
+    raise CorpusFormatError(f"parents must not form a cycle, got node {shown}", path, node.line)

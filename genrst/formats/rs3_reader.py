@@ -1,10 +1,9 @@
-"""Reader of `.rs3` and `.rs4` files, as RSTTool, rstWeb and the corpora made with them write them.
+"""Read `.rs3` and `.rs4` files from RSTTool, rstWeb and the corpora made with them.
 
-`genrst.formats.rs3_nodes` reads the XML and `rs3_nodes` links the nodes; here they become a tree. A node stands for its
-core (the EDU of a segment, the nucleus of a span group, the nuclei of a multinuclear group) with the satellites that
-point to it around that core, all in one n-ary unit. A unit inside a unit therefore needs a group around it, and groups
-that hold a lone nucleus leave no trace. What `.rs4` files add, secondary edges and signals, refers to nodes, which
-become ranges of EDUs.
+`genrst.formats.rs3_nodes` reads the XML and links the nodes; this module builds the tree. A node has a core (the EDU of
+a segment, the nucleus of a span group, the nuclei of a multinuclear group) and satellites that point to it; core and
+satellites form one n-ary unit. A nested unit therefore needs a group around it, and groups with a lone nucleus
+disappear. The secondary edges and signals of `.rs4` files refer to nodes, which become ranges of EDUs.
 """
 
 import re
@@ -33,7 +32,7 @@ from genrst.formats.rs3_writer import Numbering, signal_types
 from genrst.trees.node import JOINT, SPAN, Leaf, Tree, Unit
 
 VIRTUAL_ROOT = "virtual-root"
-"""The relation of several roots that were joined on request."""
+"""The relation that joins several roots."""
 
 Roots: TypeAlias = Literal["error", "join"]
 _Range: TypeAlias = tuple[int, int]
@@ -42,11 +41,10 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 
 def read_rs3(content: bytes, path: Path, *, roots: Roots = "error", with_tree: bool = True) -> Document:
-    """Read an `.rs3` or `.rs4` file, given its bytes and where they came from.
+    """Read an `.rs3` or `.rs4` file from its bytes. The path appears in messages.
 
-    The tree is None when nothing in the file has a parent, or when `with_tree` is False: then only segments are
-    read, and what is kept of the file is about them. Several roots are an error unless `roots` is `join`: then they
-    become the nuclei of a `virtual-root`.
+    The tree is None if no node has a parent. With `with_tree=False`, the tree is None too, and only the segments are
+    read. Several roots are an error, unless `roots` is `join`: then they become the nuclei of a `virtual-root`.
     """
     repairs = Repairs(path)
     elements = parse_xml(content, path, repairs)
@@ -68,11 +66,11 @@ def read_rs3(content: bytes, path: Path, *, roots: Roots = "error", with_tree: b
 
 
 def _keep(document: Document, elements: Sequence[Element], ranges: dict[str, _Range]) -> Kept:
-    """What the file has beside the document, as far as a file of ours would not have it anyway."""
+    """Return the parts of the file that are not in the document and that genrst would not write anyway."""
     plain = Numbering(document, Kept())
     kept = Kept(elements=foreign_elements(elements))
     kept.segments, kept.groups = _names(elements, ranges, plain)
-    # Where the file has no id of its own, what a written file will have: so that it reads the same.
+    # Where the file has no id, use the one that will be written, so that both files read the same.
     ours = plain.named(kept)
     known = {(start, stop) for start, stop, _, _ in kept.groups}
     kept.segments = ours.segments()
@@ -95,7 +93,7 @@ def _keep(document: Document, elements: Sequence[Element], ranges: dict[str, _Ra
 def _names(
     elements: Sequence[Element], ranges: dict[str, _Range], plain: Numbering
 ) -> tuple[list[tuple[str, Attributes]], list[tuple[int, int, str, Attributes]]]:
-    """The segments, and the groups around units; of several around the same unit the first."""
+    """Return the segments and the groups around units; the first one if there are several around the same unit."""
     segments = [(one.attributes.get("id", ""), unknown(one)) for one in elements if one.name == SEGMENT]
     groups: dict[_Range, tuple[str, Attributes]] = {}
     for element in elements:
@@ -107,10 +105,10 @@ def _names(
 
 
 def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Rs3Node]) -> set[str]:
-    """The relations whose nodes are nuclei of a multinuclear group.
+    """Return the relations that join the nuclei of multinuclear groups.
 
-    These are all that the header declares multinuclear, even if for satellites as well, and of those that it does not
-    declare the ones that occur in multinuclear groups only.
+    These are all relations that the header declares as multinuclear, even if it also declares them for satellites, and
+    the undeclared relations that occur only in multinuclear groups.
     """
     declared: dict[str, set[str]] = {}
     for attributes in _attributes(elements, "rel"):
@@ -125,7 +123,7 @@ def _multinuclear_relations(elements: Sequence[Element], nodes: Sequence[Rs3Node
 
 
 class _Part(NamedTuple):
-    """A child of a unit that is being built."""
+    """A child of a unit under construction."""
 
     node: Rs3Node
     tree: Tree
@@ -146,7 +144,7 @@ class _TreeBuilder:
         self._repairs = repairs
 
     def build(self, nodes: Sequence[Rs3Node], roots: Roots) -> Tree:
-        """The tree over the nodes, which come parents first."""
+        """Build the tree over the nodes, which are given parents first."""
         tops = [node for node in nodes if node.parent is None]
         if len(tops) > 1 and roots == "error":
             names = ", ".join(node.id for node in tops[:10]) + (", …" if len(tops) > 10 else "")
@@ -161,7 +159,7 @@ class _TreeBuilder:
         return self._unit([_Part(node, trees[node.id], "N", VIRTUAL_ROOT) for node in tops])
 
     def _tree(self, node: Rs3Node, trees: dict[str, Tree]) -> Tree:
-        """The core of a node and, around it, the satellites that point to the node."""
+        """Return the core of a node, with the satellites that point to the node around it."""
         nuclei = self._nuclei(node)
         chosen = {child.id for child in nuclei}
         satellites = [
@@ -174,24 +172,24 @@ class _TreeBuilder:
         else:
             core, satellites = self._multinuclear_core(nuclei, satellites, trees)
         tree = self._unit([_Part(node, core, "N", SPAN), *satellites]) if satellites else core
-        # In secondary edges and signals a nucleus means itself: the group around it means it with its satellites.
+        # In secondary edges and signals, a nucleus stands for itself, and the group around it includes its satellites.
         named = core if node.parent is None or node.relation == SPAN else tree
         self.ranges[node.id] = named.start, named.stop
         return tree
 
     def _nuclei(self, node: Rs3Node) -> list[Rs3Node]:
-        """The children that are nuclei, after repairs."""
+        """Return the children that are nuclei, after repairs."""
         spans = [child for child in node.children if child.relation == SPAN]
         if node.kind == SEGMENT:
             if spans:
-                message = f"a segment must hold no nucleus, got {spans[0]} with relname span under {node}"
+                message = f"a segment must not contain a nucleus, got {spans[0]} with relname span under {node}"
                 raise CorpusFormatError(message, self._path, spans[0].line)
             return []
         named = [child for child in node.children if child.relation in self._multinuclear]
         if node.kind == MULTINUC_GROUP:
             return self._multinuc_nuclei(node, spans + named)
         if not spans and not named:
-            raise CorpusFormatError(f"a span group must hold a nucleus, got {node} without", self._path, node.line)
+            raise CorpusFormatError(f"a span group must contain a nucleus, but {node} has none", self._path, node.line)
         if not spans:
             self._repairs.note(str(node), "a span group with multinuclear children, read as multinuclear")
         elif len(spans) > 1:
@@ -209,7 +207,7 @@ class _TreeBuilder:
     def _multinuclear_core(
         self, nuclei: list[Rs3Node], satellites: list[_Part], trees: dict[str, Tree]
     ) -> tuple[Tree, list[_Part]]:
-        """The unit of the nuclei with the satellites between them, and the satellites around it."""
+        """Return the unit of the nuclei, including satellites between them, and the satellites around it."""
         shared = next((child.relation for child in nuclei if child.relation != SPAN), JOINT)
         parts = [
             _Part(child, trees[child.id], "N", shared if child.relation == SPAN else child.relation) for child in nuclei
@@ -236,7 +234,7 @@ class _TreeBuilder:
 def _read_layers(
     elements: Sequence[Element], ranges: dict[str, _Range], repairs: Repairs
 ) -> tuple[tuple[SecondaryEdge, ...], tuple[Signal, ...]]:
-    """The secondary edges and the signals of a file; those that name unknown nodes are left out."""
+    """Read the secondary edges and signals of a file. Those that refer to unknown nodes are left out."""
     edges: list[SecondaryEdge] = []
     edge_by_id: dict[str, SecondaryEdge] = {}
     for attributes in _attributes(elements, "secedge"):

@@ -1,9 +1,9 @@
-"""Writer of `.rs3` and `.rs4` files, in the conventions of rstWeb.
+"""Write `.rs3` and `.rs4` files, following the conventions of rstWeb.
 
-One nucleus with satellites is a span group that holds the nucleus, and the satellites point to the nucleus. Several
-nuclei are a multinuclear group whose children carry the relation. Two things these formats cannot express are written
-as units inside units: satellites around several nuclei of one unit, and satellites between nuclei that would be read
-as nuclei. Everything else is read back equal or refused: characters that XML does not allow, relations called `span`.
+A nucleus with satellites becomes a span group that holds the nucleus, and the satellites point to the nucleus. Several
+nuclei become a multinuclear group whose children carry the relation. The formats cannot express satellites around
+several nuclei of one unit, nor satellites between nuclei that would be read as nuclei; both are written as nested
+units. Characters that XML does not allow, and relations called `span`, are errors. Everything else is read back equal.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,16 +24,16 @@ from genrst.trees.relations import detect_inventory
 
 
 def write_rs3(document: Document) -> str:
-    """The text of an `.rs3` file: relations, segments, groups. Without a tree, segments have no parents."""
+    """Return the text of an `.rs3` file: relations, segments, groups. Without a tree, segments have no parents."""
     numbering = Numbering(document, Kept.of(document))
     return _file(document, _relations(numbering, numbering.declared), _nodes(document, numbering, ".rs3"), ".rs3")
 
 
 def write_rs4(document: Document) -> str:
-    """The text of an `.rs4` file: that of an `.rs3` file, with secondary edges and signals.
+    """Return the text of an `.rs4` file: an `.rs3` file with secondary edges and signals.
 
-    Those at EDUs that are no unit of the tree, and signals of an edge that is not there, are left out with a warning.
-    Words are numbered as rstWeb does it, which counts what white space separates.
+    Edges and signals whose EDUs do not form a unit, and signals of missing edges, are left out with a warning. As in
+    rstWeb, words are separated by white space.
     """
     numbering = Numbering(document, Kept.of(document))
     nodes = numbering.ids.keys() if document.tree is not None else set()
@@ -53,8 +53,8 @@ def _file(document: Document, header: list[str], body: list[str], suffix: str) -
     lines = ["<rst>", "\t<header>", *header, "\t</header>", "\t<body>", *body, "\t</body>", "</rst>", ""]
     text = "\n".join(lines)
     if found := FORBIDDEN.search(text):
-        rule = f"a document must have characters that XML allows to be written as {suffix}"
-        raise UsageError(f"{document.id}: {rule}, got U+{ord(found[0]):04X}")
+        rule = f"{suffix} files cannot hold the character U+{ord(found[0]):04X}"
+        raise UsageError(f"{document.id}: {rule}, which XML does not allow")
     return text
 
 
@@ -63,14 +63,14 @@ def _section(name: str, elements: Iterable[str]) -> list[str]:
 
 
 def _element(name: str, attributes: Mapping[str, object], text: str | None = None) -> str:
-    from xml.sax.saxutils import escape, quoteattr  # loads much of the standard library, which only writers need
+    from xml.sax.saxutils import escape, quoteattr  # imported here because it loads much of the standard library
 
     start = name + "".join(f" {key}={quoteattr(str(value))}" for key, value in attributes.items())
     return f"\t\t<{start}/>" if text is None else f"\t\t<{start}>{escape(text)}</{name}>"
 
 
 def _relations(numbering: "Numbering", relations: set[tuple[str, str]]) -> list[str]:
-    """The header's relations, in the order of the file if there was one."""
+    """Return the relations for the header, in the order of the original file if there was one."""
     kept = {(name, kind): attributes for name, kind, attributes in numbering.kept.relations}
     rows = [*kept.items(), *((relation, {}) for relation in sorted(relations - kept.keys()))]
     return _section(
@@ -79,7 +79,7 @@ def _relations(numbering: "Numbering", relations: set[tuple[str, str]]) -> list[
 
 
 def _foreign(kept: Kept, section: str) -> list[str]:
-    """Comments, and elements of other names."""
+    """Return the kept comments and unknown elements of a section."""
     found = [(name, attributes, text) for place, name, attributes, text in kept.elements if place == section]
     return [
         _element(name, attributes, text or None) if name else f"\t\t<!-- {text.replace('--', '- -')} -->"
@@ -88,7 +88,7 @@ def _foreign(kept: Kept, section: str) -> list[str]:
 
 
 def _nodes(document: Document, numbering: "Numbering", suffix: str) -> list[str]:
-    """The segments, then the groups in the order of the file that was read."""
+    """Return the segments, then the groups in the order of the original file."""
 
     def attributes(number: int, kind: dict[str, object]) -> dict[str, object]:
         parent, relation = numbering.parents.get(number, (None, ""))
@@ -107,13 +107,13 @@ def _nodes(document: Document, numbering: "Numbering", suffix: str) -> list[str]
 
 
 def signal_types(signals: Sequence[Signal], kept: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The types of signals and their subtypes, joined by semicolons: those of the file that was read, and others."""
+    """Return the signal types with their subtypes, joined by semicolons: those of the original file, then new ones."""
     subtypes = dict(kept)
     for kind, name in sorted({(signal.type, signal.subtype) for signal in signals}):
         known = subtypes.get(kind)
         if known is None:
             subtypes[kind] = name
-        elif f";{name};" not in f";{known};":  # a name may have semicolons itself
+        elif f";{name};" not in f";{known};":  # a name may contain semicolons itself
             subtypes[kind] = f"{known};{name}"
     return list(subtypes.items())
 
@@ -140,11 +140,11 @@ def _signals(signals: Sequence[Signal], numbering: "Numbering") -> list[str]:
 
 
 class Numbering:
-    """The nodes of a file, numbered: EDUs from 1, then groups.
+    """The numbered nodes of a file: EDUs from 1, then groups.
 
-    `ids` has the node of every unit by its EDUs (start, stop), `groups` the type of every group, `parents` the parent
-    and the relation of every node but the root, `relations` those of the tree with their type, `declared` those of the
-    header, and `names` the id of every node in the file and what else it has there.
+    `ids` maps the EDUs (start, stop) of every unit to its node, `groups` every group to its type, and `parents` every
+    node except the root to its parent and relation. `relations` are the relations of the tree with their types,
+    `declared` those of the header. `names` maps every node to its id and other attributes in the file.
     """
 
     def __init__(self, document: Document, kept: Kept) -> None:
@@ -165,29 +165,29 @@ class Numbering:
         self.names = node_names(kept, self.ids, self._numbers)
 
     def named(self, kept: Kept) -> "Numbering":
-        """The same nodes with the ids that a file has for them."""
+        """Return the same nodes with the ids of a file."""
         result = copy(self)
         result.kept, result.names = kept, node_names(kept, self.ids, self._numbers)
         return result
 
     def name(self, number: int) -> str:
-        """The id of a node in the file."""
+        """Return the id of a node in the file."""
         return self.names[number][0]
 
     def others(self, number: int) -> dict[str, str]:
-        """What else a node has in the file."""
+        """Return the other attributes of a node in the file."""
         return self.names[number][1]
 
     def segments(self) -> list[tuple[str, Attributes]]:
-        """The ids of EDUs and what else they have in the file."""
+        """Return the ids and other attributes of the EDUs in the file."""
         return [self.names[number] for (start, stop), number in self.ids.items() if stop == start + 1]
 
     def unit_groups(self) -> list[tuple[int, int, str, Attributes]]:
-        """The EDUs (start, stop) of the groups around units, their ids and what else they have in the file."""
+        """Return the EDUs (start, stop) of the groups around units, with their ids and other attributes in the file."""
         return [(*place, *self.names[number]) for place, number in self.ids.items() if number in self.groups]
 
     def layer(self, element: str, attributes: dict[str, str]) -> str:
-        """A secondary edge or a signal, with what else it has in the file."""
+        """Return the element of a secondary edge or signal, with its other attributes in the file."""
         return _element(element, attributes | dict(self.kept.attributes).get(describe(element, attributes), {}))
 
     def _place(self, tree: Tree) -> None:
@@ -205,7 +205,7 @@ class Numbering:
         nucleus = unit.children[unit.nuclearity.index("N")]
         group, target = self.ids[unit.start, unit.stop], self.ids[nucleus.start, nucleus.stop]
         if self.groups.get(target) == MULTINUC_GROUP and self._multinuclear.intersection(unit.relations):
-            # This satellite would be read as one more nucleus of the multinuclear group: a group comes between them.
+            # Without a group in between, this satellite would be read as another nucleus of the multinuclear group.
             between = next(numbers)
             self.groups[between] = SPAN_GROUP
             self.parents[target] = between, SPAN
@@ -220,9 +220,9 @@ class Numbering:
 
 
 def _menu(relations: set[tuple[str, str]], kept: Kept) -> set[tuple[str, str]]:
-    """What annotators can choose from: the relations of the file that was read, or all of an inventory.
+    """Return the relations for the menus of rstWeb: those of the original file, or all of an inventory.
 
-    rstWeb makes its menus of the header, and needs a multinuclear relation there.
+    rstWeb builds its menus from the header, and needs at least one multinuclear relation there.
     """
     menu = {(name, kind) for name, kind, _ in kept.relations}
     if not menu:
@@ -242,7 +242,7 @@ def _check_spans(tree: Tree, document_id: str) -> None:
         for letter, relation in zip(unit.nuclearity, unit.relations, strict=True):
             is_lone_nucleus = letter == "N" and unit.nuclearity.count("N") == 1
             if is_lone_nucleus != (relation == SPAN):
-                rule = "a nucleus with satellites, and nothing else, must be called span to be written as .rs3 or .rs4"
+                rule = "to be written as .rs3 or .rs4, a lone nucleus, and nothing else, must be called span"
                 raise UsageError(f"{document_id}: {rule}, got {shorten(relation)} in a unit {unit.nuclearity[:20]}")
 
 
@@ -257,10 +257,11 @@ def _relations_of(tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _expressible(multinuclear: set[str], unit: Unit, children: list[Tree]) -> Tree:
-    """The unit as it is or, where satellites stand around several nuclei, the nuclei as a unit inside it.
+    """Return an equivalent unit that the format can express.
 
-    Satellites between nuclei stay. If they would be read as nuclei, by a relation that joins nuclei elsewhere, each
-    attaches to the nucleus on its left, as in `genrst.trees.binarise`.
+    If there are satellites around several nuclei, the nuclei become a unit of their own. Satellites between nuclei
+    stay, unless they would be read as nuclei because their relation joins nuclei elsewhere: then each attaches to the
+    nucleus on its left, as in `genrst.trees.binarise`.
     """
     letters, relations = unit.nuclearity, unit.relations
     first, stop = letters.index("N"), letters.rindex("N") + 1

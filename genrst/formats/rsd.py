@@ -1,16 +1,16 @@
-"""Discourse dependencies (`.rsd`): the tab-separated table of rst2dep and GUM, one EDU per line. Written, not read.
+"""Write discourse dependencies as `.rsd`: the tab-separated table of rst2dep and GUM, one EDU per line.
 
     1   Although it rained ,    0   _   _   _   2   concession_r   _   dm-although-1-_
     2   we went out             0   _   _   _   0   ROOT           _   _
     3   and got wet .           1   _   _   _   2   sequence_m     _   dm-and-8-_
 
 The columns in use are the number of the EDU (from 1), its text, the height at which it attaches, the number of its head
-(0 for the root) and its relation, with `_r` if it heads a satellite and `_m` if it heads a further nucleus. The height
-is the number of units that its head heads below the one where it attaches; with it the tree can be rebuilt.
+(0 for the root) and its relation, with the suffix `_r` for the head of a satellite and `_m` for the head of a further
+nucleus. The height is the number of units that its head heads below the attachment. It allows rebuilding the tree.
 
-Column 9 has the secondary edges of units that the EDU heads, `1:contrast:0:1:SIGNALS` with the head of the target, the
-relation, and how many units the heads of source and target head inside them. Column 10 has the signals of the relations
-of such units: type, subtype or, of a discourse marker, its words, the numbers of words, and the status.
+Column 9 holds the secondary edges of the units that the EDU heads, such as `1:contrast:0:1:SIGNALS`: the head of the
+target, the relation, the heights of source and target, and the signals. Column 10 holds the signals of the relations of
+these units: the type, the subtype (or the words of a discourse marker), the word numbers and the status.
 """
 
 from collections import defaultdict
@@ -29,9 +29,9 @@ _EMPTY = "_"
 
 
 def write_rsd(document: Document) -> str:
-    """The text of an `.rsd` file. Secondary edges and signals at EDUs that are no unit are left out with a warning."""
+    """Return the text of an `.rsd` file. Edges and signals whose EDUs are not a unit are left out with a warning."""
     if document.tree is None:
-        raise UsageError(f"{document.id}: a document must have a tree to be written as .rsd, got segmented only")
+        raise UsageError(f"{document.id}: the document must have a tree to be written as .rsd, but is only segmented")
     heights, suffixes, places = _attachments(document.tree)
     edges, signals = _layers(document, places)
     lines = []
@@ -46,9 +46,9 @@ def write_rsd(document: Document) -> str:
 
 
 def _attachments(tree: Tree) -> tuple[list[int], list[str], dict[Range, tuple[int, int]]]:
-    """For every EDU, the height at which it attaches to its head, and whether as a satellite or as a nucleus.
+    """Return the height and suffix of every EDU's attachment, and the head and height of every unit.
 
-    For every unit, its head, and how many units that heads inside it.
+    The height of a unit is the number of units inside it with the same head.
     """
     heights = [0] * tree.stop
     suffixes = [""] * tree.stop
@@ -74,7 +74,7 @@ def _attachments(tree: Tree) -> tuple[list[int], list[str], dict[Range, tuple[in
 def _layers(
     document: Document, places: dict[Range, tuple[int, int]]
 ) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """The secondary edges and the signals of every EDU."""
+    """Return the secondary edges and the signals of every EDU."""
     found, signals = layers_at(document, places, has_signs=False)
     words = [word for text in document.edu_texts for word in text.split()]
     of_relations: dict[int, list[str]] = defaultdict(list)
@@ -93,16 +93,16 @@ def _layers(
 
 
 def _signal(signal: Signal, words: list[str]) -> str:
-    """`dm-in addition-7-8-gold`: a type, what it is, the words by number, a status."""
+    """Return the cell of a signal, such as `dm-in addition-7-8-gold`: type, subtype or words, word numbers, status."""
     shown = [words[number - 1].lower() for number in signal.tokens if 0 < number <= len(words)]
     subtype = " ".join(shown) if signal.type in MARKERS and shown else signal.subtype
     return "-".join([*map(_part, (signal.type, subtype)), _ranges(signal.tokens) or _EMPTY, _part(signal.status)])
 
 
 def _ranges(numbers: Iterable[int]) -> str:
-    """`1-3,7` for 1, 2, 3, 7."""
+    """Return numbers as ranges: `1-3,7` for 1, 2, 3, 7."""
     parts = []
-    # Neighbours have the same difference between number and place.
+    # The difference between number and position is constant in a run of adjacent numbers.
     for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0]):
         first, *others = [number for _, number in run]
         parts.append(f"{first}-{others[-1]}" if others else f"{first}")
@@ -110,7 +110,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def _part(text: str) -> str:
-    """A text inside a cell, without the signs that separate parts."""
+    """Return a text for a part of a cell, without the characters that separate parts."""
     return _cell(text.translate(dict.fromkeys(map(ord, "|;:"), " ")))
 
 

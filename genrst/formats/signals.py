@@ -1,7 +1,7 @@
-"""Signals and secondary edges as the files of other tools have them: words numbered anew, and only at units.
+"""Convert signals and secondary edges for the files of other tools: renumber words, and keep only those at units.
 
-In `.rs4` and `.rsd` files white space separates words, and they are counted from 1. In a document they may be tokens
-(`genrst.document.signal_words`), and a sign between two EDUs, such as a bullet, is a word of no EDU.
+In `.rs4` and `.rsd` files, words are separated by white space and counted from 1. In a document, the words of signals
+may be tokens (`genrst.document.signal_words`), and symbols between two EDUs, such as bullets, belong to no EDU.
 """
 
 import warnings
@@ -18,9 +18,10 @@ Range = tuple[int, int]
 def layers_at(
     document: Document, units: Collection[Range], has_signs: bool
 ) -> tuple[list[SecondaryEdge], list[Signal]]:
-    """The secondary edges and signals at these units, words as in a file; others are left out with a warning.
+    """Return the secondary edges and signals at these units, with the word numbers of a file.
 
-    `has_signs` says that signs between EDUs are in the file, before the EDU that follows.
+    All others are left out with a warning. `has_signs` tells whether the file keeps the symbols between EDUs, in front
+    of the next EDU.
     """
     edges = [edge for edge in document.secondary_edges if edge.source in units and edge.target in units]
     ends = {(edge.source, edge.target) for edge in edges}
@@ -31,7 +32,7 @@ def layers_at(
     ]
     n_left_out = len(document.secondary_edges) + len(document.signals) - len(edges) - len(signals)
     if n_left_out:
-        message = f"{document.id}: {n_left_out} secondary edges or signals at EDUs that are not a unit were left out"
+        message = f"{document.id}: left out {n_left_out} secondary edges or signals whose EDUs do not form a unit"
         warnings.warn(CorpusWarning(message), stacklevel=3)
     numbers = _numbers_in_file(document, has_signs) if signals else None
     if numbers is None:
@@ -40,7 +41,7 @@ def layers_at(
 
 
 def _numbers_in_file(document: Document, has_signs: bool) -> list[list[int]] | None:
-    """The numbers in a file of each word that signals number; None if they are the same."""
+    """Return the word numbers in a file for each word of the document; None if the numbers are the same."""
     if document.text is None:
         return None
     words, counted, n_words, end = edu_words(document), list[int](), 0, 0

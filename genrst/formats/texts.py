@@ -1,7 +1,7 @@
-"""Files as people have them: plain text, Markdown, HTML, PDF, Word and e-mail, read into plain text with its layout.
+"""Read plain text, Markdown, HTML, PDF, Word and e-mail files into plain text that keeps their layout.
 
-Plain text and e-mail need nothing else. HTML, PDF and Word files need the extra `files`, and so do the marks inside
-lines of Markdown: without it, its text stays as it is.
+Plain text and e-mail need only the standard library. HTML, PDF and Word files need the "files" extra. Markdown is
+converted only if the extra is installed; otherwise it is read as plain text.
 """
 
 import logging
@@ -18,9 +18,9 @@ from genrst.io import decode, read_bytes
 class _Format(NamedTuple):
     name: str
     reader: str
-    """The file of `genrst.formats.readers` whose `read` makes blocks."""
+    """The module in `genrst.formats.readers` that reads the format into blocks."""
     needs: str | None = None
-    """The package that it cannot do without."""
+    """The package that the reader requires."""
 
 
 _HTML = _Format("HTML", "html", "trafilatura")
@@ -31,11 +31,11 @@ FORMATS = {
     ".docx": _Format("Word", "word", "docx"),
     ".eml": _Format("e-mail", "mail"),
 }
-"""The formats that are more than plain text."""
+"""The formats other than plain text."""
 _MARKDOWN = (".md", ".markdown")
 
 _SIGNS = {b"%pdf-": ".pdf", b"<!doctype html": ".html", b"<html": ".html"}
-"""How files begin whose name may say something else."""
+"""The first bytes that identify a format, whatever the suffix of the file."""
 _HINTS = {
     b"\xd0\xcf\x11\xe0": "is an old Office file; save it as .docx",
     b"{\\rtf": "is rich text; save it as .docx",
@@ -47,17 +47,17 @@ _HINTS = {
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file in any of these formats, with its layout as people write it in plain text.
+    """Return the text of a file in any of these formats, with its layout written in plain text.
 
-    EDUs are spans of this text. Headings begin with `#`, items with `-` or a number, quotations with `>`; code stands
-    between fences, and cells of tables between bars.
+    EDUs are spans of this text. Headings begin with `#`, list items with `-` or a number, quotations with `>`. Code is
+    enclosed in fences, and the cells of tables are separated by bars.
     """
     path = Path(path)
     return text_of(read_bytes(path), path)
 
 
 def text_of(content: bytes, path: Path) -> str:
-    """Return the text of a file with this content; the path tells the format, and is named in messages."""
+    """Return the text of a file with this content. The path determines the format and appears in messages."""
     suffix = path.suffix.lower()
     if (start := content[:64].lstrip().lower()) and suffix not in FORMATS:
         suffix = next((found for sign, found in _SIGNS.items() if start.startswith(sign)), suffix)
@@ -72,15 +72,17 @@ def text_of(content: bytes, path: Path) -> str:
 
         return to_text(read_markdown(text))
     if found.needs and not find_spec(found.needs):
-        raise MissingDependencyError(f"{path}: {found.name} files need the extra `files`: pip install 'genrst[files]'")
-    logging.getLogger(found.needs or "email").setLevel(logging.CRITICAL)  # one message is enough
+        raise MissingDependencyError(
+            f"{path}: {found.name} files need the \"files\" extra: pip install 'genrst[files]'"
+        )
+    logging.getLogger(found.needs or "email").setLevel(logging.CRITICAL)  # errors are reported by the exception alone
     try:
         text = to_text(import_module(f"genrst.formats.readers.{found.reader}").read(content, path))
     except GenrstError:
         raise
-    except Exception as error:  # the libraries raise anything when a file is damaged
+    except Exception as error:  # for damaged files, the libraries raise all kinds of exceptions
         reason = f"{type(error).__name__}: {one_line(str(error))}".removesuffix(": ")
-        raise CorpusFormatError(f"the {found.name} file must be intact, got damaged ({reason})", path) from error
+        raise CorpusFormatError(f"the {found.name} file is damaged ({reason})", path) from error
     if not text.strip():
-        raise CorpusFormatError(f"the {found.name} file must hold text, got none", path)
+        raise CorpusFormatError(f"the {found.name} file has no text", path)
     return text

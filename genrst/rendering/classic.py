@@ -1,8 +1,8 @@
-"""The classic drawing of RST trees, as in RSTTool and rstWeb.
+"""Lay out RST trees in the classic style, as in RSTTool and rstWeb.
 
-A column per EDU. Every node has a horizontal line over its EDUs; below the line of a unit, a vertical line leads to its
-nucleus, or a fan of lines to its nuclei, and a labelled arrow leads from each satellite to its nucleus. A unit draws
-only between its own line and those of its children and inside its own columns, so units never touch each other.
+Each EDU has a column, and each node a horizontal line over its EDUs. Below the line of a unit, a vertical line leads to
+its nucleus, or a fan of lines to its nuclei, and a labelled arrow leads from each satellite to its nucleus. A unit is
+drawn only between its own line and those of its children, and only in its own columns, so units never overlap.
 """
 
 from collections import defaultdict
@@ -27,11 +27,11 @@ from genrst.trees.node import Leaf, Tree, Unit, fold
 COLUMN_WIDTH = 128.0
 
 _GAP = 18.0  # between two columns
-_HEAD = 19.0  # the line of a node and the number below it
+_HEAD = 19.0  # for the line of a node and the number below it
 
 
 def classic_width(n_edus: int) -> float:
-    """The width of a picture in the classic style."""
+    """Return the width of a picture in the classic style."""
     return n_edus * (COLUMN_WIDTH + _GAP) + 2 * MARGIN
 
 
@@ -41,7 +41,7 @@ def layout_classic(
     column_width: float = COLUMN_WIDTH,
     headings: Collection[int] = (),
 ) -> Picture:
-    """Place trees in the classic style, the texts of their EDUs in columns of this width, headings in bold."""
+    """Lay out trees in the classic style, with the texts of EDUs in columns of this width and headings in bold."""
     plan = _Plan(trees, column_width + _GAP)
     canvas = Canvas()
     for node in nodes_of(trees):
@@ -64,7 +64,7 @@ def layout_classic(
 
 @dataclass(slots=True)
 class _Plan:
-    """Where the lines of all nodes are. The anchor of a node is where lines from above meet it."""
+    """The positions of the lines of all nodes. The anchor of a node is where lines from above meet it."""
 
     trees: Sequence[Tree]
     pitch: float
@@ -89,11 +89,11 @@ class _Plan:
         self.tops = list(accumulate(heights[:-1], initial=MARGIN))
 
     def top(self, node: Tree) -> float:
-        """The height of the line of a node."""
+        """Return the vertical position of the line of a node."""
         return self.tops[self.levels[range_of(node)]]
 
     def edges(self, node: Tree) -> tuple[float, float]:
-        """The ends of the line of a node."""
+        """Return the ends of the line of a node."""
         return MARGIN + node.start * self.pitch + _GAP / 2, MARGIN + node.stop * self.pitch - _GAP / 2
 
     def _place(self, node: Tree, below: list[float]) -> float:
@@ -106,8 +106,8 @@ class _Plan:
 
 
 _WIDEST_FAN = 800.0
-_SLOPE = 25.0  # pixels of a fan's width for each pixel of its height beyond the least
-_HEIGHT = 20.0  # the least of a fan
+_SLOPE = 25.0  # pixels of a fan's width for each pixel of its height above the minimum
+_HEIGHT = 20.0  # the minimum height of a fan
 _BAR_GAP = 4.0  # between a label and the bar below it
 _DROP = 14.0  # from a bar to the knee
 
@@ -116,8 +116,8 @@ _DROP = 14.0  # from a bar to the knee
 class _Fan:
     """The lines from the anchor of a unit to those of its nuclei.
 
-    A lone nucleus hangs on a vertical line. Several have a fan of straight lines below the relation that they share;
-    where a fan would be so wide that its lines lie flat, they hang on a bar, each with the relation above it.
+    A lone nucleus hangs from a vertical line. Several nuclei hang from a fan of straight lines below their shared
+    relation. If the lines of a fan would be almost horizontal, the nuclei hang from a bar, each below its own label.
     """
 
     unit: Range
@@ -128,12 +128,12 @@ class _Fan:
 
     @property
     def breadth(self) -> float:
-        """From the first to the last nucleus."""
+        """The distance from the first to the last nucleus."""
         return self.nuclei[-1][1] - self.nuclei[0][1]
 
     @property
     def height(self) -> float:
-        """The height that the lines and labels need."""
+        """The height of the lines and labels."""
         label = len(self.label) * line_height("relation")
         if len(self.nuclei) == 1:
             return 0.0
@@ -141,12 +141,12 @@ class _Fan:
 
     @property
     def is_bar(self) -> bool:
-        """Whether the nuclei hang on a horizontal bar."""
+        """Whether the nuclei hang from a horizontal bar."""
         return self.breadth > _WIDEST_FAN
 
 
 def _plan_fan(unit: Unit, anchors: Mapping[Range, float], edges: tuple[float, float], column_width: float) -> _Fan:
-    """The lines to the nuclei of a unit between these edges, whose labels must not leave it."""
+    """Plan the lines to the nuclei of a unit, with labels between its edges."""
     children = (child for letter, child in zip(unit.nuclearity, unit.children, strict=True) if letter == "N")
     nuclei = tuple((range_of(child), anchors[range_of(child)]) for child in children)
     anchor = anchors[range_of(unit)]
@@ -156,7 +156,7 @@ def _plan_fan(unit: Unit, anchors: Mapping[Range, float], edges: tuple[float, fl
 
 
 def _draw_fan(canvas: Canvas, fan: _Fan, top: float, knee: float, bottom: float) -> None:
-    """Place the lines from `top` to the nuclei at `bottom`; they spread above the knee and are vertical below it."""
+    """Draw the lines from `top` to the nuclei at `bottom`. They spread above the knee and are vertical below it."""
     if fan.is_bar:
         _draw_bar(canvas, fan, top, knee - _DROP, bottom)
         return
@@ -181,7 +181,7 @@ def _draw_bar(canvas: Canvas, fan: _Fan, top: float, bar: float, bottom: float) 
 
 _RISE = 24.0  # from the satellite to the top of its arrow in the lowest lane
 _LANE_GAP = 6.0  # between a label and the next arrow above it
-_LANDING = 9.0  # from the vertical line of the nucleus to the arrow that ends beside it
+_LANDING = 9.0  # from the vertical line of the nucleus to the arrowhead beside it
 _LABEL_GAP = 3.0
 _LABEL_DISTANCE = 300.0  # from a satellite to the middle of its label, at most
 _WIDE_CORNER, _NARROW_CORNER = 100.0, 12.0
@@ -190,10 +190,10 @@ _ARROW_LENGTH, _ARROW_WIDTH = 7.0, 3.2
 
 @dataclass(frozen=True, slots=True)
 class _Arc:
-    """The arrow of a satellite: from its anchor at `start` to a place near the nucleus at `end`.
+    """The arrow of a satellite, from its anchor at `start` to a point near the nucleus at `end`.
 
-    Satellites on the same side of a nucleus get a lane each, the nearest the lowest: their arrows enclose each other,
-    and neither arrows nor labels cross.
+    Each satellite on the same side of a nucleus has its own lane, with the nearest satellite in the lowest lane. So
+    their arrows are nested, and neither arrows nor labels cross.
     """
 
     satellite: Range
@@ -205,7 +205,7 @@ class _Arc:
 
 
 def _plan_arcs(unit: Unit, anchors: Mapping[Range, float]) -> list[_Arc]:
-    """An arc for each satellite of a unit."""
+    """Plan an arc for each satellite of a unit."""
     sides: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for position, letter in enumerate(unit.nuclearity):
         if letter == "S":
@@ -215,7 +215,7 @@ def _plan_arcs(unit: Unit, anchors: Mapping[Range, float]) -> list[_Arc]:
     for (nucleus, is_left), satellites in sides.items():
         target = anchors[range_of(unit.children[nucleus])]
         for lane, position in enumerate(satellites[::-1] if is_left else satellites):
-            # The outermost arrow lands next to the vertical line, inside it the others.
+            # The outermost arrow ends next to the vertical line, the others inside it.
             landing = _LANDING + min(8.0, 32.0 / len(satellites)) * (len(satellites) - 1 - lane)
             satellite, relation = range_of(unit.children[position]), unit.relations[position]
             start, end = anchors[satellite], target + (-landing if is_left else landing)
@@ -225,7 +225,7 @@ def _plan_arcs(unit: Unit, anchors: Mapping[Range, float]) -> list[_Arc]:
 
 
 def _arcs_height(arcs: Sequence[_Arc]) -> float:
-    """The height that the arcs of a unit and their labels need above its children."""
+    """Return the height of the arcs of a unit and their labels above its children."""
     return _RISE + sum(_lane_heights(arcs)) if arcs else 0.0
 
 
@@ -238,7 +238,7 @@ def _lane_heights(arcs: Sequence[_Arc]) -> list[float]:
 
 
 def _draw_arcs(canvas: Canvas, unit: Range, arcs: Sequence[_Arc], bottom: float) -> None:
-    """Place the arcs of a unit above its children, whose lines are at `bottom`."""
+    """Draw the arcs of a unit above its children, whose lines are at `bottom`."""
     if not arcs:
         return
     tops = [bottom - _RISE]
@@ -251,14 +251,14 @@ def _draw_arcs(canvas: Canvas, unit: Range, arcs: Sequence[_Arc], bottom: float)
         tip, back = (arc.end, bottom - 1.0), bottom - 1.0 - _ARROW_LENGTH
         corners = (arc.end - _ARROW_WIDTH, back), (arc.end + _ARROW_WIDTH, back)
         canvas.line(arc.satellite, "arrow", tip, *corners, relation=arc.relation, unit=unit)
-        # The middle of the arc, or a place near the satellite where the middle is out of sight.
+        # The middle of the arc, or a point closer to the satellite if the arc is very wide.
         centre = arc.start + max(-_LABEL_DISTANCE, min((arc.end - arc.start) / 2, _LABEL_DISTANCE))
         at = centre, top - _LABEL_GAP - len(arc.label) * line_height("relation")
         canvas.text(arc.satellite, "relation", at, arc.label, "centre", arc.relation, unit)
 
 
 def _path(arc: _Arc, top: float, bottom: float) -> list[Point]:
-    """Up from the satellite, round, along, round, and down to the arrow's head."""
+    """Return the path of an arc: up from the satellite, around two corners, and down to its head."""
     side = 1 if arc.end > arc.start else -1
     across = side * min(abs(arc.end - arc.start) / 2, _NARROW_CORNER if arc.lane else _WIDE_CORNER)
     end = bottom - _ARROW_LENGTH

@@ -1,8 +1,8 @@
-"""The colours of pictures: ink and paper, light and dark; for each class of relations, or for how certain units are.
+"""The colours of pictures, for light and dark backgrounds: by relation, or by the certainty of units.
 
-A relation has the same colour in every picture and in every part of one. Every colour has a contrast of at least 4.5
-to 1 with its paper, as WCAG asks for text. The probability of a unit says whether these EDUs are a unit at all,
-whatever its relation. Only charts give it.
+A relation has the same colour in all pictures. Every colour has a contrast ratio of at least 4.5 to 1 with its
+background, as WCAG requires for text. The certainty of a unit is the probability that its EDUs form a unit, whatever
+its relation. Only chart parsers provide it.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from genrst.trees.relations import detect_inventory
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The colours on one kind of paper: `ink` for text and lines, `faint` for what matters less."""
+    """The colours for a light or dark background: `ink` for text and lines, `faint` for less important parts."""
 
     paper: str
     ink: str
@@ -38,7 +38,7 @@ CLASSES = (
     *("attribution", "organization", "topic"),
     *("context", "mode"),
 )
-"""GUM's classes of relations in six families; each family has a hue, and `Theme.relations` this order."""
+"""GUM's classes of relations, in six families with a hue each. `Theme.relations` has the same order."""
 
 _SYNONYMS = {
     **{"background": "context", "temporal": "context", "cause": "causal", "comparison": "adversative"},
@@ -46,10 +46,10 @@ _SYNONYMS = {
     **{"summary": "restatement", "textual-organization": "organization", "topic-change": "topic"},
     **{"topic-comment": "topic"},
 }
-"""RST-DT's classes, by the most similar of GUM's."""
+"""The most similar class of GUM for each class of RST-DT."""
 
-# Found by a random search for the largest least distance (CIE 1976) between any two, as people see them with normal
-# vision and without red, green or blue cones (Machado et al. 2009): 9 on white paper, 12 on black.
+# A random search maximised the smallest distance (CIE 1976) between any two colours, as seen with normal vision and
+# without red, green or blue cones (Machado et al. 2009). It is 9 on white and 12 on black.
 LIGHT = Theme(
     "#ffffff",
     "#1f2933",
@@ -71,36 +71,36 @@ DARK = Theme(
 BLUE, RED, PURPLE, GREEN, BROWN = (
     CLASSES.index(name) for name in ("elaboration", "causal", "adversative", "joint", "context")
 )
-"""Places in `Theme.relations` for all that is no relation."""
+"""Positions in `Theme.relations` of colours for other purposes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Which colours the parts of a picture have, by name; what has none is drawn in ink."""
+    """The colours of the parts of a picture, by name. Parts without a colour are drawn in ink."""
 
     numbers: Mapping[str, int]
-    """Places in `Theme.relations`."""
+    """Positions in `Theme.relations`."""
     dashes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """How long the dashes of a line are, and the gaps between them, so that not all depends on colour."""
+    """The lengths of dashes and gaps in lines, so that the meaning does not depend on colour alone."""
     keys: Sequence[tuple[str, str]] = ()
-    """The legend: names, and what they mean."""
+    """The legend: names and their meanings."""
 
 
 def relation_colours(names: Iterable[str]) -> dict[str, int]:
-    """The number of the colour of each relation in a document, by its coarse class."""
+    """Return the number of the colour of each relation, by its coarse class."""
     distinct = set(names) - {""}
     inventory = detect_inventory(distinct)
     return {name: colour_number(inventory.coarse(name)) for name in distinct}
 
 
 def colour_number(coarse_class: str) -> int:
-    """The place of a class of relations in `Theme.relations`; classes of other schemes have one of these, too."""
+    """Return the position of a class in `Theme.relations`. Classes of unknown schemes also get one of these colours."""
     known = _SYNONYMS.get(coarse_class, coarse_class)
     return CLASSES.index(known) if known in CLASSES else crc32(coarse_class.encode(errors="replace")) % len(CLASSES)
 
 
 def relation_scheme(names: Iterable[str]) -> Scheme:
-    """A colour for each relation, as all pictures have it, with a legend of their classes, families together."""
+    """Return a scheme with the fixed colour of each relation, and a legend of their classes, grouped by family."""
     numbers = relation_colours(names)
     inventory = detect_inventory(numbers)
     classes: dict[str, str] = {}
@@ -110,7 +110,7 @@ def relation_scheme(names: Iterable[str]) -> Scheme:
 
 
 class _Class(NamedTuple):
-    """Units with at least this probability; a number in `Theme.relations`, and how lines are dashed."""
+    """A class of units with at least this probability: its position in `Theme.relations`, and its dashes."""
 
     least: float
     colour: int | None = None
@@ -123,22 +123,24 @@ CERTAINTIES = {
     "open": _Class(0.5, BROWN, (6, 5)),
     "doubtful": _Class(0.0, RED, (2, 5)),
 }
-"""From the most to the least certain: the less, the more a line is broken. What is sure is drawn in plain ink."""
+"""The classes from most to least certain. Lines of less certain units have more gaps; certain ones are plain ink."""
 
 CERTAINTY_COLOURS = {name: one.colour for name, one in CERTAINTIES.items() if one.colour is not None}
 
 
 def probabilities(document: Document) -> dict[Range, float]:
-    """The probability of each unit that has one: corrected ones have none. Raises an error if no unit has."""
+    """Return the probability of each unit that has one; corrected units do not. Raises an error if no unit has one."""
     found = list(units(require_tree(document)))
     known = {range_of(unit): unit.probability for unit in found if unit.probability is not None}
     if found and not known:
-        raise GenrstError(f"{document.id}: units must have probabilities, got none; a chart's model gives them")
+        raise GenrstError(
+            f"{document.id}: the units have no probabilities; parse the document with a chart parser to get them"
+        )
     return known
 
 
 def certainties(document: Document) -> dict[Range, str]:
-    """The class of each unit."""
+    """Return the class of each unit."""
     return {
         unit: next(name for name, one in CERTAINTIES.items() if probability >= one.least)
         for unit, probability in probabilities(document).items()
@@ -146,7 +148,7 @@ def certainties(document: Document) -> dict[Range, str]:
 
 
 def certainty_scheme(names: Mapping[Range, str]) -> Scheme:
-    """The colours of the classes, with a legend that counts the units of each."""
+    """Return the colours of the classes, with a legend that counts the units of each."""
     counts = Counter(names.values())
     dashes = {name: one.dashes for name, one in CERTAINTIES.items() if one.dashes is not None}
     bounds = {name: f"p ≥ {one.least}" for name, one in CERTAINTIES.items()} | {
@@ -157,14 +159,14 @@ def certainty_scheme(names: Mapping[Range, str]) -> Scheme:
 
 
 def least_certain(document: Document, n: int) -> list[Unit]:
-    """The n least probable units, the least first."""
+    """Return the n least probable units, least probable first."""
     known = probabilities(document)
     found = [unit for unit in units(require_tree(document)) if range_of(unit) in known]
     return sorted(found, key=lambda unit: known[range_of(unit)])[:n]
 
 
 def render_least_certain(document: Document, n: int, width: int = 80) -> str:
-    """A line for each of the n least probable units: probability, EDUs, relation, nuclearity, and how its text begins.
+    """List the n least probable units, one per line: probability, EDUs, relation, nuclearity, start of the text.
 
     EDUs are numbered as in the drawing of the tree.
     """

@@ -1,7 +1,7 @@
-"""A tree that grows from left to right beside its text, an EDU per row: for documents of any length.
+"""Lay out trees in the compact style: from left to right, with an EDU per row, for documents of any length.
 
-Between two neighbouring EDUs exactly one unit has its split, so the row between them is free for that unit's relation:
-whatever is deeper ends above or starts below it. Labels never meet, however long they are.
+Exactly one unit is split between two adjacent EDUs, so the row between them is free for the relation of that unit: all
+deeper units end above it or start below it. So labels never overlap, however long they are.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,8 +24,8 @@ from genrst.trees.node import SPAN, Leaf, Tree, Unit, units
 TEXT_WIDTH = 480.0
 
 _STEP, _LEAST_STEP = 28.0, 3.0  # from a unit to its children
-_TREE_WIDTH = 1000.0  # a deep tree takes smaller steps to stay within it
-_MARK_STEP = 14.0  # the least step with room for N and S
+_TREE_WIDTH = 1000.0  # deep trees use smaller steps to stay within this width
+_MARK_STEP = 14.0  # the smallest step with room for N and S
 _LABEL_WIDTH = 200.0
 _PADDING = 4.0  # above and below the text of an EDU
 _UNIT_ROW, _EMPTY_ROW = 18.0, 4.0
@@ -39,9 +39,9 @@ def layout_compact(
     headings: Collection[int] = (),
     paragraph_starts: Collection[int] = (),
 ) -> Picture:
-    """Place trees on the left and the texts of their EDUs, wrapped to this width, on the right.
+    """Lay out trees on the left and the texts of their EDUs, wrapped to this width, on the right.
 
-    Headings are bold, and there is a rule above every EDU that starts a paragraph.
+    Headings are bold, and a rule is drawn above every EDU that starts a paragraph.
     """
     wrapped = [wrap_text(text, text_width, edu in headings) for edu, text in enumerate(texts)]
     plan = _plan(trees, wrapped)
@@ -63,7 +63,7 @@ def layout_compact(
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """A relation in a gap: that of a satellite, or of the nuclei of a unit."""
+    """The label in a gap: the relation of a satellite, or of the nuclei of a unit."""
 
     node: Range
     relation: str
@@ -72,9 +72,9 @@ class _Label:
 
 @dataclass(slots=True)
 class _Plan:
-    """Where everything is: a row per EDU and per gap after it, a column per level, and one for the text.
+    """The positions of all parts: a row per EDU and per gap after it, a column per level, and one for the text.
 
-    `splits` are the gaps, each by the EDU before it, in which lines from above meet the units.
+    `splits` maps each unit to the gap, given by the EDU before it, in which lines from above meet the unit.
     """
 
     levels: dict[Range, int]
@@ -87,11 +87,11 @@ class _Plan:
     text_column: float = 0.0
 
     def column(self, node: Tree) -> float:
-        """The place of a unit, or where the branch of an EDU ends."""
+        """Return the horizontal position of a unit, or of the end of an EDU's branch."""
         return MARGIN + _DOT + self.levels[range_of(node)] * self.step
 
     def row(self, node: Tree) -> float:
-        """The height of a node: that of an EDU's first line, or of the gap in which a unit splits."""
+        """Return the vertical position of a node: an EDU's first line, or the gap in which a unit splits."""
         return self.edu_rows[node.edu] if isinstance(node, Leaf) else self.gap_rows[self.splits[range_of(node)]]
 
 
@@ -124,14 +124,14 @@ def _stack_rows(plan: _Plan, texts: list[list[str]]) -> None:
 
 
 def _split(unit: Unit) -> int:
-    """The middle one of the gaps before the second and later nuclei, or of all gaps of a unit with one nucleus."""
+    """Return the middle one of the gaps before the second and later nuclei; of all gaps if there is one nucleus."""
     nuclei = [child for letter, child in zip(unit.nuclearity, unit.children, strict=True) if letter == "N"]
     later = nuclei[1:] or unit.children[1:]
     return later[(len(later) - 1) // 2].start - 1
 
 
 def _labels(unit: Unit) -> dict[int, _Label]:
-    """The relations of a unit by gap: a satellite's next to it, towards its nucleus; the nuclei's at the split."""
+    """Return the labels of a unit by gap: next to a satellite, towards its nucleus, or at the split for the nuclei."""
     labels: dict[int, _Label] = {}
     for position, (letter, child) in enumerate(zip(unit.nuclearity, unit.children, strict=True)):
         if letter == "S":
@@ -150,7 +150,7 @@ def _draw_unit(canvas: Canvas, plan: _Plan, unit: Unit) -> None:
     x, y = plan.column(unit), plan.row(unit)
     shared = shared_relation(unit)
     branches = zip(unit.nuclearity, unit.relations, unit.children, strict=True)
-    # The nearest last: where branches share a line, it has the colour of the one that ends first.
+    # The nearest child last, so that a line shared by several branches has the colour of the branch that ends first.
     for letter, relation, child in sorted(branches, key=lambda branch: -abs(plan.row(branch[2]) - y)):
         _draw_branch(canvas, plan, unit, child, letter, shared if letter == "N" else relation)
     for gap, label in plan.labels[range_of(unit)].items():
@@ -160,7 +160,7 @@ def _draw_unit(canvas: Canvas, plan: _Plan, unit: Unit) -> None:
 
 
 def _draw_branch(canvas: Canvas, plan: _Plan, unit: Unit, child: Tree, letter: str, relation: str) -> None:
-    """Place the line from a unit to a child, with N or S on it, and on to the text if the child is an EDU."""
+    """Draw the line from a unit to a child, with N or S on it, and on to the text if the child is an EDU."""
     key = range_of(child)
     (x, y), (end, row) = (plan.column(unit), plan.row(unit)), (plan.column(child), plan.row(child))
     corner = min(_CORNER, plan.step)

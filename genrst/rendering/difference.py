@@ -1,9 +1,9 @@
-"""How two trees over the same text differ (gold and predicted, two parsers, two annotators), and pictures of that.
+"""Compare two trees over the same text (gold and predicted, two parsers, two annotators), and draw the difference.
 
-Trees are binarised and their units compared as Parseval does it (`genrst.evaluation.parseval`): by their stretch of
-text, by the nuclearity and by the relation between their children. The pictures are an SVG file with the text between
-the trees, and a page with linked highlighting. Trees are drawn in the compact style and coloured by what differs: a
-unit's dot, the lines to its children and their labels have one colour, that of plain ink where both trees agree.
+Trees are binarised, and their units are compared as in Parseval (`genrst.evaluation.parseval`): by their stretch of
+text, and by the nuclearity and the relation between their children. The difference is drawn as an SVG file with the
+text between the trees, or as a page with linked highlighting. Trees are drawn in the compact style. The dot of a unit,
+the lines to its children and their labels have the colour of the unit's status, which is plain ink if both trees agree.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,18 +46,18 @@ from genrst.trees.binarise import binarise
 from genrst.trees.node import Tree
 
 Status: TypeAlias = Literal["match", "nuclearity", "relation", "both", "missing", "extra"]
-"""What differs where both trees have a constituent; `missing` is only in the first tree, `extra` only in the second."""
+"""How a constituent differs. `missing` ones are only in the first tree, `extra` ones only in the second."""
 
 
 class Pair(NamedTuple):
-    """A constituent of the first tree and the one of the second with the same text, or None."""
+    """A constituent of the first tree and that of the second tree with the same text. Either may be None."""
 
     first: Constituent | None
     second: Constituent | None
 
     @property
     def status(self) -> Status:
-        """What differs between the two."""
+        """How the two constituents differ."""
         if self.second is None:
             return "missing"
         if self.first is None:
@@ -70,7 +70,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """Two binary trees, the positions of their EDUs in the text that they share, and their constituents."""
+    """Two binary trees, the positions of their EDUs in the shared text, and their constituents."""
 
     trees: tuple[Tree, Tree]
     edus: tuple[Sequence[Position], Sequence[Position]]
@@ -78,24 +78,24 @@ class Difference:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """All constituents of both trees, those of the first in their order, then the extra ones of the second."""
+        """Return all constituents of both trees: those of the first in order, then the extra ones of the second."""
         return [Pair(*pair) for pair in self.comparison.pairs()]
 
     def statuses(self) -> tuple[dict[Range, Status], dict[Range, Status]]:
-        """The status of each unit of the first tree, and of each of the second."""
+        """Return the status of each unit of the first tree and of the second tree."""
         return (
             {pair.first.edus: pair.status for pair in self.pairs if pair.first},
             {pair.second.edus: pair.status for pair in self.pairs if pair.second},
         )
 
     def boundaries(self) -> tuple[set[int], set[int]]:
-        """The EDUs, by number, that start where the other document has none, of the first and of the second."""
+        """Return the numbers of the EDUs of each document that start where the other document has no EDU start."""
         first, second = self.edus
         return _starts_alone(first, second), _starts_alone(second, first)
 
     @property
     def has_same_edus(self) -> bool:
-        """Whether both documents are segmented alike."""
+        """Whether both documents have the same EDUs."""
         return self.edus[0] == self.edus[1]
 
 
@@ -105,9 +105,9 @@ def _starts_alone(edus: Sequence[Position], others: Sequence[Position]) -> set[i
 
 
 def compare(first: Document, second: Document, labels: Granularity = "coarse") -> Difference:
-    """Compare two analyses of one text.
+    """Compare two analyses of the same text.
 
-    Relations are compared by their coarse classes, as scores are, or with `fine` as they are written.
+    Relations are compared by coarse class, as in scores, or by name if `labels` is `fine`.
     """
     trees = require_tree(first), require_tree(second)
     label = choose_labels(labels, None, trees[:1], trees[1:]).label
@@ -123,7 +123,7 @@ def compare(first: Document, second: Document, labels: Granularity = "coarse") -
 Names: TypeAlias = tuple[str, str]
 
 STATUS_COLOURS = {"nuclearity": BROWN, "relation": BLUE, "both": PURPLE, "missing": RED, "extra": GREEN}
-"""The colour of each status, as a number in `Theme.relations`; a match has none."""
+"""The colour of each status, as a position in `Theme.relations`. A match has no colour."""
 
 _DASHES = {"missing": (6, 3), "extra": (2, 3)}
 
@@ -136,8 +136,8 @@ _LEAST_WIDTH = 480.0
 class _ComparedTree:
     """One of the two trees, ready to be drawn: a document with the binary tree, and a status per unit.
 
-    `edus` are positions in the text that both trees share; `odd_edus` start where the other document has no EDU. What
-    only this tree has is of the status `alone`.
+    `edus` are positions in the shared text. `odd_edus` start where the other document has no EDU start. `alone` is the
+    status of units that only this tree has.
     """
 
     document: Document
@@ -148,7 +148,7 @@ class _ComparedTree:
     tooltips: dict[Range, str]
 
     def colour(self, picture: Picture) -> Picture:
-        """The picture in the colours of the statuses; the numbers of odd EDUs stand out, too."""
+        """Colour a picture by status, and highlight the numbers of odd EDUs."""
         painted = picture.recoloured(self.statuses)
         odd = [box.kind == "number" and box.node[0] in self.odd_edus for box in painted.boxes]
         boxes = (
@@ -160,7 +160,7 @@ class _ComparedTree:
 def _compared_trees(
     documents: tuple[Document, Document], difference: Difference, names: Names
 ) -> tuple[_ComparedTree, _ComparedTree]:
-    """The two trees of a difference; where the EDUs are the same, the second has the text of the first."""
+    """Return the two trees of a difference. If the EDUs are the same, the second tree has the text of the first."""
     statuses, boundaries = difference.statuses(), difference.boundaries()
 
     def make(side: int) -> _ComparedTree:
@@ -180,7 +180,7 @@ def _compared_trees(
 
 
 def _explain(pair: Pair, names: Names, side: int) -> str:
-    """How a constituent of one side differs from that of the other."""
+    """Describe how a constituent of one side differs from that of the other side."""
     own, other = pair[side], pair[1 - side]
     if own is None or other is None:
         return f"only in {names[side]}"
@@ -190,18 +190,18 @@ def _explain(pair: Pair, names: Names, side: int) -> str:
 
 
 def _scores(difference: Difference) -> str:
-    """The Parseval F1 of the two trees, in percent."""
+    """Return the Parseval F1 of the two trees, in percent."""
     counts = difference.comparison.counts
     return "Parseval F1: " + " · ".join(f"{aspect} {percent(counts[aspect].f1)}" for aspect in ASPECTS)
 
 
 def _scheme(difference: Difference, names: Names) -> Scheme:
-    """The colours of the statuses, with a legend that counts those that occur."""
+    """Return the colours of the statuses, with a legend that counts those that occur."""
     meanings: dict[Status, str] = {
         "match": "same in both",
-        "nuclearity": "other nuclearity",
-        "relation": "other relation",
-        "both": "other nuclearity and relation",
+        "nuclearity": "different nuclearity",
+        "relation": "different relation",
+        "both": "different nuclearity and relation",
         "missing": f"only in {names[0]}",
         "extra": f"only in {names[1]}",
     }
@@ -213,9 +213,9 @@ def _scheme(difference: Difference, names: Names) -> Scheme:
 def render_difference_svg(
     first: Document, second: Document, labels: Granularity = "coarse", names: Names = ("first", "second")
 ) -> str:
-    """Draw two analyses of one text as SVG; both trees are binarised.
+    """Draw two analyses of the same text as SVG. Both trees are binarised.
 
-    Where their EDUs are the same the text stands once, between the trees; otherwise each tree has its own.
+    If their EDUs are the same, the text is drawn once, between the trees. Otherwise each tree has its own text.
     """
     parts, width, legend, scheme = _lay_out(first, second, labels, names)
     body = [
@@ -233,7 +233,7 @@ def render_difference_image(
     labels: Granularity = "coarse",
     names: Names = ("first", "second"),
 ) -> bytes:
-    """Draw the same picture as PNG or PDF."""
+    """Draw two analyses of the same text as PNG or PDF (see `render_difference_svg`)."""
     parts, width, legend, scheme = _lay_out(first, second, labels, names)
     places = 0.0, width - parts[1].width
     drawn = [part.picture.moved(left - part.left, _HEADER) for part, left in zip(parts, places, strict=True)]
@@ -253,7 +253,7 @@ def render_difference_image(
 def _lay_out(
     first: Document, second: Document, labels: Granularity, names: Names
 ) -> "tuple[list[_Part], float, Picture, Scheme]":
-    """The two trees, the width of both side by side, the legend below them, and the colours."""
+    """Lay out the two trees. Return them with their total width, the legend below them, and the colours."""
     difference = compare(first, second, labels)
     one, other = _compared_trees((first, second), difference, names)
     parts = [
@@ -271,7 +271,7 @@ def _lay_out(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A tree of the picture; only what is between `left` and `right` of its own picture is shown."""
+    """A tree in the picture. Only the part of its own picture between `left` and `right` is shown."""
 
     name: str
     tree: _ComparedTree
@@ -281,17 +281,17 @@ class _Part:
 
     @property
     def width(self) -> float:
-        """What the part takes of the whole."""
+        """The width of the part."""
         return (self.picture.width if self.right is None else self.right) - self.left
 
 
 def _facing(part: _Part, difference: Difference) -> _Part:
-    """The part with its root on the other side, and without its text if the first tree has the same."""
+    """Mirror a part, and leave out its text if the first tree has the same."""
     picture = part.picture.mirrored()
     if not difference.has_same_edus:
         return replace(part, picture=picture)
     boxes = tuple(box for box in picture.boxes if box.kind != "text")
-    # The lines between paragraphs are as wide as the text.
+    # The rules between paragraphs are as wide as the text, so they are left out with it.
     shapes = tuple(shape for shape in picture.shapes if shape.kind != "rule")
     places = [x for shape in shapes for x, _ in shape.points]
     places += [edge for box in boxes for edge in (box.x, box.x + box.width)]
@@ -312,12 +312,12 @@ def _draw(part: _Part, left: float, width: float, scheme: Scheme) -> Iterator[st
 def render_difference_html(
     first: Document, second: Document, labels: Granularity = "coarse", names: Names = ("first", "second")
 ) -> str:
-    """Draw two analyses of one text as a self-contained HTML file; both trees are binarised."""
+    """Draw two analyses of the same text as a self-contained HTML file. Both trees are binarised."""
     return fill_page(difference_page(first, second, labels, names))
 
 
 def difference_page(first: Document, second: Document, labels: Granularity, names: Names) -> Page:
-    """A page of two analyses, side by side."""
+    """Return a page with two analyses side by side."""
     difference = compare(first, second, labels)
     trees = _compared_trees((first, second), difference, names)
     foldings = [folding_layout(tree.document, "compact", _PAGE_TEXT_WIDTH) for tree in trees]
@@ -337,7 +337,7 @@ def difference_page(first: Document, second: Document, labels: Granularity, name
 
 
 def _data(tree: _ComparedTree, folding: FoldingPicture) -> dict[str, Any]:
-    """The records of a tree, with the place of each node in the text that both trees share."""
+    """Return the records of a tree, with the position of each node in the shared text."""
     data = tree_data(tree.document, folding, tree.tooltips)
     for record in data["nodes"]:
         record["span"] = tree.edus[record["start"]][0], tree.edus[record["stop"] - 1][1]

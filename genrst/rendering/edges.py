@@ -1,7 +1,7 @@
-"""Secondary edges as dashed arcs beside a picture: below a classic one, on the right of a compact one.
+"""Draw secondary edges as dashed arcs beside a picture: below a classic one, to the right of a compact one.
 
-Every arc runs in a lane, short ones in the inner lanes, so that arcs and labels of a lane do not meet. It leads from
-the text of an EDU, or from a bracket around the EDUs of a unit, and ends in an arrow.
+Every arc runs in a lane, short arcs in inner lanes, so that the arcs and labels of a lane do not overlap. An arc leads
+from the text of an EDU, or from a bracket around the EDUs of a unit, and ends in an arrow.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ from genrst.rendering.geometry import (
 from genrst.rendering.labels import Range
 
 _FIRST_LANE, _LANE_GAP, _LABEL_GAP = 16.0, 10.0, 4.0
-_BRACKET, _NEIGHBOUR = 5.0, 6.0  # how deep a bracket is; how far ends at one unit are from each other
+_BRACKET, _NEIGHBOUR = 5.0, 6.0  # the depth of a bracket; the distance between arcs that end at the same unit
 _LABEL_WIDTH = 150.0
 _ARROW_LENGTH, _ARROW_WIDTH = 7.0, 3.2
 _CORNER = 6.0
-_MOST = 1000  # edges in a picture; nobody can tell more of them apart
+_MOST = 1000  # edges in a picture; more would be unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Where an edge meets a unit: along the picture, and how far from the brackets; a unit has a bracket."""
+    """The point where an edge meets a unit: its position along the picture, and its distance from the brackets."""
 
     along: float
     reach: float
@@ -41,7 +41,7 @@ class _End:
 
 @dataclass(frozen=True, slots=True)
 class _Arc:
-    """An edge on its way, with the middle of its label; `low` and `high` is what it takes of its lane."""
+    """The arc of an edge, with the middle of its label. It takes its lane from `low` to `high`."""
 
     edge: SecondaryEdge
     start: _End
@@ -53,9 +53,9 @@ class _Arc:
 
 
 def with_edges(picture: Picture, edges: Sequence[SecondaryEdge], is_across: bool) -> Picture:
-    """The picture with secondary edges; `is_across` says that EDUs are side by side. Those at no unit are left out.
+    """Add secondary edges to a picture. `is_across` means that EDUs are side by side.
 
-    Of very many only the first are drawn.
+    Edges whose EDUs do not form a unit are left out. If there are very many edges, only the first are drawn.
     """
     known = {box.node for box in picture.boxes} | {shape.node for shape in picture.shapes}
     edges = [edge for edge in edges if edge.source in known and edge.target in known][:_MOST]
@@ -74,7 +74,7 @@ def with_edges(picture: Picture, edges: Sequence[SecondaryEdge], is_across: bool
 
 
 class _Ends:
-    """The places of units along a picture, and from coordinates beside it to points."""
+    """The positions of units along a picture, and the conversion of coordinates beside it to points."""
 
     def __init__(self, picture: Picture, is_across: bool) -> None:
         self.is_across = is_across
@@ -84,7 +84,7 @@ class _Ends:
         self._used: dict[Range, int] = {}
 
     def at(self, unit: Range) -> _End:
-        """The next free place at a unit; the first is in its middle."""
+        """Return the next free position at a unit. The first one is in its middle."""
         start, stop = unit
         first, last = (self._box((edu, edu + 1)) for edu in (start, stop - 1))
         if self.is_across:
@@ -98,7 +98,7 @@ class _Ends:
         return _End(along, far + _LABEL_GAP - self.base, None) if is_edu else _End(along, 0.0, (low, high))
 
     def point(self, along: float, out: float) -> Point:
-        """A point beside the picture."""
+        """Return a point beside the picture."""
         return (along, self.base + out) if self.is_across else (self.base + out, along)
 
     def _box(self, edu: Range) -> TextBox:
@@ -116,12 +116,12 @@ def _arc(edge: SecondaryEdge, ends: _Ends, is_across: bool) -> _Arc:
 
 
 def _label_length(label: Sequence[str], is_across: bool) -> float:
-    """What a label takes along the picture."""
+    """Return the length of a label along the picture."""
     return max(map(_width, label), default=0.0) if is_across else len(label) * line_height("edge")
 
 
 def _label_depth(arc: _Arc, is_across: bool) -> float:
-    """What a label takes across its lane."""
+    """Return the size of a label across its lane."""
     return (
         len(arc.label) * line_height("edge") if is_across else max(map(_width, arc.label), default=0.0)
     ) + _LABEL_GAP
@@ -132,7 +132,7 @@ def _width(line: str) -> float:
 
 
 def _lanes(arcs: Sequence[_Arc]) -> list[list[_Arc]]:
-    """The arcs of each lane, the innermost first."""
+    """Assign arcs to lanes, innermost first."""
     lanes: list[list[_Arc]] = []
     for arc in arcs:
         free = (lane for lane in lanes if all(arc.high < one.low or one.high < arc.low for one in lane))

@@ -1,8 +1,8 @@
-"""What a page needs to know of a picture to let its reader fold units away.
+"""The data that a page needs for folding the units of a picture.
 
-A unit folds along one axis: downwards in the compact style, across in the classic one. Its EDUs shrink to the size of
-one, its `summary` takes the place of their texts, and the rest of the picture moves up. Not here: the moving itself,
-which `templates/folding.js` does in the browser.
+A unit folds along one axis: vertically in the compact style, horizontally in the classic one. Its EDUs shrink to the
+size of one, its `summary` replaces their texts, and the rest of the picture closes the gap. The folding itself is done
+in the browser by `templates/folding.js`.
 """
 
 from dataclasses import dataclass, replace
@@ -32,16 +32,16 @@ from genrst.trees.node import Tree, Unit, fold
 Axis: TypeAlias = Literal["x", "y"]
 
 _SUMMARY_LINES = 4  # in the classic style
-_MOST_PROMOTED = 4  # EDUs in a summary: more than there is room for
+_MOST_PROMOTED = 4  # EDUs in a summary, which is more than there is room for
 _PADDING = 4.0  # around the text of an EDU
-_NUMBER_GAP, _NUMBER_TOP, _HEAD = 8.0, 3.0, 19.0  # as the layouts place numbers
+_NUMBER_GAP, _NUMBER_TOP, _HEAD = 8.0, 3.0, 19.0  # the same as in the layouts
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """The part of a picture that a node covers; `anchor` is where the lines from above meet it, along the axis.
+    """The area of a node in a picture. `anchor` is where lines from above meet the node, along the axis.
 
-    `folded_bottom` is where the area ends when the node is folded.
+    `folded_bottom` is the end of the area when the node is folded.
     """
 
     left: float
@@ -54,9 +54,9 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class FoldingPicture:
-    """A picture with the summaries of its units, and the area of every node, each before its children.
+    """A picture with the summaries of its units, and the area of every node, parents before children.
 
-    `size` is what a folded unit measures along the axis.
+    `size` is the size of a folded unit along the axis.
     """
 
     picture: Picture
@@ -67,7 +67,7 @@ class FoldingPicture:
 
 
 def folding_layout(document: Document, style: Style, text_width: float = TEXT_WIDTH) -> FoldingPicture:
-    """Lay out the tree of a document; in the compact style its EDUs are wrapped to this width."""
+    """Lay out the tree of a document. In the compact style, its EDUs are wrapped to `text_width`."""
     is_mirrored = is_right_to_left(document.text or "")
     picture = layout(document, style, text_width)
     straight = picture.mirrored() if is_mirrored else picture
@@ -87,7 +87,7 @@ def folding_layout(document: Document, style: Style, text_width: float = TEXT_WI
 
 
 class _Parts:
-    """The boxes and shapes of a picture by node and kind."""
+    """The boxes and shapes of a picture, by node and kind."""
 
     def __init__(self, picture: Picture) -> None:
         self.width = picture.width
@@ -97,16 +97,16 @@ class _Parts:
         }
 
     def number(self, node: Range) -> TextBox:
-        """The box with the number of a node."""
+        """Return the box with the number of a node."""
         return self.boxes[node, "number"]
 
     def label_end(self, node: Range, x: float, y: float) -> float:
-        """Where the space beside a unit at (x, y) begins: beyond its dot, or its label if it has one."""
+        """Return where the space beside a unit at (x, y) begins: after its dot, or after its label if it has one."""
         box = self.boxes.get((node, "relation"))
         return box.x + box.width + _PADDING if box is not None and box.y < y < box.y + box.height else x + 3 * _PADDING
 
     def text_bottom(self, leaf: Range) -> float:
-        """Where the text of an EDU ends; an EDU may be empty."""
+        """Return where the text of an EDU ends. The EDU may be empty."""
         box = self.boxes.get((leaf, "text"), self.number(leaf))
         return box.y + box.height
 
@@ -126,7 +126,7 @@ def _compact_areas(document: Document, parts: _Parts, canvas: Canvas, text_width
             canvas.text(key, "summary", (text_column, anchor - line_height("summary") / 2), lines[key])
             canvas.line(key, "fold", (parts.label_end(key, left, anchor), anchor), (text_column - _NUMBER_GAP, anchor))
         areas[key] = Area(left - _PADDING, top, left, bottom, anchor, bottom)
-    # Known only now that all summaries are placed.
+    # The width is only known after all summaries are placed.
     right = max(parts.width - MARGIN, *(box.x + box.width for box in canvas.boxes)) + MARGIN / 2
     return {key: replace(area, right=right) for key, area in areas.items()}
 
@@ -148,7 +148,7 @@ def _classic_areas(document: Document, parts: _Parts, canvas: Canvas) -> dict[Ra
         folded_bottom = text_top + n_lines * line_height("summary") + _PADDING
         areas[key] = Area(left, top - _PADDING, right, bottoms[key] + _PADDING, anchor, folded_bottom)
     lowest = [y for shape in canvas.shapes if shape.target for _, y in shape.points]
-    if lowest:  # below all that there are secondary edges
+    if lowest:  # there are secondary edges below the texts
         root = range_of(roots(document)[0])
         areas[root] = replace(areas[root], bottom=max(lowest))
     return areas
@@ -159,7 +159,7 @@ def _middle(box: TextBox) -> float:
 
 
 def _bottoms(document: Document, parts: _Parts) -> dict[Range, float]:
-    """Where the lowest text below each node ends."""
+    """Return where the lowest text below each node ends."""
     bottoms: dict[Range, float] = {}
 
     def note(node: Tree, below: list[float]) -> float:
@@ -177,7 +177,7 @@ def _mirrored(area: Area, width: float, axis: Axis) -> Area:
 
 
 def summaries(document: Document, width: float, limit: int, with_range: bool = False) -> dict[Range, list[str]]:
-    """The lines of each unit in a column of this width; a text that needs more than `limit` ends in an ellipsis."""
+    """Return the summary of each unit as lines of this width. Summaries of more than `limit` lines are shortened."""
     texts = edu_texts(document)
     em = width / FONT_SIZES["summary"]
     result: dict[Range, list[str]] = {}
@@ -189,7 +189,7 @@ def summaries(document: Document, width: float, limit: int, with_range: bool = F
 
 
 def _promoted(document: Document) -> dict[Range, tuple[int, ...]]:
-    """The first EDUs of each unit's promotion set; whole sets of a deep tree would fill the memory."""
+    """Return the first EDUs of each unit's promotion set. In a deep tree, the full sets would exhaust the memory."""
     promoted: dict[Range, tuple[int, ...]] = {}
 
     def promote(unit: Unit, parts: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ def _promoted(document: Document) -> dict[Range, tuple[int, ...]]:
 
 
 def _join(edus: tuple[int, ...], texts: list[str]) -> str:
-    """The texts of EDUs, with an ellipsis where some are left out."""
+    """Join the texts of EDUs, with an ellipsis where EDUs are left out."""
     text = texts[edus[0]]
     for before, edu in pairwise(edus):
         text += (" " if edu == before + 1 else " … ") + texts[edu]

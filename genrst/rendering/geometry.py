@@ -1,10 +1,10 @@
-"""A picture as plain data: boxes of text and shapes at their places, each with the node it belongs to.
+"""Pictures as plain data: text boxes and shapes with their positions, each belonging to a node.
 
-A line to a child is drawn with the child, but it shows a relation of the unit above: `unit` says of which one, and None
-stands for what is there without any unit, such as texts and numbers of EDUs.
+A line to a child belongs to the child, but shows a relation of the unit above: that unit is stored in `unit`, which is
+None for parts that do not depend on a unit, such as the texts and numbers of EDUs.
 
-A `Canvas` collects them while a tree is laid out. Not here: where things go (`classic`, `compact`) and how they are
-drawn (`svg`, `image`). Sizes are pixels, the origin is at the top left.
+A `Canvas` collects the parts while `classic` or `compact` lays out a tree; `svg` and `image` draw them. Sizes are in
+pixels, and the origin is at the top left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,20 +33,20 @@ FONT_SIZES: dict[TextKind, float] = {
 }
 LINE_SPACING = 1.3
 BOLD = 1.13
-"""How much wider than plain letters the bold ones of relation names and headings are."""
+"""The width of bold letters (relation names and headings), relative to plain ones."""
 
 MARGIN = 16.0
-"""The empty border of every picture."""
+"""The margin of every picture."""
 
 CIRCLE = 0.5523
-"""Where the control points of a quarter of a circle are."""
+"""The position of the control points of a Bézier curve that approximates a quarter circle."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextBox:
-    """One or more lines of text; (x, y) is the top left corner. `relation` gives the colour.
+    """One or more lines of text. (x, y) is the top left corner; `relation` determines the colour.
 
-    What belongs to a secondary edge has the `target` of that, here and in shapes.
+    Boxes and shapes of a secondary edge have the `target` of the edge.
     """
 
     node: Range
@@ -64,7 +64,7 @@ class TextBox:
     target: Range | None = None
 
     def baselines(self) -> Iterator[tuple[Point, str]]:
-        """Each line and where it stands: its left end, centre or right end, as aligned."""
+        """Yield each line with the position of its left end, centre or right end, depending on the alignment."""
         x = self.x + {"left": 0.0, "centre": self.width / 2, "right": self.width}[self.align]
         for number, line in enumerate(self.lines):
             middle = self.y + (number + 0.5) * line_height(self.kind)
@@ -73,9 +73,9 @@ class TextBox:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A line through points, or a curve: a point, then (control, control, point) as often as needed.
+    """A line through points, or a curve: a point, then any number of (control, control, point).
 
-    Arrows and dots are filled, the others are strokes.
+    Arrows and dots are filled, other shapes are strokes.
     """
 
     node: Range
@@ -88,13 +88,13 @@ class Shape:
 
     @property
     def is_filled(self) -> bool:
-        """Whether the shape is an area."""
+        """Whether the shape is filled."""
         return self.kind in ("arrow", "dot")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A whole picture."""
+    """A complete picture."""
 
     width: float
     height: float
@@ -103,53 +103,53 @@ class Picture:
 
     @property
     def relations(self) -> set[str]:
-        """The names of all relations, which give the colours."""
+        """The names of all relations, which determine the colours."""
         return {box.relation for box in self.boxes} | {shape.relation for shape in self.shapes}
 
     def recoloured(self, names: Mapping[Range, str]) -> "Picture":
-        """The same picture with each part in the colour of the unit to which it belongs, by other names."""
+        """Return the picture with each part coloured by the new name of its unit."""
         boxes = (replace(box, relation=names.get(box.unit, "") if box.unit else "") for box in self.boxes)
         shapes = (replace(shape, relation=names.get(shape.unit, "") if shape.unit else "") for shape in self.shapes)
         return replace(self, boxes=tuple(boxes), shapes=tuple(shapes))
 
     def mirrored(self) -> "Picture":
-        """The same picture with left and right exchanged, for texts that are read from right to left."""
+        """Return the picture with left and right swapped, for right-to-left texts."""
         sides: dict[Align, Align] = {"left": "right", "centre": "centre", "right": "left"}
         boxes = (replace(box, x=self.width - box.x - box.width, align=sides[box.align]) for box in self.boxes)
         shapes = (replace(shape, points=tuple((self.width - x, y) for x, y in shape.points)) for shape in self.shapes)
         return replace(self, boxes=tuple(boxes), shapes=tuple(shapes))
 
     def moved(self, right: float, down: float) -> "Picture":
-        """The same picture with all its parts moved."""
+        """Return the picture with all parts moved."""
         boxes = (replace(box, x=box.x + right, y=box.y + down) for box in self.boxes)
         shapes = (replace(one, points=tuple((x + right, y + down) for x, y in one.points)) for one in self.shapes)
         return Picture(self.width + right, self.height + down, tuple(boxes), tuple(shapes))
 
 
 def line_height(kind: TextKind) -> float:
-    """The distance between two lines of this kind of text."""
+    """Return the line height of this kind of text."""
     return FONT_SIZES[kind] * LINE_SPACING
 
 
 def wrap_text(text: str, width: float, is_strong: bool = False) -> list[str]:
-    """The lines of an EDU in a column of this width; those of headings are strong."""
+    """Wrap the text of an EDU to a column of this width. Headings are strong."""
     return wrap(printable(text), width / FONT_SIZES["text"] / (BOLD if is_strong else 1.0))
 
 
 def wrap_relation(relation: str, width: float, limit: int = 3) -> list[str]:
-    """The lines of a relation name in this width; a name that needs too many of them ends in an ellipsis."""
+    """Wrap a relation name to this width. A name of more than `limit` lines ends in an ellipsis."""
     em = width / FONT_SIZES["relation"] / BOLD
     return shorten(wrap(printable(relation), em), limit, em)
 
 
 def line_width(line: str, kind: TextKind, is_strong: bool = False) -> float:
-    """The width of one line of this kind of text."""
+    """Return the width of a line of this kind of text."""
     return text_width(line, FONT_SIZES[kind]) * (BOLD if kind in ("relation", "edge") or is_strong else 1.0)
 
 
 @dataclass(slots=True)
 class Canvas:
-    """Collects what is placed on a picture."""
+    """Collects the parts of a picture."""
 
     boxes: list[TextBox] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
@@ -166,7 +166,7 @@ class Canvas:
         is_strong: bool = False,
         target: Range | None = None,
     ) -> None:
-        """Place lines at the left, centre or right of a point, downwards; nothing if there are none."""
+        """Add lines of text, downwards from a point, which is their left end, centre or right end."""
         if not lines:
             return
         width = max(line_width(line, kind, is_strong) for line in lines)
@@ -186,11 +186,11 @@ class Canvas:
         unit: Range | None = None,
         target: Range | None = None,
     ) -> None:
-        """Place a line, or a filled area, through these points (see `Shape`)."""
+        """Add a line or a filled area through these points (see `Shape`)."""
         self.shapes.append(Shape(node, kind, points, is_curved, relation, unit, target))
 
     def finish(self) -> Picture:
-        """The picture, as large as what is on it and a margin."""
+        """Return the picture, which is as large as its parts and a margin."""
         xs = [x for shape in self.shapes for x, _ in shape.points] + [box.x + box.width for box in self.boxes]
         ys = [y for shape in self.shapes for _, y in shape.points] + [box.y + box.height for box in self.boxes]
         return Picture(max(xs) + MARGIN, max(ys) + MARGIN, tuple(self.boxes), tuple(self.shapes))
@@ -200,14 +200,14 @@ class Canvas:
 
 
 NOWHERE: Range = (0, 0)
-"""Instead of a node: no EDUs."""
+"""The node of parts that belong to no node."""
 
 _ROW = 20.0
 _STROKE, _STROKE_GAP, _KEY_GAP = 22.0, 6.0, 24.0
 
 
 def with_legend(picture: Picture, scheme: "Scheme") -> Picture:
-    """A picture and its legend, if it needs one."""
+    """Add a legend to a picture, if it needs one."""
     if not scheme.keys:
         return picture
     legend = layout_legend(scheme.keys, picture.width, picture.height)
@@ -216,7 +216,7 @@ def with_legend(picture: Picture, scheme: "Scheme") -> Picture:
 
 
 def layout_legend(keys: Sequence[tuple[str, str]], width: float, top: float, heading: str = "") -> Picture:
-    """Place a legend in this width, from `top` down, below a heading if there is one."""
+    """Lay out a legend in this width, downwards from `top`, below an optional heading."""
     canvas = Canvas()
     x, y = MARGIN, top
     if heading:

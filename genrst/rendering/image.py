@@ -1,6 +1,6 @@
-"""A picture as PNG or PDF, drawn with matplotlib: no browser and no display needed.
+"""Draw pictures as PNG or PDF with matplotlib, without a browser or a display.
 
-Matplotlib 3.11 and later shape Arabic and other connected scripts; earlier ones draw their letters one by one.
+Matplotlib 3.11 and later support Arabic and other connected scripts. Earlier versions draw their letters separately.
 """
 
 import warnings
@@ -35,9 +35,9 @@ FONTS = (
 _DPI = 144
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 40_000_000
-_LONGEST_SIDE = 60_000  # in pixels; matplotlib draws nothing longer than 65,536
-_LONGEST_PAGE = 14_400  # in points; PDF readers show nothing longer
-_SMALLEST_FONTS = {"png": 3.0, "pdf": 1.0}  # in points: 6 pixels high, or what readers can still enlarge
+_LONGEST_SIDE = 60_000  # in pixels; the limit of matplotlib is 65,536
+_LONGEST_PAGE = 14_400  # in points; the limit of PDF readers
+_SMALLEST_FONTS = {"png": 3.0, "pdf": 1.0}  # in points: 6 pixels high in PNG; PDF readers can zoom in
 _LINE_WIDTHS = {"nucleus": 2.0, "leader": 0.8, "rule": 0.4}
 
 
@@ -46,7 +46,7 @@ def render_image(
 ) -> bytes:
     """Draw the tree of a document as a PNG or PDF file, coloured by `relation` or `certainty`.
 
-    A picture that would be huge is drawn smaller, and refused if nobody could read it.
+    Pictures that are too large are scaled down. If the letters would become unreadable, an error is raised.
     """
     if format not in get_args(ImageFormat):
         raise UsageError(f"an image format must be one of {', '.join(get_args(ImageFormat))}, got {format!r}")
@@ -56,7 +56,7 @@ def render_image(
 
 
 def check_matplotlib() -> None:
-    """Refuse what cannot be drawn here, also before a text is parsed for it."""
+    """Raise an error if matplotlib is not installed. Callers can check this before parsing a text."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -66,15 +66,15 @@ def check_matplotlib() -> None:
 def draw_image(
     picture: Picture, format: ImageFormat, scheme: Scheme, document: Document, instead: str = "draw .svg or .html"
 ) -> bytes:
-    """Write the picture of a document as PNG or PDF; the error for one that is too large says what to do instead."""
+    """Draw the picture of a document as PNG or PDF. If it is too large, the error suggests `instead`."""
     check_matplotlib()
     from matplotlib.figure import Figure
 
     scale = _scale(picture, format)
     if (size := FONT_SIZES["text"] * scale) < _SMALLEST_FONTS[format]:
         raise UsageError(
-            f"{document.id}: letters in a .{format} file must have {_SMALLEST_FONTS[format]:g} points or more, "
-            f"got {size:.2f}, for the picture of {len(document.edus)} EDUs to fit; {instead}"
+            f"{document.id}: {len(document.edus)} EDUs are too many for a .{format} file: letters would have "
+            f"{size:.2f} points, and must have at least {_SMALLEST_FONTS[format]:g}; {instead}"
         )
     inches = picture.width * scale / _POINTS_PER_INCH, picture.height * scale / _POINTS_PER_INCH
     figure = Figure(figsize=inches, dpi=_DPI, facecolor=LIGHT.paper)
@@ -87,9 +87,9 @@ def draw_image(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Letters that no font has are drawn as boxes; a warning for each, and for each font tried, helps nobody.
+    """Suppress matplotlib's warnings about letters that no font has, which are drawn as boxes.
 
-    The filter stays: putting the old ones back would undo what another thread does to them meanwhile.
+    The warning filter is never removed, because restoring the old filters would undo changes by other threads.
     """
     logger = getLogger("matplotlib.font_manager")
     was_disabled, logger.disabled = logger.disabled, True
@@ -101,7 +101,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _scale(picture: Picture, format: ImageFormat) -> float:
-    """Points per pixel of the layout: 1, or less for a picture beyond what can be drawn."""
+    """Return the points per pixel of the layout: 1, or less if the picture would be too large to draw."""
     longest = max(picture.width, picture.height)
     if format == "pdf":
         return min(1.0, _LONGEST_PAGE / longest)
@@ -123,7 +123,7 @@ def _draw(figure: "Figure", picture: Picture, scheme: Scheme, scale: float) -> N
 
 
 def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], scheme: Scheme, scale: float) -> None:
-    """Draw all shapes of a kind and colour at once: one by one takes ten times as long."""
+    """Draw all shapes of the same kind and colour together, which is ten times as fast as one by one."""
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
@@ -140,7 +140,7 @@ def _draw_shapes(axes: "Axes", shapes: Sequence[Shape], scheme: Scheme, scale: f
                 facecolors=colour if is_filled else "none",
                 edgecolors="none" if is_filled else colour,
                 linewidths=width * scale,
-                # Matplotlib measures dashes in widths of the line.
+                # Matplotlib measures dashes in units of the line width.
                 linestyles=":"
                 if kind == "leader"
                 else "--"
@@ -164,7 +164,7 @@ def _draw_text(axes: "Axes", box: TextBox, colour: str, scale: float, fonts: lis
             va="baseline",
             fontsize=FONT_SIZES[box.kind] * scale,
             fontweight="bold" if box.is_strong or box.kind in ("relation", "mark", "edge") else "normal",
-            fontfamily=fonts[:1] if line.isascii() else fonts,  # trying all of them takes time
+            fontfamily=fonts[:1] if line.isascii() else fonts,  # trying all fonts is slow
             color=colour,
             parse_math=False,
         )

@@ -1,7 +1,8 @@
-"""How wide characters are without a font, and how a text is wrapped.
+"""Estimate the widths of characters without a font, and wrap text.
 
-Widths err on the wide side: for ASCII they are the larger one of DejaVu Sans and Arial (Helvetica is as wide), for the
-rest an upper average per script. A text fits its box in any common sans-serif; it does not fill it exactly.
+Widths are conservative: for ASCII, they are the larger of DejaVu Sans and Arial (which is as wide as Helvetica); for
+other characters, a generous average per script. So a text fits into its box in any common sans-serif font, without
+filling it exactly.
 """
 
 from bisect import bisect_right
@@ -15,12 +16,12 @@ CharacterWidth: TypeAlias = Callable[[str], float]
 
 
 _REMEMBERED = 8192
-"""Texts whose measures are kept: whoever edits a tree sees the same texts drawn again and again."""
+"""The number of cached measurements. While a tree is edited, the same texts are drawn repeatedly."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def is_right_to_left(text: str) -> bool:
-    """Whether more letters of the text are written from right to left than from left to right."""
+    """Whether most letters of the text are written from right to left."""
     if text.isascii():
         return False
     balance = 0
@@ -30,7 +31,7 @@ def is_right_to_left(text: str) -> bool:
     return balance > 0
 
 
-# Thousandths of an em, from the space to the tilde.
+# Widths in thousandths of an em, from the space to the tilde.
 _ASCII = (
     *(317, 400, 459, 837, 636, 950, 779, 274, 390, 390, 500, 837, 317, 360, 317, 336),
     *(636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 336, 336, 837, 837, 837, 556),
@@ -41,8 +42,8 @@ _ASCII = (
 )
 _COMMON = {"\xa0": 317, "–": 500, "‘": 318, "’": 318, "“": 518, "”": 518}
 _HUGE = {"\u2e3a": 2000, "\u2e3b": 2900, "\ufdfd": 7300}
-# Where a script begins, and its width: Latin to Armenian, Hebrew, Arabic, Devanagari, India, Thai, Asia, punctuation,
-# everything else, cuneiform, everything else.
+# The first character and the width of each script: Latin to Armenian, Hebrew, Arabic, Devanagari, other Indian scripts,
+# Thai, other Asian scripts, punctuation, everything else, cuneiform, everything else.
 _SCRIPTS = (0, 0x590, 0x600, 0x900, 0x980, 0xE00, 0xF00, 0x2000, 0x2070, 0x12000, 0x12550)
 _SCRIPT_WIDTHS = (800, 640, 750, 720, 1050, 640, 1100, 700, 1100, 3000, 1100)
 _LOWER_CASE = 680
@@ -56,19 +57,19 @@ _HYPHENS = frozenset("-‐–—/")
 
 @lru_cache(maxsize=_REMEMBERED)
 def text_width(text: str, size: float) -> float:
-    """The width of one line of text in a sans-serif font of this size."""
+    """Return the width of a line of text in a sans-serif font of this size."""
     return _total(text, advance) * size
 
 
 @lru_cache(maxsize=65536)
 def advance(character: str) -> float:
-    """The width of a character, in em."""
+    """Return the width of a character, in em."""
     return _thousandths(character) / 1000
 
 
 @lru_cache(maxsize=65536)
 def columns(character: str) -> int:
-    """The number of columns a character takes in a terminal: 0, 1 or 2."""
+    """Return the number of columns of a character in a terminal: 0, 1 or 2."""
     return 0 if _is_zero_width(character) else 2 if _is_wide(character) else 1
 
 
@@ -92,7 +93,8 @@ def _thousandths(character: str) -> int:
 def _is_zero_width(character: str) -> bool:
     if character.isascii():
         return False
-    # Korean written in parts piles vowels and final consonants on the first one. Signs of Arabic numbers are no marks.
+    # In decomposed Korean, vowels and final consonants are combined with the first consonant. Arabic number signs do
+    # not combine.
     if "\u1160" <= character <= "\u11ff":
         return True
     return category(character) in ("Mn", "Me", "Cf") and not "\u0600" <= character <= "\u0605"
@@ -103,10 +105,10 @@ def _is_wide(character: str) -> bool:
 
 
 def wrap(text: str, width: float, character_width: CharacterWidth = advance) -> list[str]:
-    """Break a text into lines of at most this width; only white space at the breaks is lost.
+    """Wrap a text to lines of at most this width. Only white space at the breaks is removed.
 
-    Lines end at spaces, after hyphens and between East Asian characters. A word that is too long for a line is broken,
-    if possible not between a letter and its marks.
+    Lines break at spaces, after hyphens and between East Asian characters. A word that is too long for a line is
+    broken, if possible not between a letter and its marks.
 
     >>> wrap("well-known words of the world", 11, columns)
     ['well-known', 'words of', 'the world']
@@ -133,7 +135,7 @@ def _wrapped(text: str, width: float, character_width: CharacterWidth) -> tuple[
 
 
 def shorten(lines: list[str], limit: int, width: float, character_width: CharacterWidth = advance) -> list[str]:
-    """The first lines of a wrapped text, the last one with an ellipsis if there were more."""
+    """Return the first lines of a wrapped text, ending in an ellipsis if there are more."""
     if len(lines) <= limit:
         return lines
     last = lines[limit - 1]
@@ -147,7 +149,7 @@ def _total(text: str, character_width: CharacterWidth) -> float:
 
 
 def _words(text: str) -> Iterator[tuple[str, str]]:
-    """Pieces that a line should keep together, each with the white space before it."""
+    """Yield the pieces that should not be broken, each with the white space before it."""
     space = word = ""
     for character in text:
         if character not in _BREAKING_SPACES:
@@ -177,7 +179,7 @@ def _pieces(space: str, word: str) -> Iterator[tuple[str, str]]:
 
 
 def _clusters(word: str) -> list[str]:
-    """The word in characters as a reader sees them: a letter and its marks, an emoji and its modifiers."""
+    """Divide a word into grapheme clusters: a letter and its marks, an emoji and its modifiers."""
     clusters: list[str] = []
     for character in word:
         if clusters and (_is_mark(character) or clusters[-1][-1] == _JOINER):
@@ -203,7 +205,7 @@ def _may_break(left: str, right: str) -> bool:
 
 
 def _break(word: str, width: float, character_width: CharacterWidth) -> list[str]:
-    """The parts of a word that is too long for a line."""
+    """Break a word that is too long for a line."""
     lines: list[str] = []
     line, used = "", 0.0
     for cluster in _clusters(word):

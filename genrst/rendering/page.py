@@ -1,8 +1,8 @@
-"""A page to read a tree in: zoomable, foldable, with the text beside it, usable with the keyboard alone.
+"""HTML pages for reading a tree: it can be zoomed and folded, has the text beside it, and needs only the keyboard.
 
-It is one file with its styles, its script and its data, which loads nothing and sends nothing: a content security
-policy forbids everything that is not in the page, and every script but ours. The parts are the plain files in
-`templates/`. Pages that compare two trees (`difference`) are made of the same parts.
+A page is a single file with its styles, its script and its data. It does not load or send anything: a content security
+policy forbids all external resources and all other scripts. The parts are the files in `templates/`. Pages that compare
+two trees (`difference`) use the same parts.
 """
 
 import json
@@ -29,9 +29,9 @@ from genrst.trees.measures import depth
 from genrst.trees.node import Unit, units
 
 _TEXT_WIDTH = 380.0
-_MOST_CLASSIC = 200  # EDUs of a classic picture beside the compact one
+_MOST_CLASSIC = 200  # EDUs up to which a page also has the classic picture
 _SCRIPTS = ("folding.js", "page.js")
-_ACCENT = BLUE  # the number of the colour that highlights
+_ACCENT = BLUE  # the number of the highlight colour
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&'\u2028\u2029"}
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW_HEIGHT = 260, 640, 45  # of a frame in a notebook
@@ -39,10 +39,10 @@ _LEAST_HEIGHT, _MOST_HEIGHT, _ROW_HEIGHT = 260, 640, 45  # of a frame in a noteb
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is special about a page; `facts`, `trees` and `text` are HTML, `data` is a value per tree.
+    """The content of a page. `facts`, `trees` and `text` are HTML; `data` has a value per tree.
 
-    A page to work in has more: `tools` and `panels` are HTML, `style` and `scripts` are added to those of all pages.
-    `has_signals` says that the words of signals light up.
+    Workbench pages also have `tools` and `panels` (HTML), and `style` and `scripts`, which are added to those of all
+    pages. `has_signals` enables highlighting the words of signals.
     """
 
     title: str
@@ -59,10 +59,10 @@ class Page:
 
 
 def render_html(document: Document, style: Style = "compact", colours: Colours = "relation") -> str:
-    """Draw the tree of a document as one self-contained HTML file, first in the style `compact` or `classic`.
+    """Draw the tree of a document as a self-contained HTML file, initially in the style `compact` or `classic`.
 
-    A button shows the other one, unless it would be miles wide. It is coloured by `relation` or, if a parser has given
-    probabilities to its units, by `certainty`.
+    A button switches to the other style, unless that would be too wide. The tree is coloured by `relation` or, if its
+    units have probabilities, by `certainty`.
     """
     other: Style = "compact" if style == "classic" else "classic"
     has_other = style == "classic" or len(document.edus) <= _MOST_CLASSIC
@@ -70,7 +70,7 @@ def render_html(document: Document, style: Style = "compact", colours: Colours =
 
 
 def document_html(document: Document) -> str:
-    """The page of a document for a notebook, in a frame of its own, so that neither disturbs the other."""
+    """Return the page of a document for a notebook, in an iframe that isolates it from the notebook."""
     height = max(_LEAST_HEIGHT, min(160 + _ROW_HEIGHT * len(document.edus), _MOST_HEIGHT))
     page = escape(render_html(document))
     return (
@@ -80,7 +80,7 @@ def document_html(document: Document) -> str:
 
 
 def tree_page(document: Document, styles: Sequence[Style], colours: Colours = "relation") -> Page:
-    """A page of the tree of a document in some styles, of which the first is shown."""
+    """Return a page with the tree of a document in one or more styles. The first one is shown initially."""
     tooltips, words = titles(document), edu_runs(document)
     views: list[str] = []
     data: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def _count(number: int, thing: str) -> str:
 
 
 def _running_text(document: Document) -> str:
-    """The text as paragraphs, every EDU in an element of its own; EDUs without text are shown as numbers."""
+    """Return the text as paragraphs, with an element per EDU. EDUs without text are shown as numbers."""
     if document.text is None:
         pieces = [_edu(number, f"EDU {number + 1}", True) for number in range(len(document.edus))]
         return f"<p>{' '.join(pieces)}</p>"
@@ -125,7 +125,7 @@ def _running_text(document: Document) -> str:
 
 
 def _paragraphs(document: Document, text: str) -> Iterator[tuple[int, int]]:
-    """Where paragraphs start and end: those of the document or, if it has none, what blank lines separate."""
+    """Yield the start and end of each paragraph: those of the document, or else those separated by blank lines."""
     if document.paragraphs:
         starts: Sequence[int] = sorted({span.start for span in document.paragraphs} - {0})
     else:
@@ -134,7 +134,7 @@ def _paragraphs(document: Document, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(document: Document, text: str, runs: Sequence[Run], start: int, end: int) -> Iterator[str]:
-    """The EDUs of a paragraph, and what is between them; an EDU that crosses its edge is shown in parts."""
+    """Yield the EDUs of a paragraph and the text between them. EDUs that cross its edges are shown in parts."""
     offset = start
     for number, edu in enumerate(document.edus):
         first, last = max(edu.start, start), min(edu.end, end)
@@ -147,7 +147,7 @@ def _pieces(document: Document, text: str, runs: Sequence[Run], start: int, end:
 
 
 def _marked(text: str, runs: Sequence[Run], start: int, end: int) -> str:
-    """A stretch of the text as HTML, with elements around the words of signals."""
+    """Return a stretch of the text as HTML, with elements around the words of signals."""
     pieces = []
     for run in runs[bisect_right(runs, start, key=lambda run: run.end) :]:
         if run.start >= end:
@@ -164,7 +164,7 @@ def _edu(number: int, content: str, is_start: bool) -> str:
 
 
 def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Range, str]) -> dict[str, Any]:
-    """What the script knows of a tree: a record per node, each before its children."""
+    """Return the data of a tree for the script: a record per node, parents before children."""
     parents: dict[Range, int] = {}
     words = number_places(document)
     records = []
@@ -197,7 +197,7 @@ def tree_data(document: Document, folding: FoldingPicture, tooltips: Mapping[Ran
 
 
 def fill_page(page: Page) -> str:
-    """The whole file."""
+    """Return the complete HTML file."""
     script = _script(page)
     text = "" if page.text is None else f'<div id="text" role="region" aria-label="Text">{page.text}</div>'
     values = {
@@ -214,12 +214,12 @@ def fill_page(page: Page) -> str:
         "data": inert_json(page.data),
         "script": script,
     }
-    # One pass: what a text brings along is never taken for a placeholder.
+    # A single pass, so that placeholders in a text are never replaced.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _template("page.html"))
 
 
 def page_policy(page: Page) -> str:
-    """The content security policy: nothing runs but our script; only a page to work in asks, and only its own site."""
+    """Return the content security policy. Only our script runs, and only workbench pages may connect to their site."""
     digest = b64encode(sha256(_script(page).encode()).digest()).decode()
     asking = "connect-src 'self'; " if page.scripts else ""
     return (
@@ -234,7 +234,7 @@ def _script(page: Page) -> str:
 
 
 def html_legend(scheme: Scheme) -> str:
-    """What the colours of a tree mean; nothing if that needs no words. The strokes are drawn as those of the tree."""
+    """Return the legend of the colours, with strokes as in the tree; empty if the scheme has no legend."""
     keys = "".join(
         f'<span class="key"><svg width="24" height="4"><path class="{css_classes("nucleus", name, scheme)}" '
         f'd="M2,2H22"/></svg>{html_text(meaning)}</span>'
@@ -244,12 +244,12 @@ def html_legend(scheme: Scheme) -> str:
 
 
 def html_text(text: str) -> str:
-    """A text as HTML that shows just this text."""
+    """Escape a text for HTML."""
     return escape(printable(text))
 
 
 def inert_json(value: object) -> str:
-    """JSON that can stand inside a script element: nothing in it ends the element or means anything to HTML."""
+    """Return JSON that is safe inside a script element, with all characters escaped that are special in HTML."""
     return json.dumps(value, separators=(",", ":")).translate(_UNSAFE)
 
 

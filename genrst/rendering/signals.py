@@ -1,7 +1,7 @@
-"""What a picture says of signals, the words that mark relations, and where they are.
+"""The labels and positions of signals in pictures.
 
-A signal belongs to the unit whose relation to its parent it marks, or to the secondary edge between two units.
-Discourse markers come first and are shown by their words alone; other signals say what they are.
+A signal belongs to the unit whose relation to its parent it marks, or to a secondary edge between two units. Discourse
+markers come first and are shown by their words alone; other signals are shown with their subtype.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,18 +18,18 @@ from genrst.rendering.labels import Range
 from genrst.trees.node import Unit
 
 Place: TypeAlias = tuple[Range, Range | None]
-"""A unit, and the target of the secondary edge that starts at it, if it is that edge which is marked."""
+"""A unit, and the target of its secondary edge if the signals mark that edge."""
 
 Marks: TypeAlias = "dict[Place, list[Mark]]"
 
 _MOST_CHARACTERS = 60
-_MOST_RELATIONS = 50  # that a word lights up with
+_MOST_RELATIONS = 50  # that can highlight the same word
 _GAP = " … "
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A signal: what is said of it, where its words are, and whether it is a discourse marker."""
+    """A signal: its label, the positions of its words, and whether it is a discourse marker."""
 
     label: str
     spans: tuple[Span, ...]
@@ -37,7 +37,7 @@ class Mark:
 
 
 def find_marks(document: Document) -> Marks:
-    """The signals of every relation that has some, markers first."""
+    """Return the signals of every relation that has any, markers first."""
     found: dict[Place, list[Mark]] = defaultdict(list)
     for signal, spans in zip(document.signals, signal_spans(document), strict=True):
         mark = Mark(_label(document.text, signal, spans), spans, signal.type in MARKERS)
@@ -46,7 +46,7 @@ def find_marks(document: Document) -> Marks:
 
 
 def _label(text: str | None, signal: Signal, spans: Sequence[Span]) -> str:
-    """`"but"` for a marker, `relative clause "which"` for others, without words where there are none."""
+    """Return the label of a signal: `"but"` for a marker, `relative clause "which"` for others (words are optional)."""
     words = "" if text is None else _GAP.join(" ".join(text[span.start : span.end].split()) for span in spans)
     if len(words) > _MOST_CHARACTERS:
         words = words[: _MOST_CHARACTERS - 1].rstrip() + "…"
@@ -55,25 +55,25 @@ def _label(text: str | None, signal: Signal, spans: Sequence[Span]) -> str:
 
 
 def because(relation: str, marks: Iterable[Mark]) -> str:
-    """A relation and what marks it: `contrast ← "but"`."""
+    """Return a relation with its signals: `contrast ← "but"`."""
     labels = ", ".join(mark.label for mark in marks)
     return f"{relation} ← {labels}" if relation and labels else relation
 
 
 def edge_label(edge: SecondaryEdge, marks: Marks) -> str:
-    """The relation of a secondary edge, and what marks it."""
+    """Return the relation of a secondary edge with its signals."""
     return because(printable(edge.relation), marks.get((edge.source, edge.target), []))
 
 
 def ends_label(edge: SecondaryEdge) -> str:
-    """The units of a secondary edge: `2–3 ⇢ 7`."""
+    """Return the label of the units of a secondary edge: `2–3 ⇢ 7`."""
     return " ⇢ ".join(
         f"{stop}" if stop == start + 1 else f"{start + 1}–{stop}" for start, stop in (edge.source, edge.target)
     )
 
 
 def titles(document: Document) -> dict[Range, str]:
-    """The tooltip of each node, with the signals of its relation and of those between its children."""
+    """Return the tooltip of each node, with the signals of its relation and of the relations of its children."""
     found, marks = labels.titles(document), find_marks(document)
     for node in labels.nodes_of(labels.roots(document)) if marks else ():
         for child, relation in zip(node.children, node.relations, strict=True) if isinstance(node, Unit) else ():
@@ -86,7 +86,7 @@ def titles(document: Document) -> dict[Range, str]:
 
 
 def edge_titles(document: Document) -> dict[tuple[Range, Range], str]:
-    """The tooltip of each secondary edge."""
+    """Return the tooltip of each secondary edge."""
     marks = find_marks(document) if document.secondary_edges else {}
     found: dict[tuple[Range, Range], list[str]] = defaultdict(list)
     for edge in document.secondary_edges:
@@ -94,17 +94,17 @@ def edge_titles(document: Document) -> dict[tuple[Range, Range], str]:
     return {ends: "\n".join(lines) for ends, lines in found.items()}
 
 
-# Which words light up. Relations that have signals are numbered, and words have the numbers of theirs.
+# Highlighting. Relations with signals are numbered, and words carry the numbers of their relations.
 
 
 def number_places(document: Document) -> dict[Place, int]:
-    """The number of each relation that has signals."""
+    """Number the relations that have signals."""
     return {place: number for number, place in enumerate(find_marks(document))}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of text, and the classes that its words have in pictures."""
+    """A stretch of text with the CSS classes of its words."""
 
     start: int
     end: int
@@ -112,7 +112,7 @@ class Run:
 
 
 def find_runs(document: Document) -> list[Run]:
-    """The words of all signals, in order, cut where one ends inside another."""
+    """Return the words of all signals in order, divided where they overlap partially."""
     changes: dict[int, list[tuple[int, bool, int]]] = defaultdict(list)
     for number, marks in enumerate(find_marks(document).values()):
         for mark in marks:
@@ -120,7 +120,7 @@ def find_runs(document: Document) -> list[Run]:
                 changes[span.start].append((number, mark.is_marker, 1))
                 changes[span.end].append((number, mark.is_marker, -1))
     runs: list[Run] = []
-    active: Counter[tuple[int, bool]] = Counter()  # the numbers, and whether a marker is among them
+    active: Counter[tuple[int, bool]] = Counter()  # counts (relation number, whether the signal is a marker)
     for start, end in pairwise(sorted(changes)):
         for number, is_marker, change in changes[start]:
             active[number, is_marker] += change
@@ -134,7 +134,7 @@ def find_runs(document: Document) -> list[Run]:
 
 
 def edu_runs(document: Document) -> dict[Range, list[Run]]:
-    """The same by EDU, at places that count its visible characters, since pictures lose white space at line breaks."""
+    """Return the runs of each EDU by offsets of visible characters, because pictures drop white space at breaks."""
     found: dict[Range, list[Run]] = defaultdict(list)
     text, starts = document.text or "", [edu.start for edu in document.edus]
     for run in find_runs(document) if text else ():
@@ -148,17 +148,17 @@ def edu_runs(document: Document) -> dict[Range, list[Run]]:
 
 
 def count_visible(text: str) -> int:
-    """How many characters a picture shows of a text, but for white space."""
+    """Count the characters that a picture shows of a text, without white space."""
     return sum(not character.isspace() for character in printable(text))
 
 
 def cut_line(line: str, start: int, runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The parts of a line that has `start` visible characters before it, each with its classes or none."""
+    """Divide a line with `start` visible characters before it into parts, each with its classes, if any."""
     pieces: list[tuple[str, str]] = []
     at = start
     for character in line:
         is_space = character.isspace()
-        # White space belongs to words that go on after it.
+        # White space belongs to a run that continues after it.
         run = next((run for run in runs if run.start < at + (not is_space) and at < run.end), None)
         classes = run.classes if run else ""
         before = pieces.pop()[0] if pieces and pieces[-1][1] == classes else ""

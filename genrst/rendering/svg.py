@@ -1,7 +1,7 @@
-"""A picture as a self-contained SVG file: no scripts, no fonts, no links, readable on light and on dark screens.
+"""Draw pictures as self-contained SVG files, without scripts, fonts or links, for light and dark screens.
 
-Each node is a flat group with its EDUs in `data-start` and `data-stop`, ready for interaction. Groups are not nested:
-browsers and XML parsers refuse files that are as deep as some trees.
+Each node is a group with its EDUs in `data-start` and `data-stop`, for interaction. Groups are not nested, because
+browsers and XML parsers reject files that are as deep as some trees.
 """
 
 from collections import defaultdict
@@ -40,15 +40,15 @@ from genrst.trees.node import Tree, Unit
 Style: TypeAlias = Literal["classic", "compact"]
 
 PAGE_WIDTH = 1800.0
-"""What fits a page or a screen: twelve EDUs in the classic style."""
+"""The width of a page or a screen, which fits twelve EDUs in the classic style."""
 
-_TREE_COLUMN_WIDTH, _MOST_TREE_COLUMNS = 96.0, 20  # of a tree without a text, in the classic style
+_TREE_COLUMN_WIDTH, _MOST_TREE_COLUMNS = 96.0, 20  # for a tree without a text, in the classic style
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
 Tooltips: TypeAlias = Mapping[Any, str]
-"""By node, or by the source and the target of a secondary edge."""
+"""Tooltips by node, or by the source and target of a secondary edge."""
 
 Words: TypeAlias = Mapping[Range, Sequence[Run]]
 """The words of signals in EDUs (`genrst.rendering.signals.edu_runs`)."""
@@ -62,9 +62,10 @@ _LIT = "{paint-order:stroke;stroke:#f5b301;stroke-width:6px;stroke-opacity:.55;s
 
 
 def render_svg(document: Document, style: Style | None = None, colours: Colours = "relation") -> str:
-    """Draw the tree of a document as SVG, in the style `classic` or `compact`; the latter where a page is too narrow.
+    """Draw the tree of a document as SVG, in the style `classic` or `compact`.
 
-    It is coloured by `relation` or, if a parser has given probabilities to its units, by `certainty`.
+    The default is `classic`, or `compact` if a page would be too narrow. The tree is coloured by `relation` or, if its
+    units have probabilities, by `certainty`.
     """
     picture, scheme = coloured(layout(document, style), document, colours)
     words = edu_runs(document)
@@ -73,9 +74,9 @@ def render_svg(document: Document, style: Style | None = None, colours: Colours 
 
 
 def tree_svg(tree: Tree) -> str:
-    """Draw a tree without a text for a notebook: its EDUs are numbers. Small trees are drawn in the classic style.
+    """Draw a tree without a text for a notebook, with EDU numbers. Small trees are drawn in the classic style.
 
-    It may be part of a larger one, so it need not start with the first EDU.
+    The tree may be part of a larger one, so it need not start with the first EDU.
     """
     texts = unknown_texts(tree.stop)
     is_small = tree.stop - tree.start <= _MOST_TREE_COLUMNS
@@ -85,7 +86,7 @@ def tree_svg(tree: Tree) -> str:
 
 
 def _cropped(picture: Picture, tree: Tree) -> Picture:
-    """The picture without the room for the EDUs before the tree, if it is part of a larger one."""
+    """Remove the space of the EDUs before the tree, if it is part of a larger one."""
     boxes = [box for box in picture.boxes if box.node[0] >= tree.start]
     shapes = [shape for shape in picture.shapes if shape.node[0] >= tree.start]
     left = min([box.x for box in boxes] + [x for shape in shapes for x, _ in shape.points]) - MARGIN
@@ -94,9 +95,9 @@ def _cropped(picture: Picture, tree: Tree) -> Picture:
 
 
 def layout(document: Document, style: Style | None = None, text_width: float = TEXT_WIDTH) -> Picture:
-    """Lay out the tree of a document: `classic` for short documents, `compact` for any; by their size if not given.
+    """Lay out the tree of a document in the given style, or in the one that fits its size.
 
-    The compact style wraps EDUs to the given width. A text from right to left has a mirrored picture.
+    The compact style wraps EDUs to `text_width`. The picture of a right-to-left text is mirrored.
     """
     style = style or ("classic" if classic_width(len(document.edus)) <= PAGE_WIDTH else "compact")
     if style not in get_args(Style):
@@ -111,7 +112,7 @@ def layout(document: Document, style: Style | None = None, text_width: float = T
 
 
 def coloured(picture: Picture, document: Document, colours: Colours) -> tuple[Picture, Scheme]:
-    """The picture of a document's tree, coloured by relation or certainty, and what its colours are."""
+    """Colour the picture of a document's tree by relation or certainty. Return it with its colour scheme."""
     check_colours(colours)
     if colours == "relation":
         return picture, relation_scheme(picture.relations)
@@ -127,9 +128,9 @@ def draw_svg(
     words: Words = MappingProxyType({}),
     style: str = "",
 ) -> str:
-    """Write a picture as SVG, with a title of the whole and a tooltip per node and secondary edge.
+    """Draw a picture as SVG, with a title, and a tooltip per node and secondary edge.
 
-    `words` are those of signals in each EDU, `style` is added to the style sheet.
+    `words` are the words of signals in each EDU. `style` is added to the style sheet.
     """
     if any(shape.kind == "edge" for shape in picture.shapes):
         style = _EDGE_STYLE + style
@@ -139,7 +140,7 @@ def draw_svg(
 
 
 def svg_file(size: Point, title: str, body: Iterable[str], scheme: Scheme) -> str:
-    """A file of this width and height, whose parts have the colours of a scheme."""
+    """Return an SVG file of this width and height, with the colours of a scheme."""
     width, height = map(_number, size)
     return "\n".join(
         [
@@ -157,9 +158,9 @@ def svg_file(size: Point, title: str, body: Iterable[str], scheme: Scheme) -> st
 def svg_groups(
     picture: Picture, tooltips: Tooltips, scheme: Scheme, words: Words = MappingProxyType({})
 ) -> Iterator[str]:
-    """A group per node, in the order in which the layout placed them; a legend, which is about none, has no group.
+    """Yield a group per node, in the order of the layout. The legend, which belongs to no node, has no group.
 
-    Secondary edges are groups inside that of their source.
+    Secondary edges are groups inside the group of their source.
     """
     parts: dict[Range, list[str]] = {}
     edges: dict[Range, dict[Range, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -179,7 +180,7 @@ def svg_groups(
         for target, beside in edges[start, stop].items():
             title = tooltips.get(((start, stop), target))
             title = f"<title>{escape(title)}</title>" if title else ""
-            # In one line: the page that annotators work in takes a line with an end for the end of a node.
+            # On one line, because the workbench takes a line with an end tag as the end of a node.
             yield f'<g class="beside" data-target="{target[0]}-{target[1]}">{title}{"".join(beside)}</g>'
         yield "</g>"
     yield from legend
@@ -207,13 +208,13 @@ def _text(box: TextBox, scheme: Scheme, words: Words) -> Iterator[str]:
 
 
 def css_classes(kind: str, relation: str, scheme: Scheme) -> str:
-    """What the style sheet calls a part of this kind and colour."""
-    kind = "edge rule" if kind == "edge" else kind  # folding moves it as it moves the rules beside texts
+    """Return the CSS classes of a part of this kind and colour."""
+    kind = "edge rule" if kind == "edge" else kind  # so that folding moves it like the rules beside texts
     return f"{kind} r{scheme.numbers[relation]}" if relation in scheme.numbers else kind
 
 
 def hover_style(document: Document) -> str:
-    """What makes the words of a relation light up when it is pointed at; in programs that know `:has`."""
+    """Return the style that highlights the words of a relation on hover, in programs that support `:has`."""
     parents = {
         range_of(child): f"{_selector(range_of(unit))},"
         for tree in roots(document)
@@ -240,7 +241,7 @@ def _number(value: float) -> str:
 
 
 def _css(scheme: Scheme) -> str:
-    """The style sheet. It uses no variables, since programs other than browsers do not know them."""
+    """Return the style sheet. It has no variables, because many programs other than browsers do not support them."""
     dashes = {scheme.numbers[name]: pattern for name, pattern in scheme.dashes.items()}
     sizes = "".join(f".genrst .{kind}{{font-size:{size:g}px}}" for kind, size in FONT_SIZES.items() if kind != "edge")
     return (

@@ -1,4 +1,4 @@
-"""A tree as text for a terminal, drawn with box characters.
+"""Draw trees as text for a terminal, with box-drawing characters.
 
 >>> from genrst.document import Document
 >>> from genrst.trees.node import Leaf, Unit
@@ -25,19 +25,19 @@ from genrst.rendering.signals import Mark, Marks, because, edge_label, ends_labe
 from genrst.trees.node import Tree, Unit, units
 
 LEAST_WIDTH = 40
-"""A smaller width is taken as this one."""
+"""The minimum width. Smaller values are raised to it."""
 
 _SHARE_OF_INDENTATION = 0.4
 _INDENT = 2
-# The hues of `colours.Theme.relations` among the 256 of terminals, neither too light nor too dark for any background.
+# The closest terminal colours to `colours.Theme.relations`, neither too light nor too dark for any background.
 _HUES = (33, 68, 166, 130, 137, 164, 97, 133, 34, 65, 37, 30, 36, 136, 101)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A node and what stands before it: `bars`, then `branch`; on further lines of its text `below`.
+    """A node and its prefix: `bars`, then `branch`, and `below` for further lines of its text.
 
-    `relation` is that of a satellite to its nucleus, unless the unit above, `parent`, shows it.
+    `relation` is the relation of a satellite to its nucleus, unless the unit above, `parent`, shows it.
     """
 
     node: Tree
@@ -52,12 +52,12 @@ class _Row:
 def render_text(
     shown: Document | Node, width: int = 80, colour: bool = False, colours: Colours = "relation", why: bool = False
 ) -> str:
-    """Draw the tree of a document, or a node of it, as lines of at most `width` columns, with ANSI colours if wanted.
+    """Draw the tree of a document, or a node of it, as lines of at most `width` columns, with optional ANSI colours.
 
-    Colours are those of relations, or classes of `certainty`; then units also have their probabilities beside them.
-    With `why`, relations have their signals beside them, and secondary edges are listed below the tree.
-    Where a tree is so deep that too little of the width would be left to the text, lines show their level instead of
-    moving further to the right.
+    Colours show relations or, with `certainty`, classes of probability, with the probabilities beside the units.
+    With `why`, signals are shown beside relations, and secondary edges are listed below the tree.
+    If a tree is so deep that there would not be enough room for the text, lines show their level instead of being
+    indented further.
     """
     width = max(width, LEAST_WIDTH)
     deepest = int(width * _SHARE_OF_INDENTATION / _INDENT)
@@ -124,19 +124,19 @@ def _edu_lines(row: _Row, text: str, width: int, paint: "_Paint", marks: Marks) 
 
 
 def _because(row: _Row, marks: Marks) -> str:
-    """The relation of a satellite, and what marks it."""
+    """Return the relation of a satellite with its signals."""
     return row.relation and because(row.relation, marks.get((range_of(row.node), None), []))
 
 
 def _marks_inside(unit: Unit, marks: Marks) -> Iterator[Mark]:
-    """What marks the relation that a unit shows: not that of satellites which show it themselves."""
+    """Yield the signals of the relation that a unit shows, except for satellites that show their own."""
     for letter, child in zip(unit.nuclearity, unit.children, strict=True):
         if letter == "N" or len(unit.children) == 2:
             yield from marks.get((range_of(child), None), [])
 
 
 def _edge_lines(document: Document, trees: list[Tree], width: int, marks: Marks) -> Iterator[str]:
-    """The secondary edges between these trees' units, below a blank line."""
+    """Yield a blank line and the secondary edges between units of these trees."""
     start, stop = trees[0].start, trees[-1].stop
     inside = [
         edge for edge in document.secondary_edges if all(start <= a < b <= stop for a, b in (edge.source, edge.target))
@@ -148,13 +148,13 @@ def _edge_lines(document: Document, trees: list[Tree], width: int, marks: Marks)
 
 
 def _fit(relation: str, room: int, form: str = "{}") -> str:
-    """A relation name, cut to fit the room and put into a form; empty if there is no name or no room."""
+    """Shorten a relation name to fit the room, and format it; empty if there is no name or no room."""
     lines = wrap(inert(relation), room, columns) if room > 1 else []
     return form.format(shorten(lines, 1, room, columns)[0]) if lines else ""
 
 
 class _Paint:
-    """Puts ANSI colours around text, or leaves it as it is."""
+    """Colours text with ANSI codes, or leaves it as it is."""
 
     def __init__(self, document: Document, is_on: bool, colours: Colours) -> None:
         check_colours(colours)
@@ -172,7 +172,7 @@ class _Paint:
             self.by_relation = relation_colours(names)
 
     def relation(self, text: str, name: str, unit: Unit | None) -> str:
-        """The text in the colour of a relation, or of the unit that has it."""
+        """Return the text in the colour of a relation, or of its unit."""
         if self.by_unit is not None and unit is not None:
             number = self.by_unit.get(range_of(unit))
         else:
@@ -180,14 +180,14 @@ class _Paint:
         return text if number is None else self._paint(text, f"1;38;5;{_HUES[number]}")
 
     def probability(self, unit: Unit) -> str:
-        """What is said of a unit where colours say how certain it is."""
+        """Return the probability of a unit, if colours show certainty."""
         if self.by_unit is None or unit.probability is None:
             return ""
         label = "" if unit.label_probability is None else f", label {unit.label_probability:.2f}"
         return f" p = {unit.probability:.2f}{label}"
 
     def faint(self, text: str) -> str:
-        """The text in a weaker colour."""
+        """Return the text in a fainter colour."""
         return self._paint(text, "2")
 
     def _paint(self, text: str, code: str) -> str:

@@ -1,1 +1,1 @@
-"""The network: EDU encoder, composition, stack, heads and EDU language model, one file a part."""
+"""The paper's model (RNNG): its network, transition system, search and training."""

@@ -1,4 +1,4 @@
-"""Several documents as one set of tensors, ready to be computed level by level (see `genrst.rnng.schedule`)."""
+"""Batch several documents into tensors that are computed level by level (see `genrst.rnng.schedule`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -25,18 +25,18 @@ Part = TypeVar("Part")
 
 
 class Derivation(NamedTuple):
-    """The units that actions make, the features of the state before each step, and the correct actions there."""
+    """The units that actions build, and the features and correct actions of the state before each step."""
 
     units: Units
     features: LookedUp
     correct_actions: IntArray
-    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
+    """The correct actions; the same one twice if there is only one. Shape: (steps, 2)"""
 
 
 def derive(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool = False) -> Derivation:
-    """Replay the actions of an example, all of which are correct; `has_kinds` is that of the network."""
+    """Replay the gold actions of an example. `has_kinds` is that of the network."""
     units = build_units(example.actions, nucleus_is_right)
-    # The state before a step has the unit of the step before it on top; the first state has none.
+    # The state before a step has the unit of the previous step on top. The first state has no unit.
     second = np.where(units.below < 0, NO_UNIT, units.start[units.below])
     before = np.insert(np.stack([second, units.start, units.stop])[:, :-1], 0, [NO_UNIT, NO_UNIT, 0], axis=1)
     features = FeatureLookup([example], torch.device("cpu"), has_kinds).features(*torch.from_numpy(before))
@@ -44,7 +44,7 @@ def derive(example: Example, nucleus_is_right: Sequence[bool], has_kinds: bool =
 
 
 def _n_read(actions: Sequence[int]) -> IntArray:
-    """The EDUs read before each step."""
+    """Return the number of EDUs read before each step."""
     is_generated = np.asarray(actions) == GENERATE
     before: IntArray = np.cumsum(is_generated) - is_generated
     return before
@@ -52,7 +52,7 @@ def _n_read(actions: Sequence[int]) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of all EDUs in packed order: all first words, all second words, …, those of the longest EDU first."""
+    """The words of all EDUs in packed order: all first words, all second words and so on, the longest EDU first."""
 
     words: Tensor
     documents: Tensor
@@ -64,24 +64,24 @@ class Words:
     """The packed row of each word in text order."""
 
     def pack(self, embedded: Tensor) -> PackedSequence:
-        """The vectors of these words as LSTMs read them. Shape: (words, size)"""
+        """Pack the vectors of these words for an LSTM. Shape: (words, size)"""
         return PackedSequence(embedded, self.batch_sizes, self.sorted_edus, self.unsorted_edus)
 
     def to(self, device: torch.device | str) -> "Words":
-        """The same words on a device."""
+        """Return the same words on a device."""
         return _move(self, torch.device(device))
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the language model has to generate: the words of every EDU and its end."""
+    """The targets of the language model: the words of every EDU and its end."""
 
     words: Tensor
     documents: Tensor
     steps: Tensor
     """The step that generates the EDU."""
     decoder_rows: Tensor
-    """The row of the decoder state before the word; 0 is the state before any."""
+    """The row of the decoder state before the word; row 0 is the initial state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,33 +89,34 @@ class Steps:
     """The steps of all derivations, one document after the other."""
 
     correct_actions: Tensor
-    """Shape: (steps, 2): the correct actions, the same one twice if there is only one."""
+    """The correct actions; the same one twice if there is only one. Shape: (steps, 2)"""
     documents: Tensor
     can_generate: Tensor
     can_reduce: Tensor
     features: LookedUp
     direct_edus: Tensor
-    """First, last and nuclear EDU of the top unit, then of the second, over all documents; their number for none."""
+    """The first, last and nuclear EDU of the top unit, then of the second, numbered over all documents. The number of a
+    missing EDU is the total number of EDUs."""
     n_read: Tensor
-    """Row of the lookahead: EDUs read so far, counted over documents with m + 1 rows each."""
+    """The row of the lookahead for the number of EDUs read. A document of m EDUs has m + 1 rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """How to compute the units and the stack states of all steps."""
+    """The schedule for computing the units and the stack states of all steps."""
 
     labels: Tensor
     nuclear_edus: Tensor
     unit_rows: Tensor
     tree_levels: tuple[tuple[Tensor, ...], ...]
-    """Of each level the rows of left and right children, and of what waits on (`genrst.rnng.schedule.TreeLevel`)."""
+    """The rows of left children, right children and kept units of each level (`genrst.rnng.schedule.TreeLevel`)."""
     stack_levels: tuple[tuple[Tensor, ...], ...]
     state_rows: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents with a derivation each."""
+    """Documents, each with a derivation."""
 
     n_edus: tuple[int, ...]
     words: Words
@@ -123,19 +124,19 @@ class Batch:
     steps: Steps
     trees: Trees
     windows: PieceWindows | None = None
-    """What a pretrained encoder reads."""
+    """The windows for a pretrained encoder."""
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on a device."""
+        """Return the same batch on a device."""
         return _move(self, torch.device(device))
 
 
 def make_batch(
     examples: Sequence[Example], derivations: Sequence[Derivation], shape: WindowShape | None = None
 ) -> Batch:
-    """Join documents. The work per batch is a few sorts: everything per document was done by `derive`.
+    """Join documents into a batch. This takes only a few sorts, because `derive` has done the work per document.
 
-    `shape` is that of the windows of a pretrained encoder, if the network has one.
+    `shape` is the shape of the windows for a pretrained encoder, if the network has one.
     """
     n_edus = tuple(example.n_edus for example in examples)
     words = pack_words(examples)
@@ -146,15 +147,15 @@ def make_batch(
 
 
 def pack_examples(examples: Sequence[Example], shape: WindowShape) -> PieceWindows:
-    """The windows of documents for a pretrained encoder."""
+    """Return the windows of documents for a pretrained encoder."""
     for example in examples:
         if len(example.piece_lengths) != example.n_edus:
-            raise ConfigError(f"{example.id}: a document must be prepared with the encoder's tokenizer")
+            raise ConfigError(f"{example.id}: the document must be prepared with the encoder's tokenizer")
     return pack_windows([(example.pieces, example.piece_lengths) for example in examples], shape)
 
 
 def pack_words(examples: Sequence[Example]) -> Words:
-    """The words of documents in packed order."""
+    """Return the words of documents in packed order."""
     lengths = np.concatenate([example.edu_lengths for example in examples])
     words = np.concatenate([example.edu_words for example in examples])
     documents = np.repeat(np.arange(len(examples)), [len(example.edu_words) for example in examples])
@@ -175,14 +176,14 @@ def pack_words(examples: Sequence[Example]) -> Words:
 
 
 def _positions(lengths: IntArray) -> IntArray:
-    """0, 1, …, length − 1 for every length, one after the other."""
+    """Return 0, 1, …, length − 1 for every length, concatenated."""
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     positions: IntArray = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
     return positions
 
 
 def target_words(examples: Sequence[Example], words: Words) -> tuple[IntArray, IntArray]:
-    """The words of every EDU and its end, and the row of the decoder state before each."""
+    """Return the words of every EDU and its end, and the row of the decoder state before each."""
     lengths = np.concatenate([example.edu_lengths for example in examples])
     text = np.concatenate([example.edu_words for example in examples])
     ends = np.cumsum(lengths)
@@ -229,7 +230,7 @@ def _direct_edus(examples: Sequence[Example], derivations: Sequence[Derivation])
     for first, derivation in zip(accumulate((e.n_edus for e in examples), initial=0), derivations, strict=False):
         units = derivation.units
         of_unit = first + np.stack([units.start, units.stop - 1, units.nuclear], axis=1)
-        # The last row is for no unit: below = −1 takes it, and so does the state before the first step.
+        # The last row stands for a missing unit. below = −1 selects it, and so does the state before the first step.
         of_unit = np.append(of_unit, [[n_edus] * 3], axis=0)
         after = np.concatenate([of_unit[:-1], of_unit[units.below]], axis=1)
         parts.append(np.concatenate([np.full((1, 6), n_edus), after[:-1]]))
@@ -276,11 +277,11 @@ def _join(arrays: list[IntArray] | list[NDArray[np.bool_]]) -> Tensor:
 
 
 def _move(part: Part, device: torch.device) -> Part:
-    """Move every tensor inside dataclasses and tuples; the sizes of a packed sequence must stay on the CPU."""
+    """Move every tensor inside dataclasses and tuples. The batch sizes of a packed sequence must stay on the CPU."""
     if isinstance(part, Tensor):
         return part.to(device, non_blocking=True)  # type: ignore[return-value]
     if isinstance(part, tuple):
-        make = getattr(part, "_make", tuple)  # as named as before
+        make = getattr(part, "_make", tuple)  # keeps named tuples
         return make(_move(item, device) for item in part)  # type: ignore[return-value]
     if hasattr(part, "__dataclass_fields__"):
         moved = {

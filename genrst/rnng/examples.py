@@ -1,7 +1,7 @@
-"""Documents as numbers: words with masked entities, syntax and gold actions (section 5.1 of the paper).
+"""Encode documents as numbers: words with masked entities, syntax and gold actions (section 5.1 of the paper).
 
-An example is all that the network reads of a document, without text or spaCy. Named entities become their type
-(`<ORG>`), one word however many tokens they have; a model never sees the names.
+An example holds everything that the network needs of a document, without the text or spaCy. A named entity becomes a
+single word, its type (`<ORG>`), so that a model never sees names.
 """
 
 from bisect import bisect_left
@@ -36,14 +36,14 @@ class Example:
 
     id: str
     edu_words: IntArray
-    """The words of all EDUs, one after the other."""
+    """The words of all EDUs, concatenated."""
     edu_lengths: IntArray
     token_words: IntArray
-    """The word of every token, for features; an entity's tokens all have its type."""
+    """The word of every token, for features. All tokens of an entity have its type."""
     syntax: Syntax
     actions: tuple[int, ...] = ()
     pieces: IntArray = field(default_factory=_nothing)
-    """The word pieces of all EDUs, one after the other; none unless a pretrained encoder reads them."""
+    """The word pieces of all EDUs, concatenated, if the model has a pretrained encoder."""
     piece_lengths: IntArray = field(default_factory=_nothing)
 
     @property
@@ -62,13 +62,13 @@ class Example:
         return self.syntax.paragraphs
 
     def as_columns(self) -> dict[str, NDArray[np.int32]]:
-        """All of it but the name, as arrays."""
+        """Return all fields except the id as arrays."""
         own = {name: np.asarray(getattr(self, name), dtype=np.int32) for name in COLUMNS}
         return own | {name: np.asarray(getattr(self.syntax, name), dtype=np.int32) for name in SYNTAX_COLUMNS}
 
     @classmethod
     def from_columns(cls, id: str, columns: Mapping[str, NDArray[np.int32]]) -> "Example":
-        """The inverse of `as_columns`."""
+        """Build an example from the arrays that `as_columns` returns."""
         own = {name: columns[name].astype(np.int64) for name in COLUMNS if name != "actions"}
         syntax = Syntax(**{name: columns[name].tolist() for name in SYNTAX_COLUMNS})
         return cls(id, syntax=syntax, actions=tuple(columns["actions"].tolist()), **own)
@@ -79,20 +79,20 @@ class MaskedWords:
     """The words of a document after masking."""
 
     edus: list[list[str]]
-    """The words of each EDU; an entity is one word."""
+    """The words of each EDU. An entity is one word."""
     tokens: list[str]
-    """The word of each token; every token of an entity has its type."""
+    """The word of each token. Every token of an entity has its type."""
     edu_tokens: list[int]
-    """The first token of each EDU, and the number of tokens."""
+    """The first token of each EDU, and the number of tokens at the end."""
 
 
 def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
     """Replace entities with their types. An entity that crosses the border of an EDU is masked on both sides."""
     if document.text is None or not document.tokens:
-        raise TreeError(f"{document.id}: a document must have text and tokens to be prepared; annotate it first")
+        raise TreeError(f"{document.id}: the document must have a text and tokens; annotate it first")
     starts = [token.start for token in document.tokens]
     entity_of = [-1] * len(starts)
-    # Outer entities are written last, so that inner ones never show.
+    # Outer entities are written last, so that they overwrite inner ones.
     entities = sorted(document.entities, key=lambda entity: (entity.start, -entity.end))
     for number, entity in reversed(list(enumerate(entities))):
         for token in range(bisect_left(starts, entity.start), bisect_left(starts, entity.end)):
@@ -111,7 +111,7 @@ def mask_entities(document: Document, lowercase: bool = False) -> MaskedWords:
 
 
 def _merge(words: Sequence[str], entity_of: Sequence[int], start: int, stop: int) -> list[str]:
-    """The words of an EDU, with one word for the tokens of an entity."""
+    """Return the words of an EDU, with a single word for the tokens of an entity."""
     return [
         words[token]
         for token in range(start, stop)
@@ -126,9 +126,9 @@ def prepare(
     lowercase: bool = False,
     tokenizer: PieceTokenizer | None = None,
 ) -> Example:
-    """A document as numbers; `tree` is its prepared tree, if its gold actions are wanted.
+    """Encode a document as numbers. If its gold actions are needed, `tree` is its prepared tree.
 
-    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder sees texts as they are.
+    `tokenizer` is that of the model's pretrained encoder, if it has one. The encoder reads the text unmasked.
     """
     actions = () if tree is None else _gold_actions(tree, symbols, document.id)
     pieces = join_edus(tokenizer(document.edu_texts) if tokenizer else [])

@@ -1,7 +1,7 @@
-"""The tree finder of the paper's model: documents are annotated, and their trees built step by step.
+"""The tree finder of the paper's model, which builds trees step by step with one model or an ensemble.
 
-One model, or several that choose together. How trees are searched for is in `genrst.rnng.search`. EDUs of raw text are
-found by another finder, that of a chart, and tokens, syntax and entities by spaCy.
+The search algorithms are in `genrst.rnng.search`. A chart parser finds the EDUs of raw text; spaCy provides tokens,
+syntax and entities.
 """
 
 import re
@@ -35,9 +35,9 @@ from genrst.text.annotate import annotate, load_pipeline
 from genrst.trees.constraints import UNCONSTRAINED, KeepWhole, Label, ResolvedConstraints
 
 MOST_EDUS = 2000
-"""How many EDUs are searched at once, unless a document has more: memory grows with them."""
+"""The number of EDUs to search at once, which limits memory. A longer document is searched by itself."""
 
-# What spaCy cannot read. What replaces one is as long, so that offsets hold.
+# spaCy cannot read surrogates. Their replacement has the same length, so that offsets stay valid.
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 Found = TypeVar("Found")
@@ -45,50 +45,50 @@ RnngModel: TypeAlias = Model[Network, Symbols]
 
 
 def make_network(config: RnngConfig, symbols: Symbols, pretrained: PretrainedEncoder | None = None) -> Network:
-    """An untrained network for some symbols; only the encoder may be pretrained."""
+    """Build an untrained network for a set of symbols, with a pretrained encoder if one is given."""
     return Network(config, len(symbols.words), len(symbols.deprels), len(symbols.actions.labels), pretrained)
 
 
 def load_rnng(folder: Path, device: str = "cpu", precision: str = "auto", overlap: float | None = None) -> RnngModel:
-    """Read a model of this kind; see `genrst.encoder.model.load_model`."""
+    """Load a model of this kind; see `genrst.encoder.model.load_model`."""
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     return load_model(folder, RnngConfig, Symbols, make_network, device, dtype, overlap)
 
 
 class Segmenter(Protocol):
-    """What finds EDUs."""
+    """Finds the EDUs of documents."""
 
     def segment(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with EDUs and sentences, where they have none."""
+        """Add EDUs and sentences to documents that have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A model, the weight of its scores, and how documents are prepared for it."""
+    """A model with the weight of its scores in an ensemble."""
 
     model: RnngModel
     weight: float = 1.0
     lowercase: bool = False
 
     def prepare(self, document: Document) -> Example:
-        """A document as numbers."""
+        """Encode a document as numbers."""
         return prepare(document, self.model.symbols, None, self.lowercase, self.model.tokenizer)
 
 
 @dataclass(frozen=True, slots=True)
 class RnngSettings:
-    """How documents are annotated and their trees searched for."""
+    """Settings for annotation and search."""
 
     name: str | None = None
-    """What parsed documents say about their origin."""
+    """The model name to store in parsed documents."""
     search: Literal["bag", "word", "action", "greedy"] = "bag"
     beam: int = 10
     word_weight: float = 0.5
     max_stack: int | None = 40
-    """The largest stack that search follows, unless it is word-level."""
+    """The largest stack that the search explores. Word-level search has no limit."""
     keep_whole: KeepWhole = "nothing"
     pipeline: str | None = None
-    """A spaCy pipeline by name; the best one installed if not given."""
+    """The name of a spaCy pipeline; by default, the best one installed."""
 
 
 class RnngFinder:
@@ -97,9 +97,9 @@ class RnngFinder:
     def __init__(
         self, members: Sequence[Member], settings: RnngSettings, load_segmenter: Callable[[], Segmenter] | None = None
     ) -> None:
-        """A segmenter is loaded with the first raw text."""
+        """Prepare the finder. The segmenter is loaded with the first raw text."""
         if len({member.model.symbols.actions for member in members}) > 1:
-            raise ConfigError("models that choose together must have the same labels")
+            raise ConfigError("the models of an ensemble must have the same labels")
         self.members, self.settings = members, settings
         self._load_segmenter = load_segmenter
         self._segmenter: Segmenter | None = None
@@ -108,35 +108,35 @@ class RnngFinder:
         self.has_distributions = False
         self._processor = members[0].model.network.embeddings.weight.device
         self.device = self._processor.type
-        # A weighted sum of log-probabilities is not one, and words without a weight are not scored at all.
+        # A weighted sum of log-probabilities is not a log-probability, and words with weight 0 are not scored.
         self._is_single = len(members) == 1 and members[0].weight == 1
         scores_words = settings.search != "greedy" and settings.word_weight > 0
         is_complete = scores_words or members[0].model.network.config.kind == "discriminative"
         self._gives_logp = self._is_single and is_complete
-        # Wrong options are an error before the first document.
+        # Report wrong options before the first document.
         self._options(settings.beam)
 
     def prepare(self, documents: Sequence[Document]) -> list[Document]:
-        """Find EDUs where they are unknown, then annotate by spaCy; the text stays as it is, readable or not."""
+        """Find EDUs if they are unknown, then annotate with spaCy. The text itself is not changed."""
         segmented = self.segment(documents)
         readable = [replace(one, text=one.text and _SURROGATES.sub("\ufffd", one.text)) for one in segmented]
         annotated = annotate(readable, load_pipeline(self.settings.pipeline))
         return [replace(new, text=old.text) for new, old in zip(annotated, segmented, strict=True)]
 
     def segment(self, documents: Sequence[Document]) -> list[Document]:
-        """Documents with EDUs and sentences by the segmenter; those that have EDUs stay as they are."""
+        """Add EDUs and sentences with the segmenter. Documents with EDUs stay as they are."""
         raw = [document for document in documents if not document.is_segmented]
         if not raw:
             return _checked(documents)
         if self._segmenter is None:
             if self._load_segmenter is None:
-                raise UsageError(f"{raw[0].id}: a model in memory needs documents with EDUs")
+                raise UsageError(f"{raw[0].id}: a model in memory has no segmenter; pass documents with EDUs")
             self._segmenter = self._load_segmenter()
         found = iter(self._segmenter.segment(raw))
         return _checked([document if document.is_segmented else next(found) for document in documents])
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
-        """Each document with its n best trees, the best first; fewer if no more are found."""
+        """Return each document with its n best trees, best first; fewer if no more are found."""
         check_process(self._processor)
         documents, results = self.segment(documents), []
         constraints = [self.constraints(document) for document in documents]
@@ -147,17 +147,17 @@ class RnngFinder:
             found = self.search(own_examples, beam, [constraints[number] for number in group])
             for document, one in zip((documents[number] for number in group), found, strict=True):
                 if one.is_bounded:
-                    fact = f"{document.id}: the best tree needs all {self.settings.max_stack} places of the stack"
-                    warnings.warn(ParserWarning(f"{fact}; with more there may be a better one"), stacklevel=2)
+                    fact = f"{document.id}: the best tree fills the stack of {self.settings.max_stack} units"
+                    warnings.warn(ParserWarning(f"{fact}; a larger stack may give a better tree"), stacklevel=2)
                 results.append([self._with_tree(document, parse, self._gives_logp) for parse in one.parses[:n]])
         return results
 
     def make_examples(self, documents: Sequence[Document]) -> list[list[Example]]:
-        """Documents as numbers, once for each model."""
+        """Encode documents as numbers, once for each model."""
         return [[one.prepare(document) for document in documents] for one in self.members]
 
     def constraints(self, document: Document) -> ResolvedConstraints:
-        """The constraints on a document's trees, which must leave one."""
+        """Return the constraints on a document's trees. Raises an error if no tree satisfies them."""
         constraints = constraints_of(document, self.labels, self.settings.keep_whole)
         if constraints.forbidden:
             try:
@@ -169,40 +169,41 @@ class RnngFinder:
     def search(
         self, examples: Sequence[Sequence[Example]], beam: int, constraints: Sequence[ResolvedConstraints] = ()
     ) -> list[SearchResult]:
-        """The best derivations of documents, given as numbers by `make_examples`, perhaps under constraints."""
+        """Return the best derivations of documents, encoded by `make_examples`, under optional constraints."""
         return self._in_memory(examples, lambda: self._search(examples, self._options(beam), constraints))
 
     def distributions(self, documents: Sequence[Document]) -> NoReturn:
-        """Raise an error: only a chart knows the distribution over all trees."""
+        """Raise an error, because only a chart parser has a distribution over all trees."""
         del documents
-        raise UsageError(f"a distribution must be that of a chart's model, got {self.settings.name!r}")
+        raise UsageError(f"distributions need a chart parser, which {self.settings.name!r} is not")
 
     def free_distribution(self, document: Document) -> NoReturn:
-        """Raise an error, too."""
+        """Raise an error, as `distributions` does."""
         self.distributions([document])
 
     def _in_memory(self, examples: Sequence[Sequence[Example]], find: Callable[[], Found]) -> Found:
-        """What is found, or an error of one line if there is not memory enough for it."""
+        """Return the result of `find`, or raise a one-line error if memory runs out."""
         try:
             return find()
         except (MemoryError, RuntimeError) as error:
-            # On a CPU, PyTorch has no error of its own for it.
+            # On a CPU, PyTorch raises a plain RuntimeError.
             if not (isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)):
                 raise
-        # Not in the handler: the cause would hold on to the memory of the search.
+        # Raised outside the handler, because the original exception would keep the memory of the search alive.
         n_edus = sum(example.n_edus for example in examples[0])
-        raise GenrstError(f"{examples[0][0].id}: {n_edus} EDUs at once need more memory than there is")
+        raise GenrstError(f"{examples[0][0].id}: not enough memory for {n_edus} EDUs at once")
 
     def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
-        """A document with trees drawn from p(tree | words), words at full weight; see `genrst.rnng.search.particles`.
+        """Return a document with trees drawn from p(tree | words), with words at full weight.
 
-        Where nothing has a weight, samples are exact and there are no more particles than samples.
+        If particles need no weights, samples are exact, and no extra particles are used. See
+        `genrst.rnng.search.particles`.
         """
         check_process(self._processor)
         constraints = self.constraints(document)
         own = constraints if constraints != UNCONSTRAINED else None
         config = self.members[0].model.network.config
-        # A model with layout generates that, too, whatever its kind.
+        # A model with layout generates the layout, whatever its kind.
         has_weights = config.kind == "generative" or config.layout_size is not None
         is_exact = self._is_single and own is None and not has_weights
         examples, generator = self.make_examples([document]), torch.Generator().manual_seed(seed)
@@ -252,7 +253,7 @@ class RnngFinder:
 
 
 def _checked(documents: Sequence[Document]) -> list[Document]:
-    """Documents whose EDUs are known; an error if one has too many for a service."""
+    """Check documents whose EDUs are now known against the current allowance."""
     for document in documents:
         check_edus(document.id, len(document.edus))
     return list(documents)

@@ -1,6 +1,6 @@
-"""The parts of the network, in the order of the paper's equations (2 to 14), with what we add to them.
+"""The layers of the network, in the order of the paper's equations (2 to 14), with our additions.
 
-Each is a module that knows nothing of the others, of trees or of search; `genrst.rnng.network` puts them together.
+Each layer is independent of the others, of trees and of search. `genrst.rnng.network` combines them.
 """
 
 from collections.abc import Sequence
@@ -15,35 +15,35 @@ from genrst.rnng.transitions.features import N_HEAD_WORDS, Comparison, n_classes
 
 
 class HiddenCell(NamedTuple):
-    """Hidden states and memory cells, a row each: what every recurrent part passes on."""
+    """The hidden states and memory cells of a recurrent layer, one row each."""
 
     hidden: Tensor
     cell: Tensor
 
     def rows(self, index: Tensor) -> "HiddenCell":
-        """Some of the rows."""
+        """Select rows."""
         return HiddenCell(self.hidden.index_select(0, index), self.cell.index_select(0, index))
 
 
 def stack_rows(parts: Sequence[HiddenCell]) -> HiddenCell:
-    """Several blocks of rows, one below the other."""
+    """Concatenate blocks of rows."""
     return HiddenCell(torch.cat([part.hidden for part in parts]), torch.cat([part.cell for part in parts]))
 
 
 def _initial(lstm: "EduEncoder | DocumentEncoder | Lookahead | LanguageModel", count: int) -> tuple[Tensor, Tensor]:
-    """The learned initial states of an LSTM, once for each of its sequences."""
+    """Repeat the learned initial states of an LSTM for each sequence."""
     hidden, cell = lstm.initial_hidden.expand(-1, count, -1), lstm.initial_cell.expand(-1, count, -1)
     return hidden.contiguous(), cell.contiguous()
 
 
 EDUS_AT_ONCE = 4096
-"""EDUs read at once when no gradients are needed: memory grows with them, and not with the text."""
+"""EDUs to read at once when no gradients are needed, so that memory does not grow with the text."""
 
 
 class EduEncoder(nn.Module):
-    """h_EDU(e): the last states of a bidirectional LSTM over the words of one EDU, side by side (equations 2 and 3).
+    """h_EDU(e): the concatenated last states of a bidirectional LSTM over the words of an EDU (equations 2 and 3).
 
-    An EDU's vector sees no other EDU, so a generative model may condition on it. Initial states are learned.
+    The vector does not depend on other EDUs, so a generative model may condition on it. Initial states are learned.
     """
 
     def __init__(self, word_size: int, edu_size: int, n_layers: int) -> None:
@@ -67,7 +67,7 @@ class EduEncoder(nn.Module):
 
 
 def _split(words: PackedSequence, n_sequences: int) -> list[PackedSequence]:
-    """Some sequences at a time, in packed order, or all as they are if they are no more."""
+    """Divide sequences into batches of at most `n_sequences`, in packed order."""
     sizes = words.batch_sizes
     if sizes[0] <= n_sequences:
         return [words]
@@ -80,9 +80,10 @@ def _split(words: PackedSequence, n_sequences: int) -> list[PackedSequence]:
 
 
 class DocumentEncoder(nn.Module):
-    """What EDUs mean in their document: an LSTM over their vectors, which is added to them (not the paper's).
+    """Contextual EDU vectors: the output of an LSTM over the EDU vectors is added to them (not in the paper).
 
-    It runs from left to right in a generative model, where no EDU may know of later ones, and both ways otherwise.
+    In a generative model, it runs from left to right, because EDUs must not depend on later ones. Otherwise it runs in
+    both directions.
     """
 
     def __init__(self, edu_size: int, document_size: int, is_causal: bool) -> None:
@@ -94,7 +95,7 @@ class DocumentEncoder(nn.Module):
         self.project = nn.Linear(n_directions * document_size, edu_size)
 
     def forward(self, edus: Tensor, sizes: Sequence[int]) -> Tensor:
-        """The part of each EDU's vector that comes from its document.
+        """Return the contextual part of each EDU's vector.
 
         Shape: (EDUs of all documents, edu_size) → the same
         """
@@ -107,9 +108,9 @@ class DocumentEncoder(nn.Module):
 class Composition(nn.Module):
     """h_U: a binary TreeLSTM over the children, with the nuclear EDU and the relation (equations 4 and 5).
 
-    The paper names the TreeLSTM of Teng and Zhang (2017) without equations; the gates here are the common binary
-    ones (Tai et al. 2015), with a forget gate per child. A leaf's memory cell is a linear map of its EDU, as its
-    hidden state is.
+    The paper cites the TreeLSTM of Teng and Zhang (2017) without giving equations. The gates here are the common binary
+    ones (Tai et al. 2015), with a forget gate per child. Both the memory cell and the hidden state of a leaf are linear
+    maps of its EDU.
     """
 
     def __init__(self, edu_size: int, relation_size: int, unit_size: int, n_labels: int) -> None:
@@ -120,7 +121,7 @@ class Composition(nn.Module):
         self.from_children = nn.Linear(2 * unit_size, 5 * unit_size, bias=False)
 
     def leaves(self, edus: Tensor) -> HiddenCell:
-        """The states of EDUs as units.
+        """Return the states of EDUs as units.
 
         Shape: (EDUs, edu_size) → 2 × (EDUs, unit_size)
         """
@@ -128,7 +129,7 @@ class Composition(nn.Module):
         return HiddenCell(hidden, cell)
 
     def inputs(self, nuclear_edus: Tensor, labels: Tensor) -> Tensor:
-        """The part of the gates that does not depend on the children, so that it can be computed for all units at once.
+        """Return the part of the gates that does not depend on the children, computed for all units at once.
 
         Shape: (units, edu_size), (units) → (units, 5 · unit_size)
         """
@@ -149,7 +150,7 @@ class Composition(nn.Module):
 
 
 class StackLSTM(nn.Module):
-    """h_S^N: an LSTM over the stack from its bottom to its top (equation 6), as in Dyer et al. (2015).
+    """h_S^N: an LSTM over the stack from bottom to top (equation 6), as in Dyer et al. (2015).
 
     The state of the empty stack is learned.
     """
@@ -162,11 +163,11 @@ class StackLSTM(nn.Module):
         self.initial_cell = nn.Parameter(torch.zeros(1, stack_size))
 
     def empty(self) -> HiddenCell:
-        """The state of the empty stack, one row."""
+        """Return the state of the empty stack, as one row."""
         return HiddenCell(self.initial_hidden, self.initial_cell)
 
     def inputs(self, units: Tensor) -> Tensor:
-        """The unit's half of the gates, which can be computed once per unit.
+        """Return the part of the gates that comes from the unit, which is computed once per unit.
 
         Shape: (units, unit_size) → (units, 4 · stack_size)
         """
@@ -186,13 +187,13 @@ class StackLSTM(nn.Module):
 
 
 N_WORDS = 2 * N_HEAD_WORDS + 2
-"""Words per state: three per unit, and the two of the dominance relation."""
+"""Words per state: three per unit, and two for the dominance relation."""
 
 
 class FeatureEmbeddings(nn.Module):
-    """h_S^F: head words, comparisons of sentences and paragraphs, dominance, looked up and joined (equation 7).
+    """h_S^F: concatenated embeddings of head words, sentence and paragraph comparisons, and dominance (equation 7).
 
-    Word embeddings are the shared ones.
+    Word embeddings are shared.
     """
 
     def __init__(self, word_size: int, boundary_size: int, deprel_size: int, n_deprels: int) -> None:
@@ -217,9 +218,9 @@ class FeatureEmbeddings(nn.Module):
 
 
 class Lookahead(nn.Module):
-    """The discriminative baseline's view of the EDUs to come: a backward LSTM over them (section 5.2 of the paper).
+    """The lookahead of the discriminative baseline: a backward LSTM over unread EDUs (section 5.2 of the paper).
 
-    It has read the document from its end back to the next EDU; the state is learned when none is left.
+    It reads the document from its end back to the next EDU. If no EDU is left, the state is learned.
     """
 
     def __init__(self, edu_size: int, lookahead_size: int) -> None:
@@ -229,7 +230,7 @@ class Lookahead(nn.Module):
         self.initial_cell = nn.Parameter(torch.zeros(1, 1, lookahead_size))
 
     def forward(self, edus: Tensor, sizes: list[int]) -> Tensor:
-        """A row for each number of EDUs already read, 0 … m, of each document after the other.
+        """Return a row for each number of EDUs already read, 0 … m, for all documents in order.
 
         Shape: (EDUs of all documents, edu_size) → (EDUs + documents, lookahead_size)
         """
@@ -241,15 +242,15 @@ class Lookahead(nn.Module):
 
 
 N_DIRECT = 6
-"""EDUs that are seen directly: the first, the last and the nuclear one of the top unit, then of the second."""
+"""The number of EDUs with a direct connection: the first, last and nuclear EDU of each of the top two units."""
 
 
 class StateLayer(nn.Module):
     """h_S (equation 8), from which actions and words are predicted.
 
-    The paper joins the stack's vector and the structural features. Ours can also see the layout of the top two units,
-    some of their EDUs directly, and pass all of it through a hidden layer; without these options this is the paper's.
-    `part_sizes` are the widths of the parts in order: stack, features, layout, EDUs, lookahead.
+    The paper concatenates the stack's vector and the structural features. As options, we add the layout of the top two
+    units, direct connections to some of their EDUs, and a hidden layer. `part_sizes` are the widths of the parts in
+    order: stack, features, layout, EDUs, lookahead.
     """
 
     def __init__(self, config: RnngConfig, features_size: int, lookahead_size: int) -> None:
@@ -280,11 +281,11 @@ class StateLayer(nn.Module):
         direct_edus: Tensor,
         lookahead: Tensor | None,
     ) -> Tensor:
-        """The vectors of states.
+        """Return the vectors of states.
 
         Shape: stacks (states, stack_size), features (states, features_size), layout (states, 6), edus (EDUs, edu_size),
-        direct_edus (states, 6), whose missing EDUs have the number of all, lookahead (states, lookahead_size)
-        → (states, size)
+        direct_edus (states, 6), lookahead (states, lookahead_size) → (states, size). In `direct_edus`, a missing EDU
+        has the total number of EDUs as its number.
         """
         parts = [stacks, features]
         parts += [table(layout[:, column]) for column, table in enumerate(self.layout)]
@@ -295,7 +296,7 @@ class StateLayer(nn.Module):
         return self.finish(torch.cat(parts, dim=1))
 
     def direct_vectors(self, edus: Tensor) -> Tensor:
-        """What each EDU shows in each of the six roles, and a row of zeros for none.
+        """Return the vector of each EDU in each of its six roles, and a row of zeros for a missing EDU.
 
         Shape: (EDUs, edu_size) → (EDUs + 1, 6, direct_size)
         """
@@ -304,19 +305,19 @@ class StateLayer(nn.Module):
         return torch.cat([vectors, torch.zeros_like(vectors[:1])]).view(len(edus) + 1, N_DIRECT, -1)
 
     def finish(self, joined: Tensor) -> Tensor:
-        """The hidden layer, if there is one."""
+        """Apply the hidden layer, if there is one."""
         if self.hidden is None:
             return joined
         return self.activate(self.hidden(joined))
 
     def activate(self, scores: Tensor) -> Tensor:
-        """The other half of the hidden layer."""
+        """Apply the second half of the hidden layer, after its linear map."""
         activated: Tensor = self.dropout(torch.relu(scores))
         return activated
 
 
 def _look_up(vectors: Tensor, edus: Tensor) -> Tensor:
-    """Shape: (EDUs + 1, 6, direct_size), (states, 6) → (states, 6 · direct_size)"""
+    """Look up the EDUs of states. Shape: (EDUs + 1, 6, direct_size), (states, 6) → (states, 6 · direct_size)"""
     roles = torch.arange(N_DIRECT, device=edus.device)
     return vectors.flatten(0, 1).index_select(0, (edus * N_DIRECT + roles).flatten()).view(len(edus), -1)
 
@@ -324,8 +325,8 @@ def _look_up(vectors: Tensor, edus: Tensor) -> Tensor:
 class ActionHead(nn.Module):
     """p_trans: a softmax over the legal actions, GEN (column 0) and every RE(r, n) (equation 9).
 
-    If GEN comes in several kinds, all but the first (with a new sentence, with a new paragraph, …) stand in columns at
-    the end. The text says which kind comes, so only that one is asked for.
+    If there are several kinds of GEN, all but the first (with a new sentence, with a new paragraph, …) are in columns
+    at the end. The text determines the kind, so only the probability of that kind is returned.
     """
 
     def __init__(self, state_size: int, n_labels: int, n_kinds: int = 1) -> None:
@@ -334,7 +335,7 @@ class ActionHead(nn.Module):
         self.scores = nn.Linear(state_size, n_kinds + n_labels)
 
     def forward(self, states: Tensor, can_generate: Tensor, can_reduce: Tensor, boundaries: Tensor) -> Tensor:
-        """Log-probabilities of the actions; illegal ones have −∞. `boundaries` are what the next EDUs begin.
+        """Return the log-probabilities of actions, −∞ for illegal ones. `boundaries` are those before the next EDUs.
 
         Shape: states (states, state_size), can_generate (states), can_reduce (states), boundaries (states)
         → (states, 1 + labels)
@@ -342,7 +343,7 @@ class ActionHead(nn.Module):
         return self.normalise(self.scores(states), can_generate, can_reduce, boundaries)
 
     def normalise(self, scores: Tensor, can_generate: Tensor, can_reduce: Tensor, boundaries: Tensor) -> Tensor:
-        """The same from scores."""
+        """Return the log-probabilities, given the scores."""
         n_kinds = scores.shape[1] - self.n_labels
         reduces = can_reduce[:, None].expand(-1, self.n_labels)
         is_legal = torch.cat([can_generate[:, None], reduces, can_generate[:, None].expand(-1, n_kinds - 1)], dim=1)
@@ -354,11 +355,11 @@ class ActionHead(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """p_gen: a decoder LSTM over the words of an EDU, whose output also sees the stack (equations 10 to 14).
+    """p_gen: a decoder LSTM over the words of an EDU, combined with the stack in its output (equations 10 to 14).
 
-    The decoder reads only the words of the EDU, so its states are the same for every stack, and the scores of a word
-    are a sum of a part from the stack and a part from the decoder. W_gen is tied: [h_S; h_DEC] is projected to the
-    width of a word and multiplied by the shared embeddings.
+    The decoder reads only the words of the EDU, so its states are the same for every stack. The scores of a word are
+    the sum of a part from the stack and a part from the decoder. W_gen is tied: [h_S; h_DEC] is projected to the width
+    of a word and multiplied by the shared embeddings.
     """
 
     def __init__(self, word_size: int, state_size: int, decoder_size: int, n_words: int) -> None:
@@ -372,15 +373,15 @@ class LanguageModel(nn.Module):
 
     @property
     def outputs(self) -> slice:
-        """The words that can be generated; all others are generated as `<unk>`."""
+        """The words that can be generated. All others are generated as `<unk>`."""
         return slice(FIRST_OUTPUT_ID, FIRST_OUTPUT_ID + len(self.bias))
 
     def targets(self, words: Tensor) -> Tensor:
-        """The number of each word among those that can be generated."""
+        """Return the number of each word among those that can be generated."""
         return torch.where(words < self.outputs.stop, words, UNK_ID) - FIRST_OUTPUT_ID
 
     def decode(self, words: PackedSequence) -> Tensor:
-        """The decoder state after each word, in packed order, after one row for the state before any word.
+        """Return the initial state, then the decoder state after each word, in packed order.
 
         Shape: (EDUs, length, word_size) packed → (1 + words, decoder_size)
         """
@@ -388,10 +389,10 @@ class LanguageModel(nn.Module):
         return torch.cat([self.initial_hidden[0].to(states.data.dtype), states.data])
 
     def forward(self, queries: Tensor, embeddings: Tensor, is_blank: Tensor | None, unknown: Tensor) -> Tensor:
-        """Log-probabilities of all words that can be generated.
+        """Return the log-probabilities of all words that can be generated.
 
-        `queries` are sums of both projections; rows of `is_blank` say for which words the embedding is that of `<unk>`
-        (blank noise).
+        `queries` are the sums of both projections. `is_blank` marks the words whose embedding is replaced by that of
+        `<unk>` (blank noise).
 
         Shape: queries (words, word_size), embeddings (vocabulary, word_size), is_blank (words, vocabulary),
         unknown (word_size) → (words, outputs)

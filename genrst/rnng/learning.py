@@ -1,8 +1,7 @@
-"""What the paper's model learns: the actions that build trees and, if it is generative, the words of EDUs.
+"""The training task of the paper's model: it learns the actions that build trees and, if generative, the words of EDUs.
 
-Some gold documents may be explored: their trees are built by the model in training itself, so that it learns what to do
-after its own mistakes (not the paper's). Which documents are explored, and how, depends on the seed, the epoch and the
-network alone.
+Optionally, some gold documents are explored (not in the paper): the model being trained builds their trees, so that it
+learns to continue after its own mistakes. Exploration depends only on the seed, the epoch and the network.
 """
 
 import random
@@ -27,16 +26,16 @@ from genrst.rnng.transitions.actions import DynamicOracle, States, tree_of
 from genrst.task import Lesson, Likelihood, TrainingTask
 
 MOST_EXPLORED = 16_000
-"""How many EDUs are explored at once, unless a document has more: at the paper's sizes they take 3 GB."""
+"""The number of EDUs to explore at once, unless a document has more. At the paper's sizes, they take 3 GB."""
 MAX_STACK = 40
-"""The bound on stacks that makes bag-level search fast; no gold tree of GUM needs it."""
+"""The limit on the stack that makes bag-level search fast. No gold tree of GUM exceeds it."""
 MOST_EDUS = 2000
-"""How many EDUs are searched at once, unless a document has more: memory grows with them."""
+"""The number of EDUs to search at once, which limits memory. A longer document is searched by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class RnngLearning:
-    """How a model learns and how dev is parsed; the settings are those of `[training]`."""
+    """Settings for learning and for parsing dev, from the `[training]` table."""
 
     blank_noise: float = 0.25
     exploration: float = 0.0
@@ -60,7 +59,7 @@ class RnngTask(TrainingTask[Example, Network]):
         learning: RnngLearning | None = None,
         seed: int = 0,
     ) -> None:
-        """`has_kinds` is that of the network."""
+        """Prepare the task. `has_kinds` is that of the network."""
         self._symbols, self._has_kinds, self._learning = symbols, has_kinds, learning or RnngLearning()
         super().__init__(train, silver, silver_epochs, seed)
         self._dev, self._dev_gold = dev, [self._derive(example) for example in dev]
@@ -79,7 +78,7 @@ class RnngTask(TrainingTask[Example, Network]):
         return lessons
 
     def _explored(self, network: Network, generator: random.Random) -> list[Lesson[Example]]:
-        """Some gold documents, with trees that the network makes."""
+        """Return lessons for some gold documents, with trees that the network builds."""
         chosen = generator.sample(self._gold, round(self._learning.exploration * len(self._gold)))
         examples = [lesson.example for lesson in chosen]
         found = explore(network, examples, self._symbols.nucleus_is_right, generator.getrandbits(63))
@@ -89,7 +88,7 @@ class RnngTask(TrainingTask[Example, Network]):
         ]
 
     def loss(self, network: Network, lessons: Sequence[Lesson[Example]], epoch: int) -> Tensor:
-        """Of the correct actions, and of the words that are generated."""
+        """Return the negative log-likelihood of the correct actions and of the generated words."""
         device = network.embeddings.weight.device
         examples, derivations = [lesson.example for lesson in lessons], [lesson.derivation for lesson in lessons]
         batch = make_batch(examples, derivations, network.window_shape).to(device)
@@ -97,7 +96,7 @@ class RnngTask(TrainingTask[Example, Network]):
         return -(found.actions.sum() + found.words.sum())
 
     def _blanks(self, lessons: Sequence[Lesson[Example]], epoch: int, device: torch.device) -> Tensor | None:
-        """Blank noise: which word types of each document are replaced."""
+        """Draw blank noise: the word types to replace in each document."""
         if not self._learning.blank_noise:
             return None
         seeds = [self._noise_seed(epoch, lesson) for lesson in lessons]
@@ -108,15 +107,15 @@ class RnngTask(TrainingTask[Example, Network]):
         return is_blank.to(device)
 
     def likelihood(self, network: Network) -> Likelihood:
-        """That of the actions and words of dev."""
+        """Return the likelihood of the actions and words of dev."""
         return gold_likelihood(network, self._dev, self._dev_gold, self._learning.batch_documents)
 
     def scores(self, network: Network) -> dict[str, float]:
-        """Those of the trees that are found for dev."""
+        """Return the scores of the trees predicted for dev."""
         return self.evaluate(network).percentages()
 
     def evaluate(self, network: Network) -> Evaluation:
-        """The trees of bag-level search with words or of greedy search without, as is configured."""
+        """Evaluate the trees of bag-level search with words, or of greedy search without words, as configured."""
         search = self._learning.evaluate_search or ("greedy" if network.language_model is None else "bag")
         if search == "greedy":
             return evaluate_greedily(network, self._symbols, self._dev)
@@ -126,7 +125,7 @@ class RnngTask(TrainingTask[Example, Network]):
 def gold_likelihood(
     network: Network, examples: Sequence[Example], gold: Sequence[Derivation], batch_documents: int
 ) -> Likelihood:
-    """The likelihood of gold trees and their words."""
+    """Return the likelihood of gold trees and their words."""
     device = network.embeddings.weight.device
     total = Likelihood()
     with torch.inference_mode():
@@ -141,13 +140,13 @@ def gold_likelihood(
 
 
 def evaluate_greedily(network: Network, symbols: Symbols, examples: Sequence[Example]) -> Evaluation:
-    """The trees of greedy search against the gold ones, on gold EDUs."""
+    """Evaluate the trees of greedy search, on gold EDUs."""
     parses = search_greedily(NetworkScorer(network, examples, symbols.nucleus_is_right))
     return evaluate_parses(examples, [parse.actions for parse in parses], symbols)
 
 
 def evaluate_bags(network: Network, symbols: Symbols, examples: Sequence[Example], beam: int) -> Evaluation:
-    """The likeliest trees with words, by bag-level search, against the gold ones."""
+    """Evaluate the most likely trees with words, found by bag-level search, on gold EDUs."""
     options = BeamOptions(beam, "bag", MAX_STACK)
     found = [
         result.parses[0].actions
@@ -158,7 +157,7 @@ def evaluate_bags(network: Network, symbols: Symbols, examples: Sequence[Example
 
 
 def evaluate_parses(examples: Sequence[Example], derivations: Sequence[Sequence[int]], symbols: Symbols) -> Evaluation:
-    """The trees of some derivations, given as numbers of actions, against the gold ones."""
+    """Evaluate the trees of derivations, given as action numbers."""
     gold, found = (
         [tree_of(symbols.actions[action] for action in actions) for actions in own]
         for own in ([example.actions for example in examples], derivations)
@@ -169,9 +168,9 @@ def evaluate_parses(examples: Sequence[Example], derivations: Sequence[Sequence[
 def explore(
     network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool], seed: int
 ) -> list[tuple[Example, IntArray]]:
-    """Each document with actions that the network draws, and the correct ones at each step, of shape (steps, 2).
+    """Return each document with actions drawn from the network, and the correct actions at each step.
 
-    A dynamic oracle says what would have been correct.
+    The correct actions, of shape (steps, 2), come from a dynamic oracle.
     """
     was_training = network.training
     network.eval()
@@ -192,7 +191,7 @@ def explore(
 
 
 class DrawingScorer(NetworkScorer):
-    """A scorer whose best action is a draw from the network's distribution: Gumbel noise is added to the scores."""
+    """A scorer with Gumbel noise, so that its best action is a draw from the network's distribution."""
 
     def __init__(
         self,
@@ -205,7 +204,7 @@ class DrawingScorer(NetworkScorer):
         self._generator = generator
 
     def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of the next action with noise, and of words."""
+        """Return the log-probabilities of the next action, with noise, and of the words."""
         actions, words = super().score(states, n_words, n_alike)
         exponential = torch.empty_like(actions).exponential_(generator=self._generator)
         return actions - exponential.clamp_min(1e-30).log(), words

@@ -1,13 +1,14 @@
-"""How probable a document is under a model that builds trees step by step: with its tree, and with any tree.
+"""The likelihood of a document under a model that builds trees step by step, with its own tree or with any tree.
 
-`score_tree` takes −log p(words, tree) apart into surprisals, in nats: what every word and every decision adds, given
-the discourse before it. `score_text` estimates log p(words), a sum over all trees, by importance sampling: a chart
-draws trees t, whose probabilities q(t) it knows exactly, and p(words, t)/q(t) is p(words) on average. The same samples
-say how probable trees and units are given the words.
+`score_tree` divides −log p(words, tree) into surprisals, in nats: the contribution of every word and every decision,
+given the previous discourse. `score_text` estimates log p(words), a sum over all trees, by importance sampling. A chart
+draws trees t with exact probabilities q(t); the mean of p(words, t)/q(t) estimates p(words). The same samples estimate
+the probabilities of trees and units given the words.
 
-*Words* are here all that the model generates: words, with entities as their types and rare words as `<unk>`; where an
-EDU ends; and layout, if the model has a `layout_size`. A discriminative model is given the words and generates layout
-alone. All of it is given the number of EDUs and the syntax of what has been generated.
+*Words* stands for everything that the model generates: words, with entities as their types and rare words as `<unk>`;
+the ends of EDUs; and the layout, if the model has a `layout_size`. A discriminative model conditions on the words and
+generates only the layout. All probabilities are conditioned on the number of EDUs and on the syntax of the generated
+EDUs.
 """
 
 import math
@@ -40,27 +41,27 @@ from genrst.trees.node import Tree, units
 from genrst.trees.relations import detect_inventory
 
 AT_ONCE = 100
-"""Samples that are scored together: memory grows with them."""
+"""The number of samples to score together, which limits memory."""
 FEW = 10
-"""With an effective sample smaller than this, an estimate is not to be relied on."""
+"""Estimates with a smaller effective sample size are unreliable."""
 
 
-# Of a tree with its words.
+# The likelihood of a tree with its words.
 
 
 @dataclass(frozen=True, slots=True)
 class EduScore:
-    """What an EDU adds to −log p, in nats."""
+    """The contribution of an EDU to −log p, in nats."""
 
     structure: float
-    """Of the actions since the EDU before it: the units that are joined, and that another EDU comes (and how, in the
+    """The surprisal of the actions since the previous EDU: joining units, and generating another EDU (with its kind of
     layout)."""
     words: tuple[tuple[str, float], ...]
-    """Each with its surprisal, `<eos>` being the end of the EDU; none in a discriminative model."""
+    """The words with their surprisals, ending with `<eos>`; empty for a discriminative model."""
 
     @property
     def surprisal(self) -> float:
-        """All of it."""
+        """The total surprisal of the EDU."""
         return self.structure + math.fsum(surprisal for _, surprisal in self.words)
 
 
@@ -70,7 +71,7 @@ class TreeScore:
 
     edus: tuple[EduScore, ...]
     closing: float
-    """Of the units that are joined after the last EDU."""
+    """The surprisal of joining units after the last EDU."""
 
     @property
     def log_probability(self) -> float:
@@ -79,13 +80,13 @@ class TreeScore:
 
     @property
     def n_words(self) -> int:
-        """The number of words, with the ends of EDUs."""
+        """The number of words, including the ends of EDUs."""
         return sum(len(edu.words) for edu in self.edus)
 
 
 @torch.inference_mode()
 def score_tree(finder: RnngFinder, document: Document) -> TreeScore:
-    """The surprisals of a document with its tree, which is made binary and coarse if it is not."""
+    """Return the surprisals of a document with its tree, after binarising it and mapping it to coarse relations."""
     one = single_model(finder)
     tree = model_tree(document, one.model.symbols.actions.pairs)
     (document,) = finder.prepare([document])
@@ -108,34 +109,34 @@ def score_tree(finder: RnngFinder, document: Document) -> TreeScore:
 
 
 def single_model(finder: RnngFinder) -> Member:
-    """The only model of a finder."""
+    """Return the only model of a finder. Raises an error for an ensemble."""
     if len(finder.members) > 1:
-        raise UsageError(f"likelihoods must be of one model, got an ensemble, {finder.settings.name!r}")
+        raise UsageError(f"likelihoods need a single model; {finder.settings.name!r} is an ensemble")
     check_process(torch.device(finder.device))
     return finder.members[0]
 
 
 def model_tree(document: Document, labels: Sequence[Label]) -> Tree:
-    """The tree of a document as a model with these labels sees it, binary and with the relations that it knows."""
+    """Return the tree of a document in the form that a model with these labels uses: binary, with known relations."""
     return prepare_tree(require_tree(document), detect_inventory(relation for relation, _ in labels))
 
 
-# Of words with any tree.
+# The likelihood of words with any tree.
 
 
 @dataclass(frozen=True)
 class TextScore:
-    """Trees that a chart has drawn, and what they say about p(words) and p(tree | words)."""
+    """Trees drawn from a chart, and the estimates of p(words) and p(tree | words) based on them."""
 
     trees: Sequence[Tree]
     logps: NDArray[np.float64]
-    """log p(words, tree) of each."""
+    """log p(words, tree) of each tree."""
     proposed_logps: NDArray[np.float64]
-    """log q(tree) of each: that of the chart."""
+    """log q(tree) of each tree, under the chart."""
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """The share of each sample in p(words); they sum to one."""
+        """The share of each sample in p(words). The shares sum to one."""
         weights = self.logps - self.proposed_logps
         parts = np.exp(weights - weights.max())
         shares: NDArray[np.float64] = parts / parts.sum()
@@ -143,32 +144,33 @@ class TextScore:
 
     @cached_property
     def log_probability(self) -> float:
-        """log p(words), as estimated; p itself is right on average, so that its logarithm is too low rather than too
-        high.
+        """The estimate of log p(words).
+
+        The estimate of p(words) is unbiased, so that of its logarithm is too low on average.
         """
         weights = self.logps - self.proposed_logps
         return float(weights.max() + np.log(np.exp(weights - weights.max()).mean()))
 
     @cached_property
     def effective_size(self) -> float:
-        """How many samples of the true distribution these are worth, from 1 to their number (Kish)."""
+        """The effective sample size (Kish), from 1 to the number of samples."""
         return float(1 / (self.shares**2).sum())
 
     @cached_property
     def standard_error(self) -> float:
-        """Of the log-probability, which is the relative one of p(words)."""
+        """The standard error of the log-probability, which is the relative standard error of p(words)."""
         n = len(self.shares)
         return math.sqrt(max((1 / self.effective_size - 1 / n) * n / (n - 1), 0.0))
 
     def distribution(self) -> dict[Tree, float]:
-        """The trees and their probabilities given the words, the most probable first."""
+        """Return the trees and their probabilities given the words, most probable first."""
         found: dict[Tree, float] = defaultdict(float)
         for tree, share in zip(self.trees, self.shares.tolist(), strict=True):
             found[tree] += share
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     def unit_probabilities(self) -> dict[tuple[int, int], float]:
-        """The probabilities given the words that EDUs are a unit, by its start and stop; 0 for those not listed."""
+        """Return the probability of each unit (start, stop) given the words. Units that are not listed have 0."""
         found: dict[tuple[int, int], float] = defaultdict(float)
         for tree, share in zip(self.trees, self.shares.tolist(), strict=True):
             for unit in units(tree):
@@ -181,48 +183,48 @@ class Proposal(Protocol):
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The labels that its trees may have."""
+        """The labels that trees may have."""
 
     def sample(self, n: int, seed: int) -> list[Tree]:
-        """Trees drawn from it."""
+        """Draw trees."""
 
     def log_probabilities(self, trees: Sequence[Tree]) -> list[float]:
-        """The log-probability of each tree."""
+        """Return the log-probability of each tree."""
 
 
 def score_text(
     finder: RnngFinder, proposal: Proposal, document: Document, n_samples: int = 100, seed: int = 1
 ) -> TextScore:
-    """Estimate log p(words) with trees drawn from a proposal, whose labels must be among the model's.
+    """Estimate log p(words) with trees drawn from a proposal, whose labels must be among those of the model.
 
-    Every tree must have a chance in the proposal: nothing is kept whole there. Trees with labels that it does not know
-    are left out of the sum, with a warning.
+    The proposal must give every tree a probability above zero, so it must not keep sentences whole. Trees with labels
+    that the proposal does not have are left out of the sum, with a warning.
     """
     model = single_model(finder).model
     if n_samples < 2:
-        raise UsageError(f"there must be two samples or more, got {n_samples}")
+        raise UsageError(f"the number of samples must be 2 or more, got {n_samples}")
     _compare_labels(set(model.symbols.actions.pairs), set(proposal.labels))
-    # Without the probabilities of units.
+    # Rebuilt without the proposal's probabilities of units.
     trees = [tree_of(actions_of(tree)) for tree in proposal.sample(n_samples, seed)]
     logps = [parse.logp for parse in score_trees(finder, document, trees)]
     found = TextScore(trees, np.array(logps), np.array(proposal.log_probabilities(trees)))
     if found.effective_size < min(FEW, n_samples):
-        fact = f"{document.id}: {n_samples} samples are worth {found.effective_size:.1f}"
-        warnings.warn(ParserWarning(f"{fact}; log p(words) may well be higher"), stacklevel=2)
+        fact = f"{document.id}: the effective size of {n_samples} samples is only {found.effective_size:.1f}"
+        warnings.warn(ParserWarning(f"{fact}; log p(words) is probably higher"), stacklevel=2)
     return found
 
 
 def _compare_labels(known: set[Label], drawn: set[Label]) -> None:
     if unknown := drawn - known:
-        raise UsageError(f"a model must have the labels of its proposal, got without {' '.join(min(unknown))}")
+        raise UsageError(f"the model must have all labels of its proposal, but lacks {' '.join(min(unknown))}")
     if missing := sorted(known - drawn):
         labels = ", ".join(map(" ".join, missing))
-        fact = f"the proposal never draws {labels}: trees with it are left out of log p(words)"
+        fact = f"the proposal never draws {labels}; log p(words) leaves out the trees with these labels"
         warnings.warn(ParserWarning(fact), stacklevel=3)
 
 
 def score_trees(finder: RnngFinder, document: Document, trees: Sequence[Tree]) -> list[Parse]:
-    """log p(words, tree) of a document with each of several binary trees, quickly, and its parts."""
+    """Return log p(words, tree) and its parts for each of several binary trees of a document, scored together."""
     one = single_model(finder)
     numbers = one.model.symbols.actions.numbers()
     derivations = [tuple(numbers[action] for action in actions_of(tree)) for tree in trees]
@@ -238,13 +240,13 @@ def score_trees(finder: RnngFinder, document: Document, trees: Sequence[Tree]) -
 
 @torch.inference_mode()
 def score_derivations(scorer: Scorer, derivations: Sequence[tuple[int, ...]]) -> list[Parse]:
-    """Complete derivations of a scorer's only document, scored together, an action at a time."""
+    """Score complete derivations of a scorer's only document together, one action at a time."""
     forest = Forest(scorer)
     documents = torch.zeros(len(derivations), dtype=torch.long, device=scorer.device)
     stacks, n_generated = documents + EMPTY_STACK, documents
     logps = torch.zeros(2, len(derivations), dtype=torch.double, device=scorer.device)
     for actions in torch.tensor(derivations, device=scorer.device).T:
-        # Those that generate come first, as a scorer wants it.
+        # A scorer expects the derivations that generate first.
         order = torch.argsort(actions, stable=True)
         n_words = int((actions == GENERATE).sum())
         action_logp, word_logp = scorer.score(forest.states(documents, stacks[order], n_generated[order]), n_words)

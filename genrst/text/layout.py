@@ -1,11 +1,11 @@
-"""Paragraphs of raw text, plain or Markdown: prose (`p`), headings (`head`), list items (`item`), turns (`sp`), ….
+"""Find the paragraphs of plain text or Markdown: prose (`p`), headings (`head`), list items (`item`), turns (`sp`), ….
 
-A blank line always ends a paragraph, except in fenced code (`code`); headings, rules (`---`), list items, tables
-(`table`), times (`[00:12]`) and, in transcripts, the turns of speakers need none. Other line ends stay inside a
-paragraph, as in hard-wrapped text and poems, unless a line of the block is too long to have been wrapped: then a line
-that ends like a sentence ends its paragraph. At the top of an e-mail each line is a paragraph (`header`), and so is the
-signature at its end (`signature`). What models see of the layout is the kind of boundary that each EDU begins with
-(`edu_kinds`).
+A blank line always ends a paragraph, except in fenced code (`code`). Headings, rules (`---`), list items, tables
+(`table`), times (`[00:12]`) and, in transcripts, the turns of speakers start a paragraph even without a blank line.
+Other line breaks belong to the paragraph, as in hard-wrapped text and poems. But if a line of the block is too long to
+have been wrapped, then lines that end like a sentence end a paragraph. In an e-mail, each line of the header is a
+paragraph (`header`), and so is the signature (`signature`). Models see the layout as the kind of boundary before each
+EDU (`edu_kinds`).
 """
 
 import re
@@ -21,20 +21,20 @@ from genrst.text.speakers import STAMP, introduction_end, speaker
 SIGNATURE = "--"
 """The line above the signature of an e-mail."""
 TITLE_WORDS = 12
-"""The most words of a heading; nine in ten headings of GUM have no more than 10."""
+"""The maximum number of words in a heading. Nine in ten headings of GUM have at most 10."""
 WRAPPED_WORDS = 30
-"""The most words of a line that was wrapped by hand: 120 columns of English hold about 20."""
+"""The maximum number of words in a hard-wrapped line. 120 columns of English hold about 20."""
 ITEM = re.compile(r"(?:[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{2,5})\)|[0-9]{1,3}\.)\s+\S")
 """The mark of a list item and the first character after it."""
 MARK = re.compile(
     r"(?:>[ \t]*)*(?:(?:#{1,6}|[-*+•‣◦▪●○■·☐☑☒✓✔✗✘►▶])(?=\s)|([-*_=])(?:[ \t]*\1)+[ \t]*(?=[\n\r]|$)"
     r"|(?:`{3,}|~{3,})[^`\n\r]*(?=[\n\r]|$))?"
 )
-"""What Markdown puts before the words of a line, or on a line without words; it may be nothing."""
+"""The Markdown markup at the start of a line, or on a line without words. It may be empty."""
 WHOLE = frozenset({"code", "table", "header", "signature"})
-"""The kinds of paragraphs that are one EDU each: their lines are no clauses."""
+"""The kinds of paragraphs that are a single EDU, because their lines are not clauses."""
 
-# A line starts with its first visible character, so that no run of white space is read twice.
+# A line starts with its first visible character, so that runs of white space are not scanned twice.
 _LINE = re.compile("\\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
 _HASHES = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"={2,}|-{3,}")
@@ -59,16 +59,16 @@ _NOT_IN_TITLE = (*_FINAL, *",;—–-")
 
 
 def paragraphs(text: str) -> tuple[Span, ...]:
-    """The paragraphs of a text, in order, without white space around them; every other character is in one.
+    """Return the paragraphs of a text, in order, without the white space around them.
 
-    The label of a span is `p`, `head`, `item`, `sp` or one of `WHOLE`. Markup (`#`, `-`, `1.`, fences), times and names
-    are part of their paragraphs.
+    Every visible character is in a paragraph, including markup (`#`, `-`, `1.`, fences), times and names. The label of
+    a span is `p`, `head`, `item`, `sp` or one of `WHOLE`.
     """
     blocks = list(_blocks(text))
     header = [_Paragraph("header", [line], False) for line in blocks.pop(0)] if _is_header(blocks) else []
     speakers = _speakers(blocks)
     found = [*header, *(paragraph for block in blocks for paragraph in _split(block, speakers))]
-    for paragraph in found[:-1]:  # a short line with nothing below it is a whole text or a signature
+    for paragraph in found[:-1]:  # the last one is left out: a short last line is a whole text or a signature
         if paragraph.is_title:
             paragraph.label = "head"
     return tuple(Span(paragraph.lines[0].start, paragraph.lines[-1].end, paragraph.label) for paragraph in found)
@@ -80,9 +80,9 @@ def ends_sentence(text: str) -> bool:
 
 
 def content_start(text: str, paragraph: Span) -> int:
-    """Where the words of a paragraph begin: after its mark or number (`2.3`), times and names of speakers.
+    """Return where the words of a paragraph begin: after its mark or number (`2.3`), times and names of speakers.
 
-    What stands before is no sentence and no EDU of its own.
+    The characters before do not form a sentence or an EDU.
     """
     start = paragraph.start
     if paragraph.label == "head" and (number := _NUMBER.match(text, start, paragraph.end)):
@@ -95,7 +95,7 @@ def content_start(text: str, paragraph: Span) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that is not blank, without the white space around it."""
+    """A line that is not blank, stripped of white space."""
 
     start: int
     text: str
@@ -114,7 +114,7 @@ class _Line:
 
     @property
     def is_dashed(self) -> bool:
-        """Whether it is an item among others, and prose or speech elsewhere."""
+        """Whether it starts with a dash: a list item in a list, but prose or speech elsewhere."""
         return _DASH.match(self.text) is not None
 
     @property
@@ -128,17 +128,17 @@ class _Line:
 
     @property
     def is_timed(self) -> bool:
-        """Whether it starts with a time in brackets, or is one."""
+        """Whether it starts with a time in brackets, or consists of a time."""
         return STAMP.match(self.text) is not None
 
     @property
     def is_marked(self) -> bool:
-        """Whether it is a heading by Markdown's `#`."""
+        """Whether it is a Markdown heading with `#`."""
         return _HASHES.match(self.text) is not None and not self.has_more_words(WRAPPED_WORDS)
 
     @property
     def is_title(self) -> bool:
-        """Whether it looks like a heading without markup: short, with a letter, without final punctuation."""
+        """Whether it looks like a heading without markup: it is short, has a letter and no final punctuation."""
         return (
             not self.has_more_words(TITLE_WORDS)
             and not self.text.rstrip(_CLOSING).endswith(_NOT_IN_TITLE)
@@ -155,7 +155,7 @@ class _Paragraph:
     label: str
     lines: list[_Line]
     is_alone: bool
-    """Whether lines are paragraphs here, so that one can be a heading without markup."""
+    """Whether the line is a paragraph of its own, so that it can be a heading without markup."""
 
     @property
     def is_title(self) -> bool:
@@ -163,7 +163,7 @@ class _Paragraph:
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a time so far, perhaps below the number of a subtitle: what follows belongs to it."""
+        """Whether it has only a time so far, perhaps below a subtitle number. The next line belongs to it."""
         return all(line.text.isdigit() or STAMP.fullmatch(line.text) for line in self.lines)
 
     @property
@@ -172,7 +172,7 @@ class _Paragraph:
 
 
 def _blocks(text: str) -> Iterator[list[_Line]]:
-    """Runs of lines without a blank line between them; fenced code is one, too."""
+    """Yield the blocks: runs of lines without a blank line between them, and fenced code."""
     lines = [_Line(match.start(), match[0].rstrip()) for match in _LINE.finditer(text)]
     fences = dict(_fences(lines))
     number = 0
@@ -187,7 +187,7 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
 
 
 def _fences(lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
-    """The first and the last line of fenced code; a fence that is never closed is none."""
+    """Yield the first and the last line of each fenced code block. A fence that is never closed is ignored."""
     start, marks = 0, ""
     for number, line in enumerate(lines):
         fence = _FENCE.fullmatch(line.text)
@@ -199,7 +199,7 @@ def _fences(lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
 
 
 def _is_header(blocks: Sequence[list[_Line]]) -> bool:
-    """Whether the first lines of a text are those of an e-mail."""
+    """Whether the text begins with the header of an e-mail."""
     lines = [line.text for line in blocks[0]] if blocks else []
     n_known = sum(_HEADER.match(line) is not None for line in lines)
     is_subject = len(lines) == 1 and _SUBJECT.match(lines[0]) is not None and not ends_sentence(lines[0])
@@ -207,10 +207,11 @@ def _is_header(blocks: Sequence[list[_Line]]) -> bool:
 
 
 def _speakers(blocks: Sequence[list[_Line]]) -> Collection[str]:
-    """The names before the turns of a transcript; none in any other text.
+    """Return the names before the turns of a transcript; none if the text is not a transcript.
 
-    Half of the turns must end like sentences, and half must be by speakers who speak again. If there is one name only,
-    or a question and its answer, half of the blocks must be turns instead. Lists of keys and values seldom meet that.
+    At least half of the turns must end like sentences, and half must be by speakers who speak more than once. If there
+    is only one name, or a question and an answer, half of the blocks must be turns instead. These conditions exclude
+    most lists of keys and values.
     """
     turns = [_turns(block) for block in blocks]
     names = Counter(name for of_block in turns for name, _ in of_block)
@@ -223,9 +224,10 @@ def _speakers(blocks: Sequence[list[_Line]]) -> Collection[str]:
 
 
 def _turns(block: list[_Line]) -> list[tuple[str, bool]]:
-    """The speakers of what may be the turns of a block, and whether each turn ends like a sentence.
+    """Return the speakers of the possible turns of a block, and whether each turn ends like a sentence.
 
-    Wrapped lines may start with a word and a colon, too, so a turn must start the block or follow on a sentence.
+    Wrapped lines may also start with a word and a colon, so a turn must start the block or follow the end of a
+    sentence.
     """
     starts = [
         number
@@ -240,7 +242,7 @@ def _turns(block: list[_Line]) -> list[tuple[str, bool]]:
 
 
 def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
-    """The paragraphs of a block."""
+    """Divide a block into paragraphs."""
     if len(block) > 1 and next(_fences(block), None) == (0, len(block) - 1):
         return [_Paragraph("code", block, False)]
     is_list = sum(line.is_item for line in block) > 1
@@ -265,7 +267,7 @@ def _split(block: list[_Line], speakers: Collection[str]) -> list[_Paragraph]:
 
 
 def _is_underline(line: _Line, above: _Paragraph) -> bool:
-    """Whether a line underlines the one above it, which is a heading then."""
+    """Whether a line underlines the line above it, which makes that a heading."""
     is_heading = above.label == "p" and len(above.lines) == 1 and not above.lines[0].has_more_words(TITLE_WORDS)
     return is_heading and not above.is_closed and _UNDERLINE.fullmatch(line.text) is not None
 
@@ -280,7 +282,7 @@ def _is_start(line: _Line, above: _Paragraph, is_list: bool, has_dashes: bool, i
         return not (line.is_row and above.label == "table")
     last = above.lines[-1]
     if line.is_item:
-        # In prose, only the first item of a list: wrapped lines may start with a dash, or with `1.`, too.
+        # In prose, only the first item of a list counts, because wrapped lines may also start with a dash or `1.`.
         is_first = _FIRST_ITEM.match(line.text) is not None and (is_list or ends_sentence(last.text))
         return above.label == "item" or is_first
     if line.is_dashed and (above.label == "item" or (has_dashes and ends_sentence(last.text))):
@@ -296,30 +298,30 @@ def _label(line: _Line, above: _Paragraph | None, has_dashes: bool) -> str:
     return "head" if line.is_marked else "item" if is_item else "p"
 
 
-# What models see of it.
+# The layout as models see it.
 
 
 class Kind(IntEnum):
-    """What an EDU begins besides itself, from the weakest boundary to the strongest."""
+    """The kind of boundary before an EDU, from the weakest to the strongest."""
 
     NOTHING = 0
     SENTENCE = 1
     ITEM = 2
-    """An item of a list."""
+    """A list item."""
     PARAGRAPH = 3
     TURN = 4
-    """Another speaker's turn: a paragraph, or only a sentence."""
+    """A turn of another speaker, which is a paragraph or only a sentence."""
     HEADING = 5
 
 
 SIZES = (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 65)
-"""Where the classes of a unit's size begin, in EDUs; the first class is one EDU."""
+"""The lower bounds of the classes of a unit's size, in EDUs. The class before the first is a single EDU."""
 
 _PARAGRAPH_KINDS = {"head": Kind.HEADING, "item": Kind.ITEM}
 
 
 def edu_kinds(document: Document) -> list[int]:
-    """What each EDU begins, as `Kind`: from sentences, paragraphs and their kinds, and speakers."""
+    """Return the `Kind` of boundary before each EDU, from sentences, paragraphs, their kinds and speakers."""
     sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
     labels = [span.label for span in document.paragraphs] or [""]
     speakers = [span.label for span in document.sentences] or [""]

@@ -1,7 +1,7 @@
-"""Who speaks, by the name and the colon before the speech: `Interviewer: Why?`, `JOHN SMITH (laughing): No.`, `Q: …`.
+"""Find speakers by the name and colon before their words: `Interviewer: Why?`, `JOHN SMITH (laughing): No.`, `Q: …`.
 
-A time may stand before the name (`[00:12] Q: …`), or on a line of its own, as in subtitles and chats. Not here: whether
-a text is a transcript, where such a line is a turn (`genrst.text.layout`).
+A time may precede the name (`[00:12] Q: …`), or have a line of its own, as in subtitles and chats.
+`genrst.text.layout` decides whether a text is a transcript, in which such lines are turns.
 """
 
 import re
@@ -15,19 +15,19 @@ _TIMES = rf"{_CLOCK}(?: ?(?:-->|[-–—]) ?{_CLOCK})?"
 _NAME = r"[^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}"
 
 STAMP = re.compile(
-    # The number of a subtitle may stand on the line before.
+    # The line before may hold the number of a subtitle.
     rf"(?:[0-9]{{1,5}}[ \t]*[\n\r]{{1,2}})?(?:[\[(]{_TIMES}[\])](?: ?[-–—])?(?=\s|$)|{_TIMES}(?=[ \t]*(?:[\n\r]|$)))"
 )
-"""A time in brackets, or alone on its line."""
+"""A time, in brackets or on a line of its own."""
 TURN = re.compile(
     rf"(?:(?:[\[(]{_TIMES}[\])]|{_TIMES})(?: ?[-–—])?[ \t]+)?[*_]{{0,2}}(?P<name>{_NAME})"
     r"(?: ?[(\[][^()\[\]\n]{1,40}[)\]])?[*_]{0,2}:[*_]{0,2}[ \t\u00a0]+\S"
 )
-"""A name of up to four words, perhaps bold, after a time or with a remark in brackets, a colon, and what follows it."""
+"""A name of up to four words, perhaps bold, after a time or with a remark in brackets; a colon; and what follows."""
 _SENDER = re.compile(
     rf"(?:{_CLOCK}[ \t]+(?P<after>{_NAME})|(?P<before>{_NAME}),?[ \t]+{_CLOCK}|(?P<lone>{_NAME}):)[ \t]*(?=[\n\r])"
 )
-"""A name alone on its line, with a time or a colon."""
+"""A name on a line of its own, with a time or a colon."""
 
 _MAX_ABBREVIATION = 5  # characters, with the full stop: `Prof.`
 _PARTICLES = {"al", "and", "bin", "da", "de", "del", "der", "di", "du", "el", "la", "le", "of", "the", "van", "von"}
@@ -47,25 +47,25 @@ title to todo topic total trace type update updated updates url usage verse vers
 week weight what when where who why yield
 """
 _NO_NAMES = frozenset(_WORDS.split())
-"""Other words before a colon at the start of a line: in headers, recipes, fact sheets, papers, logs, asides."""
+"""Words before a colon that are not names, as in headers, recipes, fact sheets, papers, logs and asides."""
 
 
 def speaker(text: str, start: int = 0) -> str:
-    """The name of who speaks from a place in a text on; empty unless a name and a colon stand there."""
+    """Return the name of the speaker at `start`; empty unless there is a name and a colon."""
     turn = TURN.match(text, start)
     return turn["name"] if turn and _is_name(turn["name"]) else ""
 
 
 def speech_start(text: str, start: int = 0) -> int:
-    """Where the speech begins, after the name and the colon; `start` if there are none."""
+    """Return where the speech begins, after the name and the colon; `start` if there are none."""
     turn = TURN.match(text, start)
     return turn.end() - 1 if turn and _is_name(turn["name"]) else start
 
 
 def introduction_end(text: str, start: int, is_turn: bool) -> int:
-    """Where the first words of a paragraph begin, after times and names; `start` if there are none.
+    """Return where the first words of a paragraph begin, after times and names; `start` if there are none.
 
-    A name is known by what stands around it: a turn of a transcript, a time before it, or a line of its own.
+    A name counts only in a turn of a transcript, after a time, or on a line of its own.
     """
     end = start
     if stamp := STAMP.match(text, end):
@@ -93,7 +93,7 @@ def _is_name(name: str) -> bool:
 
 
 def with_speakers(sentences: Sequence[Span], text: str, paragraphs: Sequence[Span]) -> tuple[Span, ...]:
-    """The sentences; those in turns (paragraphs `sp`) are labelled with the name of the speaker."""
+    """Label the sentences in turns (paragraphs `sp`) with the name of the speaker."""
     starts = [paragraph.start for paragraph in paragraphs]
     speakers = [speaker(text, paragraph.start) if paragraph.label == "sp" else "" for paragraph in paragraphs]
     numbers = (bisect_right(starts, sentence.start) - 1 for sentence in sentences)

@@ -1,7 +1,7 @@
-"""Binary trees from n-ary ones, and back.
+"""Convert n-ary trees to binary ones, and back.
 
-Both training and scoring use the binary form, so the rule must be the same everywhere: nuclei branch to the right and
-every new unit keeps the relation; then satellites attach one by one, the nearest first, left before right.
+Training and scoring both use the binary form, so the rule must be the same everywhere. Nuclei branch to the right, and
+every new unit keeps their relation. Then the satellites attach one by one, the nearest first, left before right.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from genrst.trees.relations import Inventory
 
 
 def binarise(tree: Tree) -> Tree:
-    """The binary form of a tree.
+    """Return the binary form of a tree.
 
         NNN(a, b, c)  becomes  NN(a, NN(b, c))
         SNS(a, b, c)  becomes  NS(SN(a, b), c)
 
-    A satellite between two nuclei, which some files have, attaches to the nucleus on its left before all others.
+    A satellite between two nuclei, as in some files, attaches first, to the nucleus on its left.
     """
     return fold(tree, lambda leaf: leaf, _binary_unit)
 
 
 def prepare_tree(tree: Tree, inventory: Inventory) -> Tree:
-    """The tree as models see it: with coarse relations, and binary."""
+    """Return the tree in the form that models use: binary and with coarse relations."""
     return binarise(relabel(tree, inventory.coarse))
 
 
@@ -45,7 +45,7 @@ def _binary_unit(unit: Unit, children: list[Tree]) -> Tree:
 def attach_inner_satellites(
     nuclearity: str, relations: Sequence[str], children: Sequence[Tree]
 ) -> tuple[list[str], list[Tree]]:
-    """The nuclei and their relations; a satellite between two nuclei is attached to the one on its left."""
+    """Return the relations and the nuclei, after attaching satellites between two nuclei to the left one."""
     first, stop = nuclearity.index("N"), nuclearity.rindex("N") + 1
     nucleus_relations: list[str] = []
     nuclei: list[Tree] = []
@@ -61,8 +61,8 @@ def attach_inner_satellites(
 def flatten(tree: Tree) -> Tree:
     """Merge right-branching chains of one multinuclear relation into a single n-ary unit.
 
-    This undoes `binarise` for multinuclear units. It cannot know whether a list was nested in a list before, nor which
-    satellites were siblings: those stay nested.
+    This undoes `binarise` for multinuclear units. A list that was nested in another list is merged as well. Satellites
+    that were siblings stay nested.
     """
     return fold(tree, lambda leaf: leaf, _flat_unit)
 

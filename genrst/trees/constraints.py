@@ -1,11 +1,11 @@
-"""Constraints on trees: what a user constraints of single spans, and what follows for a whole document.
+"""Constraints on trees: those that users put on single spans, and what follows from them for a whole document.
 
     {"edus": [1, 4], "relation": "contingency", "nuclearity": "SN"}
     {"edus": [0, 2], "is_unit": false}
 
-A binary tree without any span that crosses [i, j) has the unit [i, j). So units that are forced, and sentences that are
-kept whole, are spans that no unit may cross; what is left are spans that must not be units, and labels that must not be
-chosen. How trees are found under constraints is the business of `genrst.chart.scoring` and `genrst.rnng.transitions`.
+If no unit of a binary tree crosses [i, j), then [i, j) is a unit of the tree. So forced units, and sentences that are
+kept whole, become spans that no unit may cross. In addition there are spans that must not be units, and labels that are
+not allowed. `genrst.chart.scoring` and `genrst.rnng.transitions` search for trees under constraints.
 """
 
 import json
@@ -20,11 +20,11 @@ from genrst.errors import ConstraintError, UsageError, guess
 from genrst.trees.node import Tree, units
 
 Span: TypeAlias = tuple[int, int]
-"""The EDUs from the first number up to, but not including, the second."""
+"""A range of EDUs: start (inclusive) and stop (exclusive)."""
 Label: TypeAlias = tuple[str, str]
 """A relation and a nuclearity."""
 KeepWhole: TypeAlias = Literal["nothing", "sentences", "paragraphs"]
-"""What trees do not cut."""
+"""The spans of text that trees keep whole."""
 
 NUCLEARITIES = ("NN", "NS", "SN")
 KEYS = ("edus", "is_unit", "relation", "nuclearity")
@@ -32,7 +32,7 @@ KEYS = ("edus", "is_unit", "relation", "nuclearity")
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The EDUs from `start` to before `stop` are a unit, perhaps with a label; or they are not."""
+    """A constraint on the EDUs from `start` to `stop` (exclusive): whether they are a unit, and with which label."""
 
     start: int
     stop: int
@@ -46,20 +46,20 @@ class Constraint:
         if self.nuclearity not in (None, *NUCLEARITIES):
             raise UsageError(f"nuclearity must be one of {', '.join(NUCLEARITIES)}, got {self.nuclearity}")
         if not self.is_unit and self.is_labelled:
-            raise UsageError(f"what is not a unit must not have a label, got {self}")
+            raise UsageError(f"a constraint with is_unit false must not have a label, got {self}")
 
     @property
     def span(self) -> tuple[int, int]:
-        """The span that it is about."""
+        """The span of the constraint."""
         return self.start, self.stop
 
     @property
     def is_labelled(self) -> bool:
-        """Whether it says something about the label of the unit."""
+        """Whether the relation or the nuclearity of the unit is constrained."""
         return self.relation is not None or self.nuclearity is not None
 
     def as_dict(self) -> dict[str, object]:
-        """The JSON object that `constraint_from_dict` reads."""
+        """Return the JSON object that `constraint_from_dict` reads."""
         values = ([self.start, self.stop], None if self.is_unit else False, self.relation, self.nuclearity)
         return {key: value for key, value in zip(KEYS, values, strict=True) if value is not None}
 
@@ -68,13 +68,13 @@ class Constraint:
 
 
 def constraint_from_dict(data: object) -> Constraint:
-    """A constraint from its JSON object, such as `{"edus": [1, 4], "relation": "cause", "nuclearity": "SN"}`."""
+    """Build a constraint from its JSON object, such as `{"edus": [1, 4], "relation": "cause", "nuclearity": "SN"}`."""
     if not isinstance(data, dict):
-        raise UsageError(f"a constraint must be an object with edus, got {_shown(data)}")
+        raise UsageError(f"a constraint must be an object with the key edus, got {_shown(data)}")
     if unknown := [key for key in data if key not in KEYS]:
-        raise UsageError(f"the keys of a constraint must be among {', '.join(KEYS)}, got {_shown(unknown[0])}")
+        raise UsageError(f"a key of a constraint must be one of {', '.join(KEYS)}, got {_shown(unknown[0])}")
     edus = data.get("edus")
-    # A bool is an int for Python, but no number of an EDU.
+    # Python counts a bool as an int, but it is not a valid EDU number.
     if not isinstance(edus, list | tuple) or [type(edu) for edu in edus] != [int, int]:
         raise UsageError(f"edus must be two numbers, [start, stop], got {_shown(edus)}")
     is_unit = data.get("is_unit", True)
@@ -91,7 +91,7 @@ def _shown(value: object) -> str:
 
 
 def frozen(tree: Tree) -> list[Constraint]:
-    """The constraints that keep a binary tree, or a part of one, as it is."""
+    """Return constraints that fix a binary tree, or a part of one, as it is."""
     return [Constraint(one.start, one.stop, True, one.relation, one.nuclearity) for one in units(tree)]
 
 
@@ -100,11 +100,11 @@ class ResolvedConstraints:
     """The constraints on the trees of a whole document."""
 
     forced: tuple[Span, ...] = ()
-    """The spans that must be units: none crosses another."""
+    """The spans that must be units. No two of them cross."""
     forbidden: frozenset[Span] = frozenset()
     """The spans that must not be units."""
     labels: dict[Span, tuple[bool, ...]] = field(default_factory=dict)
-    """Which labels a unit may have, where that is constrained."""
+    """The allowed labels of each unit whose label is constrained, as a mask over all labels."""
 
 
 UNCONSTRAINED = ResolvedConstraints()
@@ -119,11 +119,12 @@ def resolve_constraints(
 ) -> ResolvedConstraints:
     """Combine constraints with the sentences or paragraphs that are kept whole.
 
-    `classes` has the class of relations: a constraint may name either. `groups` has the number of each EDU's
-    paragraph, say, and that of its sentence: what comes first is stronger, and constraints are strongest. What a
-    stronger span cuts, or what is itself forbidden, need not stay whole. Raises `ConstraintError` where constraints
-    contradict each other. Whether forbidden spans leave a tree at all is known only when trees are searched for:
-    `none_left` is the error then.
+    `classes` maps relations to their coarse classes; a constraint may name either. Each of `groups` holds a number per
+    EDU, such as that of its paragraph or sentence. Earlier groups take precedence over later ones, and constraints over
+    all groups: a group that a stronger span cuts, or that is forbidden, need not stay whole.
+
+    Raises `ConstraintError` if constraints contradict each other. Only the search for a tree can tell whether forbidden
+    spans leave any tree; it raises `none_left` if they do not.
     """
     for one in constraints:
         _check_one(n_edus, one)
@@ -141,7 +142,7 @@ def resolve_constraints(
 def _check_one(n_edus: int, constraint: Constraint) -> None:
     is_single = constraint.stop - constraint.start == 1
     if constraint.stop > n_edus:
-        raise ConstraintError(f"edus must be within the {n_edus} of the document, got {constraint}")
+        raise ConstraintError(f"edus must be within the document of {n_edus} EDUs, got {constraint}")
     if not constraint.is_unit and (is_single or constraint.span == (0, n_edus)):
         raise ConstraintError(f"single EDUs and the whole document must be units, got {constraint}")
     if is_single and constraint.is_labelled:
@@ -149,7 +150,7 @@ def _check_one(n_edus: int, constraint: Constraint) -> None:
 
 
 def _merge(constraints: Iterable[Constraint]) -> dict[Span, Constraint]:
-    """One constraint for each span."""
+    """Merge the constraints on the same span."""
     merged: dict[Span, Constraint] = {}
     for one in constraints:
         other = merged.setdefault(one.span, one)
@@ -174,24 +175,24 @@ def _check_crossing(forced: Iterable[Constraint]) -> None:
 
 
 def _group_spans(groups: Sequence[int]) -> list[Span]:
-    """The span of each run of equal numbers."""
+    """Return the span of each run of equal numbers."""
     for before, after in pairwise(groups):
         if after < before:
-            raise ConstraintError(f"the numbers of EDUs' sentences must not decrease, got {after} after {before}")
+            raise ConstraintError(f"the sentence numbers of EDUs must not decrease, got {after} after {before}")
     edges = [edu for edu in range(len(groups)) if edu == 0 or groups[edu] != groups[edu - 1]]
     return list(pairwise([*edges, len(groups)]))
 
 
 def _uncut(n_edus: int, spans: Iterable[Span], stronger: Iterable[Span]) -> list[Span]:
-    """The spans that none of the stronger ones cuts: starts outside and stops inside, or the other way round."""
+    """Return the spans that do not cross any of the stronger ones."""
     first_stop, last_start = around(n_edus, stronger)
     return [(start, stop) for start, stop in spans if first_stop[start] >= stop and last_start[stop] <= start]
 
 
 def around(n_edus: int, spans: Iterable[Span]) -> tuple[list[int], list[int]]:
-    """For each place, the first stop and the last start of the spans around it.
+    """Return, for each boundary between EDUs, the first stop and the last start of the spans around it.
 
-    What crosses none of the spans lies between the two.
+    A span that crosses none of the given spans lies between the two.
     """
     first_stop, last_start = [n_edus] * (n_edus + 1), [0] * (n_edus + 1)
     for start, stop in spans:
@@ -204,9 +205,9 @@ def around(n_edus: int, spans: Iterable[Span]) -> tuple[list[int], list[int]]:
 def label_mask(
     constraint: Constraint, labels: Sequence[Label], classes: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[bool, ...]:
-    """Which labels fit a constraint: those of its relation, or of its class."""
+    """Return a mask of the labels that satisfy a constraint, which may name a relation or a class."""
     names = {relation: (relation, classes.get(relation, relation)) for relation, _ in labels}
-    # Fine names, too, where only their classes are labels: a finder has replaced them.
+    # Fine names are known even if only their classes are labels, because a finder has replaced them.
     known = {*classes, *(name for of_relation in names.values() for name in of_relation)}
     if constraint.relation is not None and constraint.relation not in known:
         rule = f"relation must be one of {', '.join(sorted(known))}, got {constraint}"
@@ -222,6 +223,6 @@ def label_mask(
 
 
 def none_left(constraints: ResolvedConstraints) -> ConstraintError:
-    """The error where forbidden spans leave no tree."""
+    """Return the error for forbidden spans that leave no tree."""
     listed = ", ".join(f"[{start}, {stop}]" for start, stop in sorted(constraints.forbidden))
-    return ConstraintError(f"constraints must leave a tree, got none without the units {listed}")
+    return ConstraintError(f"no tree is possible without the units {listed}; forbid fewer units")

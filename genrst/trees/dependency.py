@@ -1,7 +1,7 @@
-"""Dependencies between EDUs, read off a tree in two ways that the literature uses.
+"""Convert trees to dependencies between EDUs, in the two ways used in the literature.
 
-Li et al. (2014) attach every later nucleus to the first one, so a document has one root. Hirao et al. (2013) let all
-nuclei of a multinuclear unit share the governor outside it, so a document may have several roots.
+Li et al. (2014) attach later nuclei to the first one, so that a document has one root. Hirao et al. (2013) attach all
+nuclei of a multinuclear unit to the same governor outside it, so that a document can have several roots.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Dependency:
 
 
 def head_edu(tree: Tree) -> int:
-    """The most nuclear EDU: down the leftmost nucleus to a leaf (section 3.3.1 of the paper)."""
+    """Return the head EDU, found by descending to the leftmost nucleus (section 3.3.1 of the paper)."""
     while isinstance(tree, Unit):
         tree = tree.children[tree.nuclearity.index("N")]
     return tree.edu
 
 
 def dependencies_li(tree: Tree) -> list[Dependency]:
-    """A dependency per EDU: the head of each child depends on the head of its unit's first nucleus."""
+    """Return a dependency per EDU: the head of each child depends on the head of its unit's first nucleus."""
     heads = [Dependency(None, ROOT)] * (tree.stop - tree.start)
 
     def attach(unit: Unit, child_heads: list[int]) -> int:
@@ -42,7 +42,7 @@ def dependencies_li(tree: Tree) -> list[Dependency]:
 
 
 def dependencies_hirao(tree: Tree) -> list[Dependency]:
-    """A dependency per EDU: it depends on the head of the unit in which its nearest satellite ancestor stands."""
+    """Return a dependency per EDU: each depends on the head of the unit that its nearest satellite ancestor is in."""
     heads: list[Dependency] = []
     pending = [(tree, Dependency(None, ROOT))]
     while pending:

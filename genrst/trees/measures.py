@@ -1,21 +1,21 @@
-"""Measures of a tree: its shape (section 4.1 of the paper), and how central each EDU is.
+"""Measures of a tree: its shape (section 4.1 of the paper), and the importance of each EDU.
 
-Centrality follows from nuclearity alone (Marcu 2000; Ono et al. 1994). The promotion set of a unit is the union of
-those of its nuclei: the EDUs that stand for it when the rest is left out.
+Importance follows from nuclearity alone (Marcu 2000; Ono et al. 1994). The promotion set of a unit holds its most
+important EDUs: it is the union of the promotion sets of its nuclei.
 """
 
 from genrst.trees.node import Leaf, Tree, Unit, fold, preorder, units
 
 
 def depth(tree: Tree) -> int:
-    """The number of units on the longest path from the root to a leaf; 0 for a lone leaf."""
+    """Return the number of units on the longest path from the root to a leaf; 0 for a lone leaf."""
     return fold(tree, lambda leaf: 0, lambda unit, depths: 1 + max(depths))
 
 
 def left_branching(tree: Tree) -> float:
     """P_L of Sampson (1997): the share of units whose left child is a unit.
 
-    From 0 for a right-branching tree to (m − 2)/(m − 1) for a left-branching one over m EDUs; 0 for a lone leaf.
+    It is 0 for a right-branching tree or a lone leaf, and (m − 2)/(m − 1) for a left-branching tree over m EDUs.
     """
     is_left = [isinstance(unit.children[0], Unit) for unit in units(tree)]
     return sum(is_left) / len(is_left) if is_left else 0.0
@@ -24,8 +24,9 @@ def left_branching(tree: Tree) -> float:
 def skew(tree: Tree) -> float:
     """Which way a binary tree leans: −1 fully left-branching, 0 balanced, +1 fully right-branching.
 
-    The signed form of Colless' index: EDUs under the right child minus those under the left one, summed over all
-    units, divided by that sum for a right-branching chain. In an n-ary unit the first child is set against the rest.
+    This is the signed form of Colless' index: the EDUs under the right child minus those under the left one, summed
+    over all units, divided by that sum for a right-branching chain. In an n-ary unit, the first child is compared with
+    the rest.
     """
     size = tree.stop - tree.start
     if size < 3:
@@ -35,7 +36,7 @@ def skew(tree: Tree) -> float:
 
 
 def stack_depth(tree: Tree) -> int:
-    """The largest number of units that a bottom-up parser holds at once while it builds the tree."""
+    """Return the largest stack that a bottom-up parser needs to build the tree."""
 
     def needed(_unit: Unit, sizes: list[int]) -> int:
         return max(below + size for below, size in enumerate(sizes))
@@ -44,7 +45,7 @@ def stack_depth(tree: Tree) -> int:
 
 
 def promotion_sets(tree: Tree) -> dict[tuple[int, int], frozenset[int]]:
-    """The promotion set of every node, by its range of EDUs (start, stop)."""
+    """Return the promotion set of every node, by its range of EDUs (start, stop)."""
     sets: dict[tuple[int, int], frozenset[int]] = {}
 
     def promote(node: Tree, parts: list[frozenset[int]]) -> frozenset[int]:
@@ -61,9 +62,10 @@ def promotion_sets(tree: Tree) -> dict[tuple[int, int], frozenset[int]]:
 
 
 def importance(tree: Tree) -> list[int]:
-    """A score per EDU: the depth of the tree below the highest unit that promotes it.
+    """Return a score per EDU: the depth of the tree below the highest unit that promotes it.
 
-    The EDUs that the whole document promotes score highest (its depth + 1), a satellite at the bottom lowest.
+    The EDUs in the promotion set of the root score highest (the depth of the tree + 1), a satellite at the bottom
+    scores lowest.
     """
     sets = promotion_sets(tree)
     height = depth(tree) + 1

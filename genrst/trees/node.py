@@ -1,10 +1,9 @@
-"""The tree: immutable leaves and units, and the walks over them.
+"""The tree: immutable leaves and units, and the ways to walk over them (section 2 of the paper).
 
-Not here: text (a leaf is only the number of an EDU, see `genrst.document`) and anything that changes trees
-(`genrst.trees.binarise`). Section 2 of the paper.
+A leaf is only the number of an EDU; its text is in the `Document` (`genrst.document`).
 
-Trees of real corpora are up to 2,000 levels deep, so nothing here recurses: equality, hashing, printing and pickling
-are loops, and other modules get theirs from `fold`, `preorder` and `postorder`.
+Trees in real corpora are up to 2,000 levels deep, so nothing here recurses: equality, hashing, printing and pickling
+are loops. Other modules use `fold`, `preorder` and `postorder` instead of recursion.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,17 +17,17 @@ SPAN = "span"
 """The label of a lone nucleus in RST files, where the relation belongs to the satellite."""
 
 JOINT = "joint"
-"""The relation of nuclei to which a file gives none."""
+"""The default relation of nuclei, for files that do not name it."""
 
 Result = TypeVar("Result")
 Certainty: TypeAlias = tuple[float | None, float | None, bool]
-"""How probable a unit and its label are, and whether the unit is only assumed."""
+"""The probabilities of a unit and of its label, and whether the unit is only assumed."""
 UNKNOWN: Certainty = (None, None, False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Leaf:
-    """An elementary discourse unit, by its number in the document (from 0)."""
+    """An elementary discourse unit, given by its number in the document (from 0)."""
 
     edu: int
 
@@ -54,12 +53,12 @@ class Leaf:
 class Unit:
     """Two or more adjacent discourse units in a rhetorical relation.
 
-    `nuclearity` has a letter per child. With one nucleus and one satellite (`NS`, `SN`) `relation` is the
-    satellite's; with nuclei only (`NN`, `NNN`, …) it is the relation they share.
+    `nuclearity` has a letter per child. With one nucleus and one satellite (`NS`, `SN`), `relation` is that of the
+    satellite; with nuclei only (`NN`, `NNN`, …), it is the relation that they share.
 
-    Files also have units with several satellites, each with a relation of its own. `relations` holds a label per
-    child: a satellite's relation, the shared relation of nuclei, or `span` for the one nucleus among satellites. It
-    follows from `relation` unless given; `relation` is then the one of the satellite that attaches last (see
+    In files, a unit may have several satellites, each with its own relation. `relations` holds a label per child: the
+    relation of a satellite, the shared relation of the nuclei, or `span` for a lone nucleus. It is derived from
+    `relation` unless given. If it is given, `relation` is that of the satellite that attaches last (see
     `attachment_order`).
 
         Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))
@@ -76,11 +75,11 @@ class Unit:
     children: "tuple[Tree, ...]"
     relations: tuple[str, ...] = ()
     probability: float | None = None
-    """That these EDUs are a unit, by the model that made the tree."""
+    """The probability that these EDUs are a unit, according to the model that made the tree."""
     label_probability: float | None = None
-    """That relation and nuclearity are right, given that they are a unit."""
+    """The probability of the relation and nuclearity, given that these EDUs are a unit."""
     is_assumed: bool = False
-    """Whether the model did not choose the unit, because sentences are kept whole, say."""
+    """Whether the unit was imposed on the model, for example because sentences are kept whole."""
     start: int = field(init=False)
     stop: int = field(init=False)
     _hash: int = field(init=False)
@@ -92,11 +91,11 @@ class Unit:
             SPAN if letter == "N" and lone_nucleus else self.relation for letter in self.nuclearity
         )
         if len(relations) != len(self.children):
-            raise TreeError(f"relations must be one per child ({len(self.children)}), got {relations}")
+            raise TreeError(f"relations must have one entry per child ({len(self.children)}), got {relations}")
         for name in ("probability", "label_probability"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
-                raise TreeError(f"{name} must be from 0 to 1, got {value}")
+                raise TreeError(f"{name} must be between 0 and 1, got {value}")
         set_once = object.__setattr__
         set_once(self, "children", tuple(self.children))
         set_once(self, "relations", tuple(relations))
@@ -114,7 +113,7 @@ class Unit:
 
     @property
     def certainty(self) -> Certainty:
-        """What the model says of the unit: the last arguments of another one like it."""
+        """The probabilities and `is_assumed`, to be passed on when a unit is rebuilt."""
         return self.probability, self.label_probability, self.is_assumed
 
     @property
@@ -145,7 +144,7 @@ class Unit:
         return fold(self, repr, lambda unit, parts: f"({unit.relation} {unit.nuclearity} {' '.join(parts)})")
 
     def __reduce__(self) -> "tuple[Callable[[list[_Record]], Tree], tuple[list[_Record]]]":
-        # Pickle would recurse into the children; a flat list does not.
+        # Pickle would recurse into the children. A flat list avoids that.
         records: list[_Record] = [
             node.edu if isinstance(node, Leaf) else (node.relation, node.nuclearity, node.relations, node.certainty)
             for node in postorder(self)
@@ -157,7 +156,7 @@ class Unit:
 
 
 Tree: TypeAlias = Leaf | Unit
-"""A tree is its topmost node: a unit, or a lone leaf in a document of one EDU."""
+"""A tree, represented by its topmost node: a unit, or a leaf if the document has a single EDU."""
 
 
 def _check_shape(nuclearity: str, children: Sequence[Tree]) -> None:
@@ -177,7 +176,7 @@ def _check_shape(nuclearity: str, children: Sequence[Tree]) -> None:
 
 
 def attachment_order(nuclearity: str) -> list[int]:
-    """The satellites outside the nuclei, by position, in the order in which they attach to them.
+    """Return the positions of the satellites outside the nuclei, in the order in which they attach.
 
     The nearest comes first, left before right at equal distance.
 
@@ -191,7 +190,7 @@ def attachment_order(nuclearity: str) -> list[int]:
 
 
 def preorder(tree: Tree) -> Iterator[Tree]:
-    """All nodes, each before its children, from left to right."""
+    """Yield all nodes, parents before children, from left to right."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -201,7 +200,7 @@ def preorder(tree: Tree) -> Iterator[Tree]:
 
 
 def postorder(tree: Tree) -> Iterator[Tree]:
-    """All nodes, each after its children, from left to right."""
+    """Yield all nodes, children before parents, from left to right."""
     pending: list[tuple[Tree, bool]] = [(tree, False)]
     while pending:
         node, is_done = pending.pop()
@@ -213,7 +212,7 @@ def postorder(tree: Tree) -> Iterator[Tree]:
 
 
 def units(tree: Tree) -> Iterator[Unit]:
-    """The units of a tree, each before those inside it, from left to right."""
+    """Yield the units of a tree, parents before children, from left to right."""
     return (node for node in preorder(tree) if isinstance(node, Unit))
 
 
@@ -235,7 +234,7 @@ def fold(tree: Tree, on_leaf: Callable[[Leaf], Result], on_unit: Callable[[Unit,
 
 
 def relabel(tree: Tree, rename: Callable[[str], str]) -> Tree:
-    """The same tree with every relation renamed; `span` stays."""
+    """Return the tree with every relation renamed, except `span`."""
 
     def renamed(unit: Unit, children: list[Tree]) -> Tree:
         relations = tuple(name if name == SPAN else rename(name) for name in unit.relations)

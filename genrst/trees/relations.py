@@ -1,7 +1,7 @@
-"""Relation inventories: which names a corpus uses, and the coarse class of each.
+"""Relation inventories: the relation names of an annotation scheme, and the coarse class of each.
 
-An inventory is a data file (`data/*.tsv`: relation, coarse class, kinds). Names outside it pass through, so that any
-corpus can be read and scored.
+An inventory is a data file (`data/*.tsv`: relation, coarse class, kinds). Unknown names are kept as they are, so that
+any corpus can be read and scored.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,12 +34,12 @@ class Inventory:
         return tuple(sorted({relation.coarse for relation in self.relations.values()}))
 
     def coarse(self, name: str) -> str:
-        """The coarse class of a relation; a coarse class is its own, an unknown name passes through in lower case."""
+        """Return the coarse class of a relation. Coarse classes and unknown names are returned in lower case."""
         name = name.lower()
         if name in self.relations:
             return self.relations[name].coarse
         prefix = name.split("-")[0]
-        # GUM's coarse class is the part before the hyphen, also in releases with names that we have not seen.
+        # In GUM, the coarse class is the part before the hyphen. This covers names that are new in later releases.
         return prefix if self.name == "gum" and prefix in self.coarse_relations else name
 
     def knows(self, name: str) -> bool:
@@ -49,15 +49,15 @@ class Inventory:
 
 
 INVENTORIES = ("rstdt", "gum", "open")
-"""The names that `load_inventory` takes."""
+"""The names that `load_inventory` accepts."""
 
 OPEN = Inventory("open", {})
-"""The inventory of a corpus that follows no known scheme: every name is its own class."""
+"""The inventory for corpora that follow no known scheme. Every name is its own class."""
 
 
 @cache
 def load_inventory(name: str) -> Inventory:
-    """An inventory by name: `rstdt`, `gum` or `open`."""
+    """Load an inventory by name: `rstdt`, `gum` or `open`."""
     if name == OPEN.name:
         return OPEN
     if name not in INVENTORIES:
@@ -72,10 +72,10 @@ def load_inventory(name: str) -> Inventory:
 
 @cache
 def load_glossary() -> dict[str, tuple[str, str]]:
-    """The definition and an example of each relation of GUM.
+    """Load the definition and an example of each relation of GUM.
 
-    A definition goes on after "the satellite", or starts with a dash if there is none. In an example, satellites stand
-    between asterisks, and strokes between nuclei.
+    A definition continues the phrase "the satellite"; for relations without satellites, it starts with a dash. In an
+    example, satellites are enclosed in asterisks, and nuclei are separated by strokes.
     """
     table = files("genrst.trees").joinpath("data", "glossary.tsv").read_text(encoding="utf-8")
     rows = (row.split("\t") for row in table.splitlines()[1:])
@@ -83,10 +83,10 @@ def load_glossary() -> dict[str, tuple[str, str]]:
 
 
 def detect_inventory(names: Iterable[str]) -> Inventory:
-    """The inventory that knows most of the names; `open` if none knows more than half of them.
+    """Return the inventory that covers the most names; `open` if none covers more than half of them.
 
-    Where two know equally many, the one that changes fewer names wins: `purpose` is a class of its own in GUM and a
-    fine name in RST-DT.
+    In a tie, the inventory that changes fewer names wins: `purpose`, for example, is a coarse class in GUM but a fine
+    relation in RST-DT.
     """
     distinct = {name.lower() for name in names}
     if not distinct:
@@ -100,14 +100,14 @@ def detect_inventory(names: Iterable[str]) -> Inventory:
 
 
 def describe_classes(classes: Mapping[str, str]) -> str:
-    """Which relations became which classes, in a line.
+    """Describe on one line which relations are mapped to which classes.
 
     >>> describe_classes({"Cause": "causal", "Result": "causal", "joint": "joint"})
-    'Cause, Result → causal; as they are: joint'
+    'Cause, Result → causal; unchanged: joint'
     """
     members: dict[str, list[str]] = {}
     for name, coarse in classes.items():
         members.setdefault(coarse, []).append(name)
     changed = [f"{', '.join(names)} → {coarse}" for coarse, names in members.items() if names != [coarse]]
     kept = ", ".join(coarse for coarse, names in members.items() if names == [coarse])
-    return "; ".join([*changed, f"as they are: {kept}"] if kept else changed)
+    return "; ".join([*changed, f"unchanged: {kept}"] if kept else changed)

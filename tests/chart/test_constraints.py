@@ -144,14 +144,14 @@ CONTRADICTIONS = {
         [Constraint(2, 3, is_unit=False)],
         'single EDUs and the whole document must be units, got {"edus": [2, 3], "is_unit": false}',
     ),
-    "out of range": ([Constraint(3, 6)], 'edus must be within the 5 of the document, got {"edus": [3, 6]}'),
+    "out of range": ([Constraint(3, 6)], 'edus must be within the document of 5 EDUs, got {"edus": [3, 6]}'),
     "a labelled EDU": (
         [Constraint(3, 4, nuclearity="NN")],
         'a single EDU must not have a label, got {"edus": [3, 4], "nuclearity": "NN"}',
     ),
     "no tree": (
         [Constraint(1, 4), Constraint(1, 3, is_unit=False), Constraint(2, 4, is_unit=False)],
-        "random-0: constraints must leave a tree, got none without the units [1, 3], [2, 4]",
+        "random-0: no tree is possible without the units [1, 3], [2, 4]",
     ),
 }
 

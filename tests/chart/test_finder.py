@@ -86,7 +86,7 @@ def test_a_contradiction_names_the_document_and_stops_no_other(parser: Parser, d
     assert str(first.error) == line
     assert isinstance(second, Document)
     none_left = replace(document, id="none", constraints=tuple(Constraint(i, i + 2, is_unit=False) for i in range(4)))
-    with pytest.raises(UsageError, match=r"none: constraints must leave a tree, got none without the units \[0, 2\]"):
+    with pytest.raises(UsageError, match=r"none: no tree is possible without the units \[0, 2\]"):
         parser.parse(none_left)
 
 
@@ -140,7 +140,7 @@ def test_a_distribution_given_constraints_is_that_of_a_parser(parser: Parser, do
 
 def test_the_distribution_of_another_model(tmp_path: Path, document: Document):
     steps = load(write_parser(tmp_path / "steps", has_segmenter=False))
-    with pytest.raises(UsageError, match="must be that of a chart's model, got 'tiny'"):
+    with pytest.raises(UsageError, match="distributions need a chart parser, which 'tiny' is not"):
         steps.distribution(document)
 
 

@@ -113,7 +113,7 @@ def test_kinds_of_numbers_that_are_not_read(folder: Path, tmp_path: Path):
 
     copy(folder, tmp_path, lambda weights: None)
     save_file({name: one.bfloat16() for name, one in load_file(tmp_path / WEIGHTS).items()}, tmp_path / WEIGHTS)
-    assert "a file of the model is damaged" in one_line(tmp_path)
+    assert "the model file is damaged" in one_line(tmp_path)
 
 
 def test_weights_that_nobody_asked_for_do_not_matter(folder: Path, tmp_path: Path):

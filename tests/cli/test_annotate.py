@@ -60,7 +60,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("work --against empty --output work/gold", "--output must be outside the folders of the annotators"),
         ("work --against empty --output empty", "--output must be outside the folders of the annotators"),
         ("work/a.rs3 --project missing.toml", "missing.toml: No such file"),
-        ("bad", "bad/genrst.toml: relations[0].nme: the key must be one of name, "),
+        ("bad", "bad/genrst.toml: relations[0].nme: unknown key; must be one of name, "),
     ],
 )
 @pytest.mark.usefixtures("work")

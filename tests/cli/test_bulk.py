@@ -42,7 +42,7 @@ def test_a_run_its_rerun_and_shards(
     *events, summary = map(json.loads, first.output.splitlines())
     assert [event["parts"] for event in events] == [0, 1, 2, 3]
     assert (summary["event"], summary["documents"], summary["errors"]) == ("summary", 11, 1)
-    assert summary["frequent_errors"] == {"parse: a text must have a word": 1}
+    assert summary["frequent_errors"] == {"parse: a text must have at least one word": 1}
     before = content(tmp_path / "out")
     # A part that is missing is done again, and no other.
     (tmp_path / "out" / "documents" / "00001.parquet").unlink()

@@ -55,7 +55,7 @@ MISTAKES = [
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.filterwarnings("ignore:few documents")
+@pytest.mark.filterwarnings("ignore:.* documents are few")
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_results_command_no_terminal(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]):
     outcome = call(capsys, *arguments)

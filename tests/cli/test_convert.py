@@ -194,7 +194,7 @@ def test_documents_that_a_format_cannot_hold_do_not_stop_the_others(folder: Path
     write_documents([replace(DOCUMENT, id="a"), segmented, replace(DOCUMENT, id="c")], folder / "some.jsonl")
     outcome = call(capsys, "convert", "some.jsonl", "out", "--to", "dis")
     assert outcome.status == 1
-    expected = "genrst: b: a document must have a tree to be written as .dis, got segmented only"
+    expected = "genrst: b: the document must have a tree to be written as .dis, but is only segmented"
     assert outcome.messages == [expected]
     assert names(folder / "out") == ["a.dis", "c.dis"]
 
@@ -228,7 +228,7 @@ def test_characters_that_no_encoding_has(folder: Path, capsysbinary: pytest.Capt
     assert main(["convert", "odd.json", "-", "--to", "edus"]) == 2
     output, message = capsysbinary.readouterr()
     assert (output, message.count(b"\n")) == (b"", 1)
-    assert message.startswith(b"genrst: odd: a document must have characters of Unicode text to be written as .edus")
+    assert message.startswith(b"genrst: odd: .edus files cannot hold the character U+")
     assert main(["convert", "odd.json", "-", "--to", "json"]) == 0
     assert json.loads(capsysbinary.readouterr().out)["text"] == "a\ud800 b"
 
@@ -245,7 +245,7 @@ def test_signals_and_secondary_edges_are_kept(folder: Path, capsys: pytest.Captu
 @pytest.mark.parametrize("suffix", [".rs3", ".dis", ".edus"])
 def test_what_a_format_loses_is_said(folder: Path, capsys: pytest.CaptureFixture[str], suffix: str):
     write(LAYERED, folder / "bees.json")
-    expected = [f"{WARNING}bees: {suffix} holds no signals or secondary edges, 2 are left out"]
+    expected = [f"{WARNING}bees: {suffix} files cannot hold signals or secondary edges; 2 are left out"]
     assert call(capsys, "convert", "bees.json", f"out{suffix}").messages == expected
     assert call(capsys, "convert", "bees.json", "-", "--to", suffix).messages == expected
     assert call(capsys, "convert", "bees.json", "out", "--to", suffix).messages == expected

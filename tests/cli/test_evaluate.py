@@ -14,7 +14,7 @@ from genrst.trees.node import Leaf, Tree, Unit
 from tests.cli.program import Outcome, call
 from tests.miniatures import write_gum
 
-pytestmark = pytest.mark.filterwarnings("ignore:few documents for a test")
+pytestmark = pytest.mark.filterwarnings("ignore:.* documents are few for a test")
 
 EDUS = ["Frogs sing", "they say", "in the rain."]
 GOLD = Unit("justify", "NS", (Leaf(0), Unit("attribution", "SN", (Leaf(1), Leaf(2)))))

@@ -186,8 +186,8 @@ def test_one_bad_document_does_not_stop_the_others(world: Path, capsys: pytest.C
     outcome = call(capsys, "export", "corpus", "--what", "summary", "--json")
     assert outcome.status == 1
     assert {row["document"] for row in read_lines(outcome.output)} == {"one", "other"}
-    assert outcome.messages[0] == "genrst: bare: a document must have a tree, got only segmented"
-    assert outcome.messages[1].startswith("genrst: corpus/empty.json:1: the text must be JSON")
+    assert outcome.messages[0] == "genrst: bare: the document must have a tree, but is only segmented"
+    assert outcome.messages[1].startswith("genrst: corpus/empty.json:1: invalid JSON")
     assert len(outcome.messages) == 2
 
 
@@ -229,8 +229,8 @@ BREAKAGES = [
     ("ferry.json --what units --from rs3", 2, "--from must go with standard input (-), got ferry.json"),
     ("- --what units --from xyz", 2, "docx, pdf, eml, got xyz"),
     ("missing.json --what units", 1, "missing.json: no such file or folder"),
-    ("segmented.json --what units", 1, "ferry: a document must have a tree, got only segmented"),
-    ("segmented.json --what units --output out.csv", 1, "ferry: a document must have a tree, got only segmented"),
+    ("segmented.json --what units", 1, "ferry: the document must have a tree, but is only segmented"),
+    ("segmented.json --what units --output out.csv", 1, "ferry: the document must have a tree, but is only segmented"),
     ("empty.jsonl --what units", 1, "empty.jsonl: there must be a document to export, got none"),
 ]
 

@@ -115,7 +115,7 @@ def test_folders_of_trees(folder: Path, tiny: Path, capsys: pytest.CaptureFixtur
 def test_published_corpora(folder: Path, capsys: pytest.CaptureFixture[str]):
     gum = write_gum(folder / "gum")
     assert left_out(capsys, "info", "gum", "--split", "train") == [
-        "gum/: 1 file was left out: GUM_reddit_cats (no words; --with-textless includes them)"
+        "gum/: 1 file was left out: GUM_reddit_cats (without words; include them with --with-textless)"
     ]
     (gum / "rs4" / "GUM_news_new.rs4").write_bytes((gum / "rs4" / "GUM_news_harbor.rs4").read_bytes())
     assert left_out(capsys, "export", "gum", "--what", "units", "--with-textless") == [

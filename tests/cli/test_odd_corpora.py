@@ -27,14 +27,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             write_pcc_2,
             "pcc",
             20,
-            "20 documents of several trees got one root, virtual-root: "
+            "20 documents with several trees joined under one root, virtual-root: "
             "maz-1423, maz-1424, maz-1425, maz-1426, maz-1427 and 15 more",
         ),
         (
             write_rst_corpus_rus,
             "rrt",
             2,
-            "2 documents of several trees got one root, virtual-root: "
+            "2 documents with several trees joined under one root, virtual-root: "
             "10, first_annotation_lenta1_EDUs_splitted.rs3_anna",
         ),
     ],

@@ -308,7 +308,7 @@ def test_one_bad_file_does_not_stop_the_others(run: Run, folder: Path):
         "empty.txt",
         "missing.txt",
     ]
-    assert "genrst: empty.txt: a text must have a word, got ''" in outcome.messages
+    assert "genrst: empty.txt: a text must have at least one word, got ''" in outcome.messages
     assert names(folder / "out") == ["ferry.json", "rain.json"]
     kbest = run("empty.txt", "rain.rs3", "--kbest", "2", "--format", "jsonl")
     assert (kbest.status, len(kbest.output.splitlines()), len(kbest.messages)) == (1, 2, 1)

@@ -101,7 +101,7 @@ def test_a_document_too_short_for_a_constraint_does_not_stop_the_others(run: Run
     write_documents([Document.from_edus("short", EDUS[:2]), STORM], "two.jsonl")
     outcome = run("two.jsonl", "--constraint", WANTED, "--format", "jsonl")
     assert (outcome.status, len(outcome.output.splitlines())) == (1, 1)
-    assert outcome.messages == [f"genrst: two.jsonl: short: edus must be within the 2 of the document, got {WANTED}"]
+    assert outcome.messages == [f"genrst: two.jsonl: short: edus must be within the document of 2 EDUs, got {WANTED}"]
 
 
 def test_the_least_certain_units(run: Run, chart: Path):
@@ -157,7 +157,7 @@ WRONG = [
     (["--constraint", ""], NO_JSON.rstrip()),
     (["--constraint", '{"edus": [0, NaN]}'], NO_JSON),
     (["--constraint", "[" * 2000], NO_JSON),
-    (["--constraint", "[1, 4]"], "--constraint: a constraint must be an object with edus, got [1, 4]"),
+    (["--constraint", "[1, 4]"], "--constraint: a constraint must be an object with the key edus, got [1, 4]"),
     (
         ["--constraint", '{"edus": [4, 1]}'],
         "--constraint: edus must be [start, stop] with 0 <= start < stop, got [4, 1]",

@@ -165,7 +165,7 @@ def test_one_document_is_compared_with_one_whatever_their_names(folder: Path, ca
 BREAKAGES = [
     ("render", 2, "the following arguments are required: IN, OUT"),
     ("render missing.json out.svg", 1, "missing.json: No such file or directory"),
-    ("render broken.json out.svg", 1, "broken.json:1: the text must be JSON"),
+    ("render broken.json out.svg", 1, "broken.json:1: invalid JSON"),
     ("render empty.jsonl out.svg", 1, "empty.jsonl: there must be a document to draw, got none"),
     ("render bees.json out.gif", 2, "a picture must end in one of .svg, .html, .png, .pdf, .txt, got out.gif"),
     ("render bees.json out", 2, "a folder has no suffix, so --to FORMAT is needed"),
@@ -177,7 +177,11 @@ BREAKAGES = [
     ("render bees.json out.txt --style classic", 2, "--style must go with a picture, got .txt"),
     ("render bees.json out.svg --width 60", 2, "--width must go with .txt, got .svg"),
     ("render bees.json out.svg --labels fine", 2, "--labels must go with --against"),
-    ("render bees.json out.svg --colours certainty", 1, "bees: units must have probabilities, got none; a chart's"),
+    (
+        "render bees.json out.svg --colours certainty",
+        1,
+        "bees: the units have no probabilities; parse the document with a chart",
+    ),
     ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --colours relation --against other.json", 2, "--colours must not go with --against"),
     ("render bees.json out.txt --against other.json", 2, "--against must go with .svg, .html, .png, .pdf, got .txt"),

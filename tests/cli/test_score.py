@@ -101,4 +101,4 @@ def test_a_document_without_a_tree_does_not_stop_the_others(
     found = call(capsys, "score", tmp_path / "in", "--model", folder / "model", "--json")
     assert found.status == 1
     assert json.loads(found.output)["document"] == "rain"
-    assert "a document must have a tree, got only segmented" in found.messages[0]
+    assert "the document must have a tree, but is only segmented" in found.messages[0]

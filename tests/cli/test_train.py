@@ -61,7 +61,7 @@ def test_from_a_corpus_to_a_model(here: Workspace):
 
     (features,) = Path("cache").iterdir()
     relations = found.messages[0].removeprefix("genrst: relations by rstdt: ")
-    assert relations.startswith("purpose → enablement; as they are: attribution, cause, ")
+    assert relations.startswith("purpose → enablement; unchanged: attribution, cause, ")
     assert found.messages[1] == f"genrst: prepared features: {features} (new)"
     assert (RUN / "model" / "README.md").read_text(encoding="utf-8").endswith(f"{relations}\n")
     records = read_log(RUN / "log.jsonl")
@@ -300,7 +300,7 @@ def test_an_encoder_that_is_not_there(encoder: Workspace, monkeypatch: pytest.Mo
         found = encoder.train("--set", "model.encoder=nobody/nothing", *options)
         assert found.status == 1
         (message,) = found.messages
-        assert "got 'nobody/nothing'; download it there (hf download nobody/nothing)" in message
+        assert "got 'nobody/nothing'; download it first (hf download nobody/nothing)" in message
 
 
 def test_features_without_pieces(encoder: Workspace):

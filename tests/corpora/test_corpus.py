@@ -70,9 +70,11 @@ def test_plain_folders_and_files(tmp_path: Path):
     assert [document.id for document in load_corpus(folder)] == ["d", "c", "a", "b"]
     assert [document.id for document in load_corpus(folder / "d.rs4")] == ["d"]
     assert [document.id for document in load_corpus(folder, split="train")] == ["a", "b"]
-    with pytest.raises(CorpusNotFoundError, match="test: a split of a plain folder must be a subfolder of that name"):
+    with pytest.raises(
+        CorpusNotFoundError, match="test: no such folder; a split of a plain folder is a subfolder of that name"
+    ):
         load_corpus(folder, split="test")
-    with pytest.raises(CorpusNotFoundError, match="train: a split of a plain folder"):
+    with pytest.raises(CorpusNotFoundError, match="train: no such folder; a split of a plain folder"):
         load_corpus(folder / "d.rs4", split="train")
 
 
@@ -83,7 +85,7 @@ def test_documents_are_read_when_asked_for(tmp_path: Path):
     assert len(corpus) == 5
     documents = iter(corpus)
     assert [next(documents).id for _ in range(4)] == ["d", "c", "a", "b"]
-    with pytest.raises(CorpusFormatError, match=r"z\.json:1: the text must be JSON"):
+    with pytest.raises(CorpusFormatError, match=r"z\.json:1: invalid JSON"):
         next(documents)
 
 
@@ -92,7 +94,7 @@ def test_files_that_cannot_be_read_are_skipped_on_request(tmp_path: Path):
     (folder / "aa.json").write_text("broken", encoding="utf-8")
     with pytest.raises(CorpusFormatError, match=r"aa\.json:1: "):
         list(load_corpus(folder, "files"))
-    with pytest.warns(CorpusWarning, match=r"aa\.json:1: the text must be JSON.*; skipped"):
+    with pytest.warns(CorpusWarning, match=r"aa\.json:1: invalid JSON.*; skipped"):
         assert [document.id for document in load_corpus(folder, skip_bad=True)] == ["d", "c", "a", "b"]
 
 
@@ -128,17 +130,19 @@ def test_what_is_no_corpus(tmp_path: Path):
         load_corpus(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=f"a corpus must be one of {', '.join(CORPORA)}, got 'ptb'"):
         load_corpus(tmp_path, "ptb")
-    with pytest.raises(CorpusNotFoundError, match="the folder must hold files with trees"):
+    with pytest.raises(CorpusNotFoundError, match="the folder has no files with trees"):
         load_corpus(tmp_path)
-    with pytest.raises(CorpusNotFoundError, match="gum must have rst/rstweb and dep or rs4 and conllu, got a folder"):
+    with pytest.raises(
+        CorpusNotFoundError, match="not a folder of gum; it must have rst/rstweb and dep or rs4 and conllu"
+    ):
         load_corpus(tmp_path, "gum")
 
 
 def test_splits_without_documents(tmp_path: Path):
     folder = write_rstdt(tmp_path / "corpus", n_training=9, n_test=1)
-    with pytest.raises(CorpusNotFoundError, match="rstdt must have documents in split 'dev', got none"):
+    with pytest.raises(CorpusNotFoundError, match="rstdt has no documents in split 'dev'"):
         load_corpus(folder, split="dev")
     folder = write_gum(tmp_path / "gum")
     (folder / "splits.tsv").write_text("doc\tsplit\ttext\n", encoding="utf-8")
-    with pytest.raises(CorpusNotFoundError, match=re.escape(f"{folder}: gum must have documents in split None")):
+    with pytest.raises(CorpusNotFoundError, match=re.escape(f"{folder}: gum has no documents in split None")):
         load_corpus(folder)

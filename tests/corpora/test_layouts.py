@@ -156,10 +156,10 @@ def test_lists_without_the_columns(folder: Path, content: str):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\tDiscourse=adversative-contrast_m:3->2", "\t_", "got 3 EDUs, 16 words; they differ first at EDU 2"),
-        ("\tEntity=3)", "\tDiscourse=x", "got 5 EDUs, 16 words; they differ first at EDU 2"),
-        ("2\t?\t_\t_\t.\t_\t1\tpunct\t_\t_\n", "", "got 4 EDUs, 15 words; they differ first at EDU 4"),
-        ("|Discourse=evaluation-comment:4->2", "", "got 3 EDUs, 16 words; they differ first at EDU 3"),
+        ("\tDiscourse=adversative-contrast_m:3->2", "\t_", "got 3 EDUs, 16 words; the first difference is at EDU 2"),
+        ("\tEntity=3)", "\tDiscourse=x", "got 5 EDUs, 16 words; the first difference is at EDU 2"),
+        ("2\t?\t_\t_\t.\t_\t1\tpunct\t_\t_\n", "", "got 4 EDUs, 15 words; the first difference is at EDU 4"),
+        ("|Discourse=evaluation-comment:4->2", "", "got 3 EDUs, 16 words; the first difference is at EDU 3"),
     ],
 )
 def test_words_must_be_those_of_the_tree(folder: Path, old: str, new: str, message: str):
@@ -177,7 +177,7 @@ def test_words_after_the_last_edu_of_the_tree(folder: Path):
     path = folder / "conllu" / "GUM_news_harbor.conllu"
     extra = "1\tEnd\t_\t_\tX\t_\t0\troot\t_\tDiscourse=x\n"
     path.write_text(path.read_text(encoding="utf-8") + extra, encoding="utf-8")
-    with pytest.raises(CorpusFormatError, match="got 5 EDUs, 17 words; they differ first at EDU 5"):
+    with pytest.raises(CorpusFormatError, match="got 5 EDUs, 17 words; the first difference is at EDU 5"):
         read_document(folder, "GUM_news_harbor")
 
 
@@ -290,11 +290,11 @@ def test_odd_files_are_read_with_a_warning_that_names_them(rstdt: Path):
         odd = {document.id: document for document in load_corpus(rstdt)}
     messages = sorted(str(one.message).removeprefix(f"{folder}/") for one in caught)
     expected = [
-        "file1: paragraphs are those of the tree, by its <P>",
-        r"wsj_0601.out: EDU \d+ of \d+ must continue .*CHANGED.*, got .*; the text of the tree is read instead",
-        "wsj_0602.out: paragraphs are those of the tree, by its <P>",
+        "file1: the paragraphs are taken from the <P> marks of the tree",
+        r"wsj_0601.out: EDU \d+ of \d+ must match .*CHANGED.*, got .*; using the text of the tree instead",
+        "wsj_0602.out: the paragraphs are taken from the <P> marks of the tree",
         "wsj_0603.out: text after the last EDU is left out: 'and so on'",
-        r"wsj_0604.out.dis:\d+: <P> must stand at the end of an EDU; left out of '.*'",
+        r"wsj_0604.out.dis:\d+: <P> must be at the end of an EDU; removed from '.*'",
     ]
     assert len(messages) == len(expected)
     assert all(map(re.fullmatch, expected, messages))
@@ -312,7 +312,7 @@ def test_trees_without_a_text_are_read_alone(rstdt: Path):
 def test_unknown_splits_and_other_folders(rstdt: Path, tmp_path: Path):
     with pytest.raises(UsageError, match="a split of rstdt must be one of train, dev, test, got 'tune'"):
         load_corpus(rstdt, split="tune")
-    with pytest.raises(CorpusNotFoundError, match="TRAINING: rstdt must have TRAINING and TEST, got a folder without"):
+    with pytest.raises(CorpusNotFoundError, match="TRAINING: not a folder of rstdt; it must have TRAINING and TEST"):
         load_corpus(tmp_path / "rstdt" / TRAINING, "rstdt")
 
 
@@ -378,9 +378,9 @@ def test_disrpt(tmp_path: Path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b"Seg=B-seg", b"Conn=B-conn", "toy_train.conllu:1: a document must mark the first words of its EDUs"),
-        (b"# newdoc", b"# olddoc", "toy_train.conllu: documents must start with a comment, # newdoc id = NAME"),
-        (b"2\train", b"7\train", "toy_train.conllu:4: word 2 must come next, got 7"),
+        (b"Seg=B-seg", b"Conn=B-conn", "toy_train.conllu:1: the first words of EDUs must be marked"),
+        (b"# newdoc", b"# olddoc", "toy_train.conllu: every document must start with the comment # newdoc id = NAME"),
+        (b"2\train", b"7\train", "toy_train.conllu:4: the next word must be number 2, got 7"),
     ],
 )
 def test_what_is_wrong_in_files_of_disrpt(tmp_path: Path, old: bytes, new: bytes, message: str):
@@ -392,7 +392,7 @@ def test_what_is_wrong_in_files_of_disrpt(tmp_path: Path, old: bytes, new: bytes
 
 
 def test_corpora_of_connectives_have_no_edus(tmp_path: Path):
-    with pytest.raises(CorpusNotFoundError, match="disrpt must have documents in split None, got none"):
+    with pytest.raises(CorpusNotFoundError, match="disrpt has no documents in split None"):
         load_corpus(write_disrpt(tmp_path / "disrpt", "eng.pdtb.toy"))
 
 

@@ -31,5 +31,5 @@ def test_a_gpu_only_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
     assert str(choose_device("auto")) == "cuda"
     assert str(choose_device("cuda:1")) == "cuda:1"
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
-    with pytest.raises(UsageError, match="must be started by spawn"):
+    with pytest.raises(UsageError, match="must be started with spawn"):
         choose_device("cuda")

@@ -206,5 +206,5 @@ def test_mixed_precision_and_gradients(kind: str, config: RnngConfig):
 
 def test_documents_without_pieces():
     shape = make_pretrained(GENERATIVE).shape
-    with pytest.raises(ConfigError, match="random-0: a document must be prepared with the encoder's tokenizer"):
+    with pytest.raises(ConfigError, match="random-0: the document must be prepared with the encoder's tokenizer"):
         pack_examples([random_example(3)], shape)

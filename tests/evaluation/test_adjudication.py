@@ -123,7 +123,7 @@ def test_an_edited_result_keeps_its_edits_elsewhere():
     taken = pair.take(edited, 1, "right")
     assert taken.tree == Unit("context", "SN", RIGHT.children)
     gone = replace(edited, tree=Unit("joint", "NN", (Leaf(0), Unit("list", "NNN", (Leaf(1), Leaf(2), Leaf(3))))))
-    with pytest.raises(GenrstError, match="no unit of these EDUs any more"):
+    with pytest.raises(GenrstError, match="no longer has a unit of these EDUs"):
         pair.take(gone, 1, "right")
 
 

@@ -53,7 +53,7 @@ def test_signs_and_case_may_differ_but_not_the_number_of_characters():
 )
 def test_texts_of_other_words_are_an_error(gold: str, predicted: str):
     for sides in ((gold, predicted), (predicted, gold)):
-        with pytest.raises(GenrstError, match="must be the same but for white space"):
+        with pytest.raises(GenrstError, match="must be the same except for white space"):
             shared_measures(*map(bare, sides))
 
 
@@ -73,15 +73,15 @@ def offsets(*edus: tuple[int, int], text: str | None = None) -> Document:
     ("one", "other", "was"),
     [
         # The offsets of a tree alone are made up: it has two EDUs, wherever they are.
-        (offsets((0, 1), (2, 3)), offsets((0, 3), (4, 9), text="One  two."), "only their number, 2, in"),
-        (offsets((0, 1), (2, 3)), offsets((0, 1), (2, 3), (4, 5)), "only their number, 2, in|only their number, 3, in"),
+        (offsets((0, 1), (2, 3)), offsets((0, 3), (4, 9), text="One  two."), "those in .* have neither"),
+        (offsets((0, 1), (2, 3)), offsets((0, 1), (2, 3), (4, 5)), "those in gold have neither"),
         (offsets((0, 3), (4, 8)), offsets((0, 3), (4, 9)), "0–8 in .*, 0–9 in|0–9 in .*, 0–8 in"),
         (offsets((0, 3), (4, 8)), offsets((0, 3), (4, 9), text="One two.!"), "0–8 in .*, 0–9 in|0–9 in .*, 0–8 in"),
         (offsets((0, 3), (4, 99)), offsets((0, 3), (4, 8), text="One two."), "0–8 in .*, 0–99 in|0–99 in .*, 0–8 in"),
     ],
 )  # fmt: skip
 def test_offsets_of_different_texts_are_an_error(one: Document, other: Document, was: str, is_swapped: bool):
-    with pytest.raises(GenrstError, match=f"^acme: .*, got .*(?:{was})"):
+    with pytest.raises(GenrstError, match=f"^acme: .*(?:{was})"):
         shared_measures(*((other, one) if is_swapped else (one, other)))
 
 
@@ -91,7 +91,7 @@ def test_different_texts_are_an_error_that_shows_where():
     with pytest.raises(GenrstError) as error:
         shared_measures(gold, predicted)
     assert str(error.value) == (
-        "acme: gold and predicted text must be the same but for white space, "
+        "acme: gold and predicted text must be the same except for white space, "
         r"got 'ee met on Monday in the old to' in gold, 'ee met on\nTuesday in the old t' in predicted"
     )
 

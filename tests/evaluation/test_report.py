@@ -178,7 +178,7 @@ def test_the_report_names_the_label_set():
     assert evaluate(gold, gold).labels == "gum, 15 coarse relations"
     assert evaluate(gold, gold, labels="fine").labels == "gum, fine relations: 1 in gold"
     assert evaluate(gold, gold, inventory=load_inventory("rstdt")).labels == (
-        "rstdt, 18 coarse relations, unknown to it: 1 in gold"
+        "rstdt, 18 coarse relations, 1 unknown in gold"
     )
     assert evaluate(named("befuddle"), gold, inventory=OPEN).labels == "open, relations: 1 in gold"
     with pytest.raises(UsageError, match="got 'medium'"):
@@ -288,7 +288,7 @@ def test_one_document_against_one_other_needs_no_names():
 def test_ids_must_be_the_same(gold: str, predicted: str, was: str):
     with pytest.raises(GenrstError) as error:
         pair_by_id(documents(gold), documents(predicted))
-    assert str(error.value).endswith(f"must have the same ids, each once, got {was}")
+    assert str(error.value).endswith(f"must have the same ids, each once: {was}")
 
 
 def test_streams_are_scored_as_lists_are():
@@ -306,7 +306,7 @@ def test_what_is_no_list_of_documents_is_refused(predicted: Any, was: str):
 
 
 def test_nothing_cannot_be_scored():
-    with pytest.raises(GenrstError, match="at least one document"):
+    with pytest.raises(GenrstError, match="no documents to score"):
         pair_by_id([], [])
 
 

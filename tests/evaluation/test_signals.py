@@ -96,8 +96,8 @@ def test_secondary_edges():
 @pytest.mark.parametrize(
     ("signal", "message"),
     [
-        (Signal((0, 1), "dm", "dm", (11,)), "a: a signal must be of words from 1 to 10, got 11"),
-        (Signal((0, 4), "dm", "dm"), "a: a signal or secondary edge must stand at EDUs from 0 to 3, got 0–4"),
+        (Signal((0, 1), "dm", "dm", (11,)), "a: the words of a signal must be between 1 and 10, got 11"),
+        (Signal((0, 4), "dm", "dm"), "a: the EDUs of a signal or secondary edge must be between 0 and 3, got 0–4"),
     ],
 )
 def test_what_is_not_in_the_document_is_refused(signal: Signal, message: str):

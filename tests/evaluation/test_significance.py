@@ -153,9 +153,9 @@ def test_evaluations_are_compared_by_document():
 def test_only_like_is_compared_with_like():
     gold = corpus(1.0)
     whole, part = evaluate(gold, gold), evaluate(gold[:5], gold[:5])
-    with pytest.raises(GenrstError, match="same gold documents, got different in d10"):
+    with pytest.raises(GenrstError, match="same gold documents; they differ in d10"):
         compare_systems(whole, part)
-    with pytest.raises(GenrstError, match="one label set"):
+    with pytest.raises(GenrstError, match="the same label set"):
         compare_systems(whole, evaluate(gold, gold, labels="fine"))
 
 
@@ -166,4 +166,4 @@ def test_few_documents_are_told(n_documents: int, warns: bool):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         compare_systems(*pair)
-    assert [f"few documents for a test: {n_documents};" in str(one.message) for one in told] == [True] * warns
+    assert [f"{n_documents} documents are few for a test:" in str(one.message) for one in told] == [True] * warns

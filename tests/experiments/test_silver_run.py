@@ -135,7 +135,10 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         (["--prepared", "A", "B", "C"], "--prepared must be the features of students and of teachers"),
         (["--prepared", "A", "--teachers", "1", "1"], "--teachers: each must be given once, got [1, 1]"),
         (["--prepared", "A", "--students", "paper", "paper"], "--students: each must be given once, got paper paper"),
-        (["--prepared", "A", "--students", "nothing"], "nothing: a configuration must be a file or one of "),
+        (
+            ["--prepared", "A", "--students", "nothing"],
+            "nothing: no such configuration file; the bundled configurations are ",
+        ),
         (["--prepared", "A", "--set", "model.nothing=1"], "nothing"),
         (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be finite and 0 or more, got -1.0"),
         (["--prepared", "A", "--device", "tpu"], "a device must be auto, cpu, or a GPU"),

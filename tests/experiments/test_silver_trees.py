@@ -290,7 +290,7 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
     with pytest.raises(SystemExit):
         run_label(tmp_path, capsys, teachers)
     assert capsys.readouterr().err == (
-        f"{teachers[0]} and {teachers[1]}: models that choose together must have the same labels\n"
+        f"{teachers[0]} and {teachers[1]}: the models of an ensemble must have the same labels\n"
     )
 
 

@@ -194,13 +194,13 @@ def test_paragraph_marks_elsewhere_are_left_out_with_a_warning(written: str, tex
     with pytest.warns(CorpusWarning) as caught:
         document = read(root(nucleus("a"), satellite(written)))
     (warning,) = caught
-    assert str(warning.message) == f"{PATH}:1: <P> must stand at the end of an EDU; left out of {text!r}"
+    assert str(warning.message) == f"{PATH}:1: <P> must be at the end of an EDU; removed from {text!r}"
     assert document.edu_texts == ["a", text]
     assert document.paragraph_of_edus() == [0, int(starts_paragraph)]
 
 
 def test_several_oddities_of_a_kind_are_counted() -> None:
-    with pytest.warns(CorpusWarning, match=r"rain.dis:1: <P> must .* left out of 'a b' \(and 1 more\)$"):
+    with pytest.warns(CorpusWarning, match=r"rain.dis:1: <P> must .* removed from 'a b' \(and 1 more\)$"):
         read(root(nucleus("a<P>b"), satellite("c<P>d")))
 
 
@@ -289,12 +289,12 @@ A, B = nucleus("a"), satellite("b")
     [
         ("", 1, "must hold a tree"),
         (" \n\n", 1, "must hold a tree"),
-        ("( Root (span 1 2)\n" + A + "\n" + B, 1, "before Root must be closed"),
-        (root(A, B) + "\n)", 2, "nothing must follow the tree"),
-        (root(A, B) + "\n" + root(A, B), 2, "nothing must follow the tree"),
-        (root(A, B) + "\n\nend", 3, "nothing must follow the tree, got 'end'"),
-        (")", 1, "must close a node"),
-        ("hello", 1, "a bracket must stand here, got 'hello'"),
+        ("( Root (span 1 2)\n" + A + "\n" + B, 1, "before Root is never closed"),
+        (root(A, B) + "\n)", 2, "nothing may follow the tree"),
+        (root(A, B) + "\n" + root(A, B), 2, "nothing may follow the tree"),
+        (root(A, B) + "\n\nend", 3, "nothing may follow the tree, got 'end'"),
+        (")", 1, "unmatched \\)"),
+        ("hello", 1, "expected a bracket, got 'hello'"),
         ("(", 1, "followed by Root, got 'the end of the file'"),
         (A, 1, "followed by Root, got 'Nucleus'"),
         ("(span 1 2)", 1, "followed by Root, got 'span'"),
@@ -302,17 +302,17 @@ A, B = nucleus("a"), satellite("b")
         (root(A, "\n( Nukleus (text _!b_!) )"), 2, "got 'Nukleus'"),
         (root(A, "\n( Satellite (rel2par x) (text _!b_) )"), 2, "must end with _!"),
         (root(A, "\n( Satellite (rel2par x) (text _!b) )") + A, 2, "must end with _!"),
-        (root(A, "\n( Satellite (rel2par x) (text b) )"), 2, r"\(text _!…_!\) must stand here"),
-        (root(A, "\n( Satellite (rel2par x) (text _!b_! _!c_!) )"), 2, r"\(text _!…_!\) must stand here"),
-        (root(A, "\n( Satellite (rel2par x) (text _!b_!) (text _!c_!) )"), 2, "one text, got a second one"),
-        (root(A, "\n( Satellite (rel2par) (text _!b_!) )"), 2, r"\(rel2par …\) must stand here"),
-        (root(A, "\n( Satellite (rel2par _!x_!) (text _!b_!) )"), 2, r"\(rel2par …\) must stand here"),
+        (root(A, "\n( Satellite (rel2par x) (text b) )"), 2, r"expected \(text _!…_!\), got"),
+        (root(A, "\n( Satellite (rel2par x) (text _!b_! _!c_!) )"), 2, r"expected \(text _!…_!\), got"),
+        (root(A, "\n( Satellite (rel2par x) (text _!b_!) (text _!c_!) )"), 2, "only one text; this is the second"),
+        (root(A, "\n( Satellite (rel2par) (text _!b_!) )"), 2, r"expected \(rel2par …\), got"),
+        (root(A, "\n( Satellite (rel2par _!x_!) (text _!b_!) )"), 2, r"expected \(rel2par …\), got"),
         (root(A, "\n( Satellite (leaf 2) (text _!b_!) )"), 2, r"Satellite must have a relation, \(rel2par …\)"),
         (root(A, "\n( Nucleus (leaf 2) (text _!b_!) )"), 2, r"Nucleus must have a relation"),
-        (root(A, "\n( Satellite (leaf 2) (rel2par x) )"), 2, "must have a text.* or children, got neither"),
+        (root(A, "\n( Satellite (leaf 2) (rel2par x) )"), 2, "must have either a text.* or children, got neither"),
         (root(A, f"\n( Satellite (text _!b_!) {A} )"), 2, "got both"),
         (root("( Satellite (rel2par x) (text _!a_!) )", B), 1, "Root must have a Nucleus"),
-        (root(A, B).replace(" ( Nucleus", " junk ( Nucleus"), 1, "a bracket must stand here, got 'junk'"),
+        (root(A, B).replace(" ( Nucleus", " junk ( Nucleus"), 1, "expected a bracket, got 'junk'"),
     ],
 )
 def test_errors_name_the_line_and_what_is_expected(text: str, line: int, message: str) -> None:
@@ -331,7 +331,7 @@ def test_without_its_tree_only_brackets_and_texts_matter() -> None:
 
 @pytest.mark.parametrize("edu", ["what_!?", "the <P>", "it <P> rained", "<s>x</s>", "<EDU>", "<s> x", "_!"])
 def test_markup_in_a_text_cannot_be_written(edu: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(f"at its edges, to be written as .dis, got {edu!r}")):
+    with pytest.raises(UsageError, match=re.escape(f"with <s> or <EDU>, got {edu!r}")):
         write_dis(Document.from_edus("odd", ["a", edu, "c"], deep_tree(2)))
 
 
@@ -344,7 +344,7 @@ def test_what_only_looks_like_markup_is_kept(edu: str) -> None:
 @pytest.mark.parametrize("name", ["cause(1)", "a_!b", "", " cause", "a  b", "a\tb", ")", "(" * 100_000])
 def test_names_that_cannot_be_written(name: str) -> None:
     document = Document.from_edus("odd", ["a", "b"], Unit(name, "NS", (Leaf(0), Leaf(1))))
-    with pytest.raises(UsageError, match=r"^odd: a relation must have a name .* as \.dis, got '") as caught:
+    with pytest.raises(UsageError, match=r"^odd: to be written as \.dis, the name of a relation .*, got '") as caught:
         write_dis(document)
     assert len(str(caught.value)) < 200
 
@@ -378,5 +378,7 @@ def test_long_nonsense_takes_linear_time(text: str) -> None:
 def test_several_nuclei_called_span_cannot_be_written() -> None:
     """The reader would call them something else."""
     tree = Unit("span", "NN", (Leaf(0), Leaf(1)))
-    with pytest.raises(UsageError, match=r"^odd: only a lone nucleus must be called span .*, got one of 2$"):
+    with pytest.raises(
+        UsageError, match=r"^odd: to be written as .dis, only a lone nucleus may be called span, got one of 2 nuclei$"
+    ):
         write_dis(Document.from_edus("odd", ["a", "b"], tree))

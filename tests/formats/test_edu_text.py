@@ -71,14 +71,14 @@ def test_no_edus_and_no_text() -> None:
 def test_the_error_shows_both_sides() -> None:
     text = "First part. " + "a long way " * 20 + "to the RIGHT word, and on " + "and on " * 20
     edus = ["First part.", "a long way " * 20 + "to the WRONG word, and on " + "and on " * 20]
-    with pytest.raises(CorpusFormatError, match="EDU 2 of 2 must continue the text") as caught:
+    with pytest.raises(CorpusFormatError, match="EDU 2 of 2 must match the text") as caught:
         align_edus(edus, text)
     there, found = re.findall(r"'([^']*)'", caught.value.message)
     assert (there, found) == ("ong way to the RIGHT word, and", "ong way to the WRONG word, and")
 
 
 def test_text_after_the_last_edu_is_an_error() -> None:
-    with pytest.raises(CorpusFormatError, match="the text must end with EDU 1 of 1, got 'all more'"):
+    with pytest.raises(CorpusFormatError, match="the text must end after EDU 1 of 1, got 'all more'"):
         align_edus(["all"], "all more")
     assert align_edus(["all"], "all more", may_go_on=True) == [Span(0, 3)]
 

@@ -48,7 +48,7 @@ def test_other_separators_do_not_end_an_edu() -> None:
 
 @pytest.mark.parametrize("content", [b"", b" \n\t\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_an_error(content: bytes) -> None:
-    with pytest.raises(CorpusFormatError, match="an EDU a line") as caught:
+    with pytest.raises(CorpusFormatError, match="one EDU per line") as caught:
         read_edus(content, PATH)
     assert caught.value.path == PATH
 
@@ -58,10 +58,13 @@ def test_an_empty_file_is_an_error(content: bytes) -> None:
     [
         (
             Document("x", "a  b", (Span(0, 1), Span(1, 3), Span(3, 4))),
-            "EDU must have text .*, got none in EDU 1",
+            "EDU 1 has no text; .*",
         ),
-        (Document("x", None, (Span(0, 5),)), "must have text to be written as .edus, got offsets only"),
-        (Document("x", "a b c", (Span(0, 1), Span(4, 5))), "inside of EDUs to be written as .edus, got 'b' outside"),
+        (Document("x", None, (Span(0, 5),)), "must have a text to be written as .edus, but has only offsets"),
+        (
+            Document("x", "a b c", (Span(0, 1), Span(4, 5))),
+            "written as .edus, all words must be inside EDUs, got 'b' outside",
+        ),
         (Document("x", "a b c", (Span(0, 1), Span(1, 4))), "got 'c' outside"),
         (Document("x", "a b c" * 9999, (Span(99, 100),)), "got '(?:a b c){8}' outside"),
     ],
@@ -122,10 +125,10 @@ def test_line_ends_and_encodings(tmp_path: Path):
     [
         (
             "Owls fly by day. Cats sleep.",
-            "EDU 2 of 3 must continue the text, 'Owls fly by day. Cats sl', got 'at night .'",
+            "EDU 2 of 3 must match the text, 'Owls fly by day. Cats sl', got 'at night .'",
         ),
-        ("Owls fly at night.", "EDU 3 of 3 must continue the text, 's fly at night.', got 'Cats sleep .'"),
-        ("", "EDU 1 of 3 must continue the text, '', got 'Owls fly'"),
+        ("Owls fly at night.", "EDU 3 of 3 must match the text, 's fly at night.', got 'Cats sleep .'"),
+        ("", "EDU 1 of 3 must match the text, '', got 'Owls fly'"),
     ],
 )
 def test_texts_that_differ(tmp_path: Path, content: str, message: str):
@@ -156,7 +159,7 @@ def test_paragraphs_of_the_tree(tmp_path: Path, name: str, content: str, is_odd:
     with warnings.catch_warnings(record=True) as caught:
         read = attach_text_beside(document, tmp_path / f"{name}.dis")
     assert [str(one.message) for one in caught] == [
-        f"{tmp_path / name}: paragraphs are those of the tree, by its <P>"
+        f"{tmp_path / name}: the paragraphs are taken from the <P> marks of the tree"
     ] * is_odd
     assert read.paragraph_of_edus() == [0, 0, 1]
     assert read.text == content
@@ -164,7 +167,7 @@ def test_paragraphs_of_the_tree(tmp_path: Path, name: str, content: str, is_odd:
 
 def test_a_text_of_other_words_is_not_read(tmp_path: Path):
     (tmp_path / "owls").write_text("Owls fly by day. Cats sleep.", encoding="utf-8")
-    with pytest.warns(CorpusWarning, match=r"owls: EDU 2 of 3 must continue .*; the text of the tree is read instead"):
+    with pytest.warns(CorpusWarning, match=r"owls: EDU 2 of 3 must match .*; using the text of the tree instead"):
         assert attach_text_beside(DOCUMENT, tmp_path / "owls.dis") is DOCUMENT
 
 

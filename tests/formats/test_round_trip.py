@@ -65,13 +65,13 @@ def test_plain_documents_are_never_refused(document: Document) -> None:
 @pytest.mark.parametrize("character", ["\0", "\ud800"])
 def test_what_is_no_text_is_refused(suffix: str, character: str) -> None:
     document = Document.from_edus("x", ["a", f"b{character}"], Unit("joint", "NN", (Leaf(0), Leaf(1))))
-    with pytest.raises(UsageError, match=rf"^x: .* to be written as {suffix}, got U\+{ord(character):04X}"):
+    with pytest.raises(UsageError, match=rf"^x: {suffix} files cannot hold the character U\+{ord(character):04X}"):
         format_documents([document], suffix)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
 def test_two_halves_of_a_character_are_not_made_one(suffix: str) -> None:
-    with pytest.raises(UsageError, match="got one as two surrogates"):
+    with pytest.raises(UsageError, match="written as two surrogates"):
         format_documents([Document.from_edus("x", ["a\ud83d\ude42"])], suffix)
     document = Document.from_edus("\0\udfff", ["a\ude42\ud83d", "🙂"])
     assert read_back(format_documents([document], suffix), suffix) == document

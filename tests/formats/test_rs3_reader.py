@@ -358,7 +358,7 @@ def test_ranges_that_are_no_unit_are_left_out():
     document = read(*BODY)
     document = replace(document, signals=(Signal((1, 3), "a", "b"), Signal((1, 2), "a", "b")))
     with pytest.warns(
-        CorpusWarning, match="^sample: 1 secondary edges or signals at EDUs that are not a unit were left out"
+        CorpusWarning, match="^sample: left out 1 secondary edges or signals whose EDUs do not form a unit"
     ):
         text = write_rs4(document)
     assert text.count("<signal ") == 1

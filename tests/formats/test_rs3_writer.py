@@ -149,7 +149,7 @@ def test_relation_names_with_special_characters():
 @pytest.mark.parametrize("character", "\0\x08\x1b\ud800\ufffe\uffff")
 @pytest.mark.parametrize("write", [write_rs3, write_rs4])
 def test_forbidden_characters_cannot_be_written(write: Callable[[Document], str], character: str):
-    rule = f"^sample: .* that XML allows to be written as .rs[34], got U\\+{ord(character):04X}$"
+    rule = f"^sample: .rs[34] files cannot hold the character U\\+{ord(character):04X}, which XML does not allow$"
     for text, relation in ((f"a{character}b", "cause"), ("a", f"x{character}")):
         document = Document.from_edus("sample", [text, "b"], Unit(relation, "NS", (Leaf(0), Leaf(1))))
         with pytest.raises(UsageError, match=rule):
@@ -170,14 +170,14 @@ def test_white_space_that_xml_does_not_allow_is_white_space():
     ],
 )
 def test_nuclei_with_satellites_are_called_span_and_nothing_else(nuclearity: str, relations: tuple[str, ...], was: str):
-    with pytest.raises(UsageError, match=rf"^random: .* must be called span .*\.rs4, got {was}$"):
+    with pytest.raises(UsageError, match=rf"^random: to be written as .*\.rs4, .* must be called span, got {was}$"):
         write_rs3(with_tree(Unit.from_relations(relations, nuclearity, (Leaf(0), Leaf(1)))))
 
 
 def test_signals_of_edges_that_are_not_there_are_left_out():
     signal = Signal((0, 1), "dm", "but", (1,), target=(1, 2))
     document = replace(with_tree(Unit("cause", "NS", (Leaf(0), Leaf(1)))), signals=(signal,))
-    with pytest.warns(CorpusWarning, match="random: 1 secondary edges or signals"):
+    with pytest.warns(CorpusWarning, match="random: left out 1 secondary edges or signals"):
         assert read_rs3(write_rs4(document).encode(), PATH).signals == ()
     document = replace(document, secondary_edges=(SecondaryEdge((0, 1), (1, 2), "contrast"),))
     assert read_rs3(write_rs4(document).encode(), PATH) == document

@@ -94,7 +94,7 @@ def test_layers_at_what_is_no_unit_are_left_out() -> None:
     )
     document = Document.from_edus("rain", ["a", "b", "c"], tree)
     with pytest.warns(
-        CorpusWarning, match="^rain: 3 secondary edges or signals at EDUs that are not a unit were left out"
+        CorpusWarning, match="^rain: left out 3 secondary edges or signals whose EDUs do not form a unit"
     ):
         text = write_rsd(replace(document, signals=layers[0], secondary_edges=layers[1]))
     assert text == write_rsd(document)

@@ -254,10 +254,10 @@ def test_damage_is_an_error_or_a_text(name: str):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.pdf", PDF[:300], r"a\.pdf: the PDF file must be intact, got damaged"),
-        ("a.pdf", pdf([]), r"a\.pdf: the PDF has pictures of its pages and no text"),
-        ("a.docx", b"PK\x03\x04" + bytes(40), r"a\.docx: the Word file must be intact, got damaged"),
-        ("a.html", b"<html><body><img src=x></body></html>", r"a\.html: the HTML file must hold text, got none"),
+        ("a.pdf", PDF[:300], r"a\.pdf: the PDF file is damaged"),
+        ("a.pdf", pdf([]), r"a\.pdf: the PDF has page images but no text"),
+        ("a.docx", b"PK\x03\x04" + bytes(40), r"a\.docx: the Word file is damaged"),
+        ("a.html", b"<html><body><img src=x></body></html>", r"a\.html: the HTML file has no text"),
         ("a.txt", b"\xd0\xcf\x11\xe0\xa1\xb1", r"a\.txt: the file is an old Office file; save it as \.docx"),
         ("a.rtf", b"{\\rtf1 x}", r"a\.rtf: the file is rich text"),
         ("a.txt", b"\x89PNG\r\n", r"a\.txt: the file is a picture"),
@@ -271,7 +271,7 @@ def test_what_cannot_be_read_says_what_it_is(name: str, content: bytes, message:
 
 def test_a_small_file_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("genrst.formats.readers.word.MOST_BYTES", 1000)
-    with pytest.raises(CorpusFormatError, match="at most 0 MiB, got more"):
+    with pytest.raises(CorpusFormatError, match="unpacks to more than 0 MiB"):
         text_of(docx(), Path("a.docx"))
 
 
@@ -279,7 +279,7 @@ def test_a_small_file_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch):
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setattr("genrst.formats.texts.find_spec", lambda name: None)
     with pytest.raises(
-        MissingDependencyError, match=rf"{name}: .* files need the extra .*pip install 'genrst\[files\]'"
+        MissingDependencyError, match=rf"{name}: .* files need the .files. extra: pip install 'genrst\[files\]'"
     ):
         text_of(PDF, Path(name))
 

@@ -21,7 +21,7 @@ ROWS: tuple[Callable[[Document], Sequence[Row]], ...] = (summary_rows, chunk_row
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output.__name__)
 def test_a_document_without_a_tree_is_an_error(output: Callable[[Document], object]):
-    with pytest.raises(GenrstError, match=r"^ferry: a document must have a tree, got only segmented$"):
+    with pytest.raises(GenrstError, match=r"^ferry: the document must have a tree, but is only segmented$"):
         output(segmented())
 
 

@@ -38,5 +38,7 @@ def test_a_gpu_is_lost_in_a_forked_process(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
     check_process(torch.device("cpu"))
     assert choose_device("cpu").type == "cpu"
-    with pytest.raises(UsageError, match=r"^a process that uses a GPU must be started by spawn .*, got forked"):
+    with pytest.raises(
+        UsageError, match=r"^a process that uses a GPU must be started with spawn .*, but this one was forked"
+    ):
         check_process(torch.device("cuda"))

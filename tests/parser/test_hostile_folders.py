@@ -112,7 +112,7 @@ def test_sizes_that_no_network_has(copy: Path, key: str, value: object):
 def test_weights_that_are_larger_than_all_memory(copy: Path, monkeypatch: pytest.MonkeyPatch):
     """They can be: a file with holes takes no room on a disk."""
     monkeypatch.setattr(os, "sysconf", lambda name: 64)
-    assert "the sizes of the network must fit into memory, 0.0 GiB, got 0.0 GiB" in refused(copy / "plain")
+    assert "the network does not fit into memory: it needs 0.0 GiB, and there are 0.0 GiB" in refused(copy / "plain")
 
 
 SHAPES = [[0, 10**18], [10**18], [2**63], [-1, 2], ["a"], [1.5], [True], None, "xx", [[]], [10**30], [1] * 100]
@@ -123,7 +123,7 @@ def test_shapes_in_headers(copy: Path, shape: object):
     path = copy / "plain" / WEIGHTS
     change_header(path, lambda header: header["embeddings.weight"].update(shape=shape))
     message = refused(copy / "plain")
-    assert message.startswith(f"{path}: a file of the model is damaged: ")
+    assert message.startswith(f"{path}: the model file is damaged: ")
     assert len(message) < 400
     with pytest.raises(GenrstError):
         describe_model(copy / "plain")
@@ -132,7 +132,7 @@ def test_shapes_in_headers(copy: Path, shape: object):
 @pytest.mark.parametrize("dtype", ["F8_E4M3", "F4", "C64", "X", None, [], 5])
 def test_kinds_of_numbers_in_headers(copy: Path, dtype: object):
     change_header(copy / "plain" / WEIGHTS, lambda header: header["embeddings.weight"].update(dtype=dtype))
-    assert "a file of the model is damaged: " in refused(copy / "plain")
+    assert "the model file is damaged: " in refused(copy / "plain")
 
 
 def make_special(path: Path, kind: str) -> None:
@@ -220,8 +220,8 @@ def test_settings_of_an_encoder_that_are_not_obeyed(copy: Path, settings: dict[s
         ({"hidden_size": 10**12}, "encoder.hidden_size: the value must be 1048576 or less"),
         ({"vocab_size": 1_000_000}, "the weights do not fit the configuration"),
         ({"type_vocab_size": 0}, "encoder.type_vocab_size: the value must be 1 or more"),
-        ({"num_attention_heads": 3}, "an encoder cannot be built so: "),
-        ({"hidden_act": "nonsense"}, "an encoder cannot be built so: "),
+        ({"num_attention_heads": 3}, "no encoder can be built from this configuration: "),
+        ({"hidden_act": "nonsense"}, "no encoder can be built from this configuration: "),
         ({"hidden_act": ["gelu"]}, "hidden_act: the value must be of type str"),
         ({"pad_token_id": -1}, "pad_token_id: the value must be the number of a word piece"),
         ({"pad_token_id": 60}, "pad_token_id: the value must be the number of a word piece"),

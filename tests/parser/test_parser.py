@@ -268,7 +268,7 @@ def test_one_document_too_large_for_the_memory(parser: Parser, monkeypatch: pyte
     first, second, third = parser.pipe([EDUS, EDUS * 3, EDUS])
     assert isinstance(first, Document)
     assert isinstance(second, Failure)
-    assert str(second.error) == "text-2: 9 EDUs at once need more memory than there is"
+    assert str(second.error) == "text-2: not enough memory for 9 EDUs at once"
     assert second.error.__context__ is None, "it holds on to no memory"
     assert isinstance(third, Document)
 

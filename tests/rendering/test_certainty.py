@@ -163,9 +163,9 @@ UNJUDGED = Document.from_edus("bridge", BRIDGE, Unit("joint", "NNNNNN", tuple(ma
 
 @pytest.mark.parametrize("render", RENDERERS.values(), ids=RENDERERS)
 def test_what_cannot_be_coloured(render: Callable[..., object]):
-    with pytest.raises(GenrstError, match=r"^bridge: units must have probabilities, got none; a chart's"):
+    with pytest.raises(GenrstError, match=r"^bridge: the units have no probabilities; parse the document with a chart"):
         render(UNJUDGED, colours="certainty")
-    with pytest.raises(GenrstError, match=r"^bridge: a document must have a tree"):
+    with pytest.raises(GenrstError, match=r"^bridge: the document must have a tree"):
         render(Document.from_edus("bridge", BRIDGE), colours="certainty")
     with pytest.raises(UsageError, match=r"^colours must be one of relation, certainty, got 'mood'$"):
         render(sure_bridge(), colours="mood")
@@ -190,7 +190,7 @@ def test_the_least_certain_units():
     assert render_least_certain(sure_bridge(), 1, width=0).splitlines()[1] == "  0.25  1–4  concession NS  The city…"
     textless = replace(sure_bridge(), text=None)
     assert render_least_certain(textless, 1).splitlines()[1] == "  0.25  1–4  concession NS"
-    with pytest.raises(GenrstError, match="units must have probabilities"):
+    with pytest.raises(GenrstError, match="the units have no probabilities"):
         least_certain(UNJUDGED, 1)
 
 

@@ -107,7 +107,7 @@ def test_fine_labels_tell_apart_what_coarse_ones_do_not():
 def test_what_cannot_be_compared():
     segmented = Document.from_edus("bridge", list(BRIDGE))
     for pair in ((bridge(), segmented), (segmented, bridge())):
-        with pytest.raises(GenrstError, match=r"^bridge: a document must have a tree, got only segmented$"):
+        with pytest.raises(GenrstError, match=r"^bridge: the document must have a tree, but is only segmented$"):
             compare(*pair)
     with pytest.raises(GenrstError, match="text must be the same"):
         compare(bridge(), row(["Something", "else."]))
@@ -185,9 +185,9 @@ def test_the_text_stands_once_where_the_edus_are_the_same():
 def test_legend_and_tooltips():
     svg = render_difference_svg(bridge(), other_bridge(), names=("gold", "predicted"))
     assert "Parseval F1: S 80.0 · N 40.0 · R 60.0 · F 40.0" in svg
-    for meaning in ("same in both: 2", "other nuclearity: 1", "only in gold: 1", "only in predicted: 1"):
+    for meaning in ("same in both: 2", "different nuclearity: 1", "only in gold: 1", "only in predicted: 1"):
         assert f">{meaning}</text>" in svg
-    assert "other relation:" not in svg
+    assert "different relation:" not in svg
     assert "here SN attribution, in predicted NS attribution" in svg
     assert "here NS attribution, in gold SN attribution" in svg
 

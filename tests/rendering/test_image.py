@@ -66,8 +66,8 @@ def test_pictures_that_nobody_could_read_are_refused(format: ImageFormat, style:
     with pytest.raises(UsageError) as caught:
         render_image(chain(n_edus, is_right=True), format, style)
     message = str(caught.value)
-    assert f": letters in a .{format} file must have {'3' if format == 'png' else '1'} points or more, got " in message
-    assert f"for the picture of {n_edus} EDUs to fit; draw .svg or .html" in message
+    assert f"are too many for a .{format} file: letters would have " in message
+    assert f" points, and must have at least {'3' if format == 'png' else '1'}; draw .svg or .html" in message
     assert message.endswith("or in the style compact") == (style == "classic")
 
 

@@ -40,8 +40,11 @@ def test_defaults_stand_in_the_class():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"names": "a"}, "names: the key must be one of name, count, rate, is_on, place, inner; did you mean name?"),
-        ({"inner": {"size": 1}}, "inner.size: the key must be one of sizes, mode; did you mean sizes?"),
+        (
+            {"names": "a"},
+            "names: unknown key; must be one of name, count, rate, is_on, place, inner; did you mean name?",
+        ),
+        ({"inner": {"size": 1}}, "inner.size: unknown key; must be one of sizes, mode; did you mean sizes?"),
         ({"name": 3}, "name: the value must be of type str, got 3"),
         ({"name": None}, "name: the value must be of type str, got None"),
         ({"count": "3"}, "count: the value must be of type int, got '3'"),
@@ -78,14 +81,14 @@ def test_kinds_need_a_width_for_layout():
     assert RnngConfig(layout_size=4, layout_kinds=True).layout_kinds
     with pytest.raises(ConfigError) as error:
         from_mapping(RnngConfig, {"layout_kinds": True})
-    assert str(error.value) == "model.layout_kinds: there must be a width for layout (model.layout_size), got none"
+    assert str(error.value) == "model.layout_kinds needs a width for layout: set model.layout_size"
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"encoder_window": 7}, "model.encoder_window: the value is out of range, got 7"),
-        ({"encoder_overlap": 1.0}, "model.encoder_overlap: the value must be 0 or more and less than 1, got 1.0"),
+        ({"encoder_window": 7}, "model.encoder_window: the value 7 is out of range"),
+        ({"encoder_overlap": 1.0}, "model.encoder_overlap: the value must be at least 0 and less than 1, got 1.0"),
         ({"document_size": 0}, "model.document_size: the value must be 1 or more, got 0"),
         ({"encoder": 3}, "encoder: the value must be of type str, got 3"),
     ],

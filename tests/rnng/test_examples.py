@@ -152,13 +152,13 @@ def test_a_label_never_seen_is_one_line():
     note = document("a", "b", tree=tree)
     with pytest.raises(UnknownLabelError) as error:
         prepare(note, make_symbols([], [], LABELS), tree)
-    assert str(error.value) == "note: every label must occur in the training trees, got RE(cause, SN)"
+    assert str(error.value) == "note: the label RE(cause, SN) does not occur in the training trees"
     assert isinstance(error.value, GenrstError)
 
 
 @pytest.mark.parametrize("change", [{"tokens": ()}, {"text": None}])
 def test_documents_must_be_annotated(change):
-    with pytest.raises(TreeError, match="note: a document must have text and tokens to be prepared"):
+    with pytest.raises(TreeError, match="note: the document must have a text and tokens"):
         prepare(replace(document("a b"), **change), make_symbols([], [], LABELS))
 
 

@@ -115,7 +115,7 @@ def test_the_segmenter_is_that_of_the_ensemble(folder: Path, both: Parser, tmp_p
 
 
 def test_a_model_in_memory_needs_edus(both: Parser):
-    with pytest.raises(UsageError, match=r"^text: a model in memory needs documents with EDUs$"):
+    with pytest.raises(UsageError, match=r"^text: a model in memory has no segmenter; pass documents with EDUs$"):
         load_like(both)(TEXT)
 
 
@@ -157,7 +157,7 @@ def test_members_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 MEMBER_ERRORS: list[tuple[object, str]] = [
     ({"members": []}, "members: an ensemble must have 1 to 100 members, got 0"),
     ({}, "members: an ensemble must have 1 to 100 members, got 0"),
-    ({"members": [{"name": "tiny"}]}, "members[0].name: the key must be one of model, weight"),
+    ({"members": [{"name": "tiny"}]}, "members[0].name: unknown key; must be one of model, weight"),
     ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, got 'nowhere'"),
     ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, got 'a\\x00b'"),
     ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, got 'parser"),
@@ -195,7 +195,7 @@ def test_circles(tmp_path: Path):
 
 def test_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(GenrstError, match="empty: a model folder must hold"):
+    with pytest.raises(GenrstError, match=r"empty: config\.json is missing; a model folder must hold"):
         load(write_ensemble(tmp_path, {"empty": 1}))
 
 
@@ -212,7 +212,7 @@ def test_labels_that_differ(tmp_path: Path, tiny: Path):
     save_model(Model(model.network, symbols), tmp_path / "other")
     with pytest.raises(GenrstError) as error:
         load(write_ensemble(tmp_path, {str(tiny): 1, "other": 1}))
-    assert str(error.value) == "models that choose together must have the same labels"
+    assert str(error.value) == "the models of an ensemble must have the same labels"
 
 
 def encoder_of(member: Member) -> tuple[torch.dtype, torch.dtype, float]:
@@ -296,7 +296,7 @@ def test_the_text_of_an_edu_matters_beyond_its_words(encoded: Parser):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.* places of the stack")
+@pytest.mark.filterwarnings("ignore:.* fills the stack of")
 def test_long_documents(encoded: Parser):
     document = load_like(encoded, search="greedy").parse_edus(["the ferry stopped", "because of a storm."] * 200)
     assert document.tree is not None

@@ -159,7 +159,9 @@ def test_a_small_effective_sample_is_a_warning(
     finder: RnngFinder, proposal: Distribution, document: Document, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("genrst.rnng.likelihood.FEW", 20)
-    with pytest.warns(ParserWarning, match=r"rain: 20 samples are worth [\d.]+; log p\(words\) may well be higher"):
+    with pytest.warns(
+        ParserWarning, match=r"rain: the effective size of 20 samples is only [\d.]+; log p\(words\) is probably higher"
+    ):
         score_text(finder, proposal, document, 20)
 
 
@@ -176,10 +178,10 @@ def test_what_cannot_be_scored_is_said_in_one_line(
     unknown = replace(document, tree=Unit("nonsense", "NS", (Leaf(0), Unit("joint", "NN", (Leaf(1), Leaf(2))))))
     with pytest.raises(UnknownLabelError, match="nonsense"):
         score_tree(finder, unknown)
-    with pytest.raises(UsageError, match="there must be two samples or more, got 1"):
+    with pytest.raises(UsageError, match="the number of samples must be 2 or more, got 1"):
         score_text(finder, proposal, document, 1)
     both = load_finder(write_ensemble(folder / "both", {"../model": 1.0, "../discriminative": 1.0}))
-    with pytest.raises(UsageError, match="likelihoods must be of one model, got an ensemble, 'both'"):
+    with pytest.raises(UsageError, match="likelihoods need a single model; 'both' is an ensemble"):
         score_tree(both, document)
 
 
@@ -194,8 +196,8 @@ def test_labels_of_the_proposal(
     fewer = load(write_chart(tmp_path / "chart"), device="cpu").finder.free_distribution(document)
     poorer = load_finder(write_parser(tmp_path / "model", has_segmenter=False))
     missing = LABELS[-1].relation, LABELS[-1].nuclearity
-    with pytest.warns(ParserWarning, match=f"the proposal never draws {' '.join(missing)}: trees with it are left out"):
+    with pytest.warns(ParserWarning, match=f"the proposal never draws {' '.join(missing)}; log p.words. leaves out"):
         found = score_text(finder, fewer, document)
     assert missing not in {(unit.relation, unit.nuclearity) for tree in found.trees for unit in units(tree)}
-    with pytest.raises(UsageError, match=f"labels of its proposal, got without {' '.join(missing)}"):
+    with pytest.raises(UsageError, match=f"all labels of its proposal, but lacks {' '.join(missing)}"):
         score_text(poorer, proposal, document)

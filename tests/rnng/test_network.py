@@ -291,4 +291,6 @@ def test_a_model_with_kinds_needs_them():
     network, example = extended("discriminative", "kinds"), with_kinds(random_example(3), [])
     with pytest.raises(ConfigError) as error:
         NetworkScorer(network, [example], NUCLEUS_IS_RIGHT)
-    assert str(error.value) == ("model.layout_kinds: the features must be prepared again, with kinds of layout")
+    assert str(error.value) == (
+        "model.layout_kinds: the features were prepared without kinds of layout; prepare them again"
+    )

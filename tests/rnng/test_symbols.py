@@ -42,30 +42,30 @@ def test_the_nucleus_by_action_number():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"words": None}, "words that are no strings"),
-        ({"words": "<pad>"}, "words that are no strings"),
-        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", 5]}, "words that are no strings"),
-        ({"words": ["rain"]}, "words that do not start with <pad> <none> <unk> <eos>"),
-        ({"deprels": []}, "deprels that do not start with <none> <unk>"),
-        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", ["rain"]]}, "words that are no strings"),
+        ({"words": None}, "words must be a list of strings"),
+        ({"words": "<pad>"}, "words must be a list of strings"),
+        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", 5]}, "words must be a list of strings"),
+        ({"words": ["rain"]}, "words must start with <pad> <none> <unk> <eos>"),
+        ({"deprels": []}, "deprels must start with <none> <unk>"),
+        ({"words": ["<pad>", "<none>", "<unk>", "<eos>", ["rain"]]}, "words must be a list of strings"),
         ({"labels": 3}, "int"),
         ({"labels": [["cause"]]}, "nuclearity"),
         ({"labels": [["cause", "NS", "NN"]]}, "arguments"),
-        ({"labels": ["NS"]}, "labels that are no strings"),
-        ({"labels": [["cause", 5]]}, "labels that are no strings"),
-        ({"labels": [[None, "NS"]]}, "labels that are no strings"),
-        ({"labels": [["cause", "SS"]]}, "labels that are not relations with NS, SN, NN"),
-        ({"labels": []}, "labels that are not relations with NS, SN, NN"),
+        ({"labels": ["NS"]}, "labels must be a list of strings"),
+        ({"labels": [["cause", 5]]}, "labels must be a list of strings"),
+        ({"labels": [[None, "NS"]]}, "labels must be a list of strings"),
+        ({"labels": [["cause", "SS"]]}, "every label must be a relation with one of NS, SN, NN"),
+        ({"labels": []}, "every label must be a relation with one of NS, SN, NN"),
     ],
 )
 def test_wrong_data(change, reason: str):
-    with pytest.raises(ConfigError, match=f"symbols must be words, deprels and labels, got .*{reason}"):
+    with pytest.raises(ConfigError, match=f"the symbols are malformed: .*{reason}"):
         Symbols.from_dict(SYMBOLS.as_dict() | change)
 
 
 @pytest.mark.parametrize("data", [{}, [], None])
 def test_missing_data(data):
-    with pytest.raises(ConfigError, match="symbols must be words, deprels and labels"):
+    with pytest.raises(ConfigError, match="the symbols are malformed: "):
         Symbols.from_dict(data)
 
 

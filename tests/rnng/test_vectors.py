@@ -200,12 +200,12 @@ TEXT_ERRORS = {
     b"a 1 2\nb 1e99 2\n": (2, "finite numbers, got inf"),
     b"a nan 2\nb 1 2\n": (1, "finite numbers, got 'nan'"),
     b"a 0.1 x 0.2\nb 1 2 3\n": (1, "a word and 1 numbers, got 3"),
-    b"2 2\na 1 2\n": (None, "the 2 words of its first line, got 1"),
-    b"1 2\na 1 2\nb 1 2\n": (None, "the 1 words of its first line, got 2"),
+    b"2 2\na 1 2\n": (None, "the first line promises 2 words, but the file has 1"),
+    b"1 2\na 1 2\nb 1 2\n": (None, "the first line promises 1 words, but the file has 2"),
     b"2 3\na 1 2\nb 1 2\n": (2, "a word and 3 numbers, got 2"),
-    b"0 3\n": (1, "number of words and their size"),
-    b"3 0\n": (1, "number of words and their size"),
-    b"3 99999999\n": (1, "number of words and their size"),
+    b"0 3\n": (1, "number of words and the size of their vectors"),
+    b"3 0\n": (1, "number of words and the size of their vectors"),
+    b"3 99999999\n": (1, "number of words and the size of their vectors"),
 }
 
 
@@ -220,17 +220,17 @@ def test_damaged_text(content: bytes, tmp_path: Path):
 
 
 BINARY_ERRORS = {
-    b"": "number of words and their size",
-    b"\x7fELF\x02\x01": "number of words and their size",
-    b"2 99999999\n": "number of words and their size",
-    b"2 1\na \0\0\0\0b ": "record 2: a word and its vector",
-    b"2 1\na \0\0\0\0b": "record 2: a word and its vector",
-    b"2 1\na \0\0\0\0": "record 2: a word and its vector",
-    b"1 1\na \0\0\0\0b \0\0\0\0": "record 2: the file must end after 1 words",
-    b"1 1\na \0\0\0\0\n\n": "record 2: the file must end after 1 words",
+    b"": "number of words and the size of their vectors",
+    b"\x7fELF\x02\x01": "number of words and the size of their vectors",
+    b"2 99999999\n": "number of words and the size of their vectors",
+    b"2 1\na \0\0\0\0b ": "record 2: the file ends in the middle of a word or its vector",
+    b"2 1\na \0\0\0\0b": "record 2: the file ends in the middle of a word or its vector",
+    b"2 1\na \0\0\0\0": "record 2: the file ends in the middle of a word or its vector",
+    b"1 1\na \0\0\0\0b \0\0\0\0": "record 2: the first line promises 1 words, but the file has more",
+    b"1 1\na \0\0\0\0\n\n": "record 2: the first line promises 1 words, but the file has more",
     b"2 1\nb \0\0\0\0a \0\0\xc0\x7f": "record 2: a vector must hold finite numbers, got nan",
     b"1 1\na \0\0\x80\xff": "record 1: a vector must hold finite numbers, got -inf",
-    b"1 1\n" + b"x" * 5000: "record 1: a word and its vector",
+    b"1 1\n" + b"x" * 5000: "record 1: the file ends in the middle of a word or its vector",
 }
 
 
@@ -281,4 +281,4 @@ def test_damage_is_never_another_exception(folder: Path, name: str, writer: Writ
 @pytest.mark.parametrize("name", [name for name, _ in ALL if name.endswith(".gz")])
 def test_what_is_no_gzip(name: str, tmp_path: Path):
     (tmp_path / name).write_bytes(b"a 1 2\n")
-    assert_damaged(tmp_path / name, "intact gzip")
+    assert_damaged(tmp_path / name, "the gzip file is damaged")

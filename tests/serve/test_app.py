@@ -167,8 +167,8 @@ def test_what_is_odd_or_lost_is_told(client: TestClient):
     odd = {**EXAMPLE, "colour": "red", "signals": [{"unit": [0, 1], "type": "dm", "subtype": "dm"}]}
     answer = client.post("/v1/convert", json={"documents": [odd], "to": "dis"}).json()
     assert [line.partition(",")[0] for line in answer["warnings"]] == [
-        "document: a key must be one of id",
-        "rain: .dis holds no signals or secondary edges",
+        "document: the unknown key ",
+        "rain: .dis files cannot hold signals or secondary edges",
     ]
     russian = {"edus": ["Паром остановился,", "потому что был шторм."], "model": "chart"}
     assert "does not look English" in client.post("/v1/parse", json=russian).json()["warnings"][0]

@@ -126,7 +126,7 @@ def test_oddities_are_told(chart: Parser, tmp_path: Path):
     path = tmp_path / "odd.json"
     path.write_text(json.dumps({**document_to_dict(HUMAN), "colour": "red"}))
     with annotating(chart, path) as client:
-        assert "a key must be one of" in client.get("/v1/files/0").json()["warnings"][0]
+        assert "the unknown key " in client.get("/v1/files/0").json()["warnings"][0]
 
 
 @pytest.mark.parametrize("suffix", [".rs3", ".rs4", ".dis", ".json", ".jsonl", ".RS3"])
@@ -176,12 +176,12 @@ def test_what_a_format_cannot_hold_is_told_or_refused(chart: Parser, tmp_path: P
     rich = replace(BETTER, signals=(Signal((0, 1), "dm", "dm"),), constraints=(Constraint(1, 3),))
     with annotating(chart, path) as client:
         assert save(client, rich)["warnings"] == [
-            "rain: .dis holds no signals or secondary edges, 1 is left out",
-            "rain: .dis holds no constraints, 1 is left out",
+            "rain: .dis files cannot hold signals or secondary edges; 1 is left out",
+            "rain: .dis files cannot hold constraints; 1 is left out",
         ]
         saved = path.read_bytes()
         refused = client.put("/v1/files/0", json=body(replace(BETTER, text=(BETTER.text or "").replace("so", "s\0"))))
-        assert (refused.status_code, "must have characters of Unicode text" in refused.json()["error"]) == (422, True)
+        assert (refused.status_code, "files cannot hold the character U+" in refused.json()["error"]) == (422, True)
     assert path.read_bytes() == saved
 
 

@@ -272,7 +272,7 @@ def test_compare_and_summary(bench: Bench, tmp_path: Path):
     bench.page.keyboard.press("d")
     bench.click("#against-first")
     assert bench.page.locator("#trees svg.genrst").count() == 2
-    assert "other nuclearity: 1" in bench.page.inner_text(".facts")
+    assert "different nuclearity: 1" in bench.page.inner_text(".facts")
     bench.press("d")
     assert bench.page.locator("#trees svg.genrst").count() == 1
 
@@ -461,7 +461,7 @@ def test_errors_are_said_and_lose_nothing(bench: Bench):
     bench.page.click("#new")
     bench.page.set_input_files("#file", {"name": "x.rs3", "mimeType": "text/plain", "buffer": b"<rst"})
     bench.page.wait_for_function("() => document.querySelector('#said.error')")
-    assert re.match(r"document\.rs3:1: the XML must be well-formed", bench.said)
+    assert re.match(r"document\.rs3:1: the XML is not well-formed", bench.said)
     bench.page.click("#cancel")
     assert bench.document == document
     bench.page.route("**/v1/parse", lambda route: route.abort())

@@ -119,7 +119,7 @@ def test_a_pair_that_cannot_be_compared_does_not_hold_up_the_others(chart: Parse
     )
     with comparing(chart, corpus) as client:
         listed = rows(client)
-        assert "XML must be well-formed" in listed["two"]["error"]
+        assert "the XML is not well-formed" in listed["two"]["error"]
         assert "text must be the same" in listed["sub/same"]["error"]
         assert listed["rain"]["error"] is None
         assert client.get("/v1/pairs/2").status_code == 422

@@ -76,10 +76,10 @@ def test_guidelines_are_a_link_a_file_or_a_text(tmp_path: Path, text: str, descr
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("relatons = []", "relatons: the key must be one of guidelines, relations"),
+        ("relatons = []", "relatons: unknown key; must be one of guidelines, relations"),
         (
             "[[relations]]\nname = 'a'\nexmple = 'x'",
-            r"relations\[0\]\.exmple: the key must be one of name, nuclearity, ",
+            r"relations\[0\]\.exmple: unknown key; must be one of name, nuclearity, ",
         ),
         ("[[relations]]\nname = 3", r"relations\[0\]\.name: the value must be of type str, got 3"),
         (
@@ -95,7 +95,7 @@ def test_guidelines_are_a_link_a_file_or_a_text(tmp_path: Path, text: str, descr
             r"relations\[1\]\.name: a relation must be defined once",
         ),
         ("relations = 3", "relations: the value must be a list, got 3"),
-        ("guidelines = ", "the file must be TOML"),
+        ("guidelines = ", "invalid TOML"),
         ("guidelines = 'missing.md'", "must be in the folder of the project, got missing.md"),
         ("guidelines = '../secret.txt'", "must be in the folder of the project"),
     ],

@@ -337,7 +337,7 @@ def test_downloads_say_what_they_leave_out(context: "BrowserContext", address: s
     bench.press("z", "g")
     bench.download("rs3", tmp_path)
     assert "rain.rs3 is in your downloads" in bench.said
-    for lost in ("no signals or secondary edges, 1 is left out", "no constraints, 1 is left out"):
+    for lost in ("signals or secondary edges; 1 is left out", "constraints; 1 is left out"):
         assert lost in bench.said
     bench.download("dis", tmp_path)
     assert "no notes, 1 is left out" in bench.said

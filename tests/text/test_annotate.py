@@ -149,7 +149,7 @@ def test_texts_without_words(pipeline: Language, text: str):
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        (Document("gone", None, (Span(0, 3),)), "gone: a document must have its text to be annotated"),
+        (Document("gone", None, (Span(0, 3),)), "gone: the document must have a text to be annotated"),
         (Document("half", "a \ud800 b", (Span(0, 5),)), "half: spaCy cannot read the text: .*surrogates"),
         (Document("void", "ab", (Span(0, 2),), tokens=(Token(1, 1, 0),)), "void: spaCy cannot read .*empty string"),
     ],

@@ -99,7 +99,7 @@ def test_features_that_do_not_fit(tmp_path: Path, encoder: Path):
     run = make_run(tmp_path / "run", encoder)
     with pytest.raises(ConfigError, match="must be prepared with an encoder, but were without"):
         next(run.records(prepare_samples()))
-    with pytest.raises(ConfigError, match="must be prepared with this encoder, but were with another"):
+    with pytest.raises(ConfigError, match="the features were prepared with another encoder"):
         next(run.records(prepare_samples(make_tokenizer("mpnet"))))
     with pytest.raises(ConfigError, match=r"must be prepared for a model that builds trees .*, but were for another"):
         next(run.records(prepare_chart_samples(make_tokenizer())))

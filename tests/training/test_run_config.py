@@ -63,13 +63,13 @@ def test_the_paper_s_sizes(name: str):
     ],
 )
 def test_values_out_of_range(file: Path, change: str):
-    with pytest.raises(ConfigError, match=f"training.{change.partition('=')[0]}: the value is out of range, got "):
+    with pytest.raises(ConfigError, match=f"training.{change.partition('=')[0]}: the value .* is out of range"):
         load_config(file, [f"training.{change}"])
 
 
 def test_patience_must_see_a_score(file: Path):
     """Else a run could stop before its first evaluation, with no best model at all."""
-    with pytest.raises(ConfigError, match=r"training.patience: the value is out of range, got 3"):
+    with pytest.raises(ConfigError, match=r"training.patience: the value 3 is out of range"):
         load_config(file, ["training.patience=3", "training.evaluate_epochs=4"])
     last_only = load_config(file, ["training.patience=3", "training.evaluate_epochs=4", "training.max_epochs=3"])
     assert last_only.training.patience == 3

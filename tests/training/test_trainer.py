@@ -214,7 +214,9 @@ def test_features_without_kinds_are_one_line():
     prepared = prepare_samples()
     old = [without_kinds(example) for example in prepared.train]
     for mixed in (replace(prepared, train=old), replace(prepared, dev=old)):
-        with pytest.raises(ConfigError, match=r"^model.layout_kinds: the features must be prepared again.*$"):
+        with pytest.raises(
+            ConfigError, match=r"^model.layout_kinds: the features were prepared without kinds of layout.*$"
+        ):
             with_kinds(mixed)
 
 

@@ -36,7 +36,7 @@ def test_json_as_documented():
 @pytest.mark.parametrize(
     ("data", "line"),
     [
-        ([1, 4], "a constraint must be an object with edus, got [1, 4]"),
+        ([1, 4], "a constraint must be an object with the key edus, got [1, 4]"),
         ({}, "edus must be two numbers, [start, stop], got null"),
         ({"edus": 3}, "edus must be two numbers, [start, stop], got 3"),
         ({"edus": [1]}, "edus must be two numbers, [start, stop], got [1]"),
@@ -46,7 +46,7 @@ def test_json_as_documented():
         ({"edus": [-1, 4]}, "edus must be [start, stop] with 0 <= start < stop, got [-1, 4]"),
         (
             {"edus": [1, 4], "label": "x"},
-            'the keys of a constraint must be among edus, is_unit, relation, nuclearity, got "label"',
+            'a key of a constraint must be one of edus, is_unit, relation, nuclearity, got "label"',
         ),
         ({"edus": [1, 4], "is_unit": 0}, "is_unit must be true or false, got 0"),
         ({"edus": [1, 4], "relation": ["x"]}, 'relation must be a string, got ["x"]'),
@@ -54,7 +54,8 @@ def test_json_as_documented():
         ({"edus": [1, 4], "nuclearity": "SS"}, "nuclearity must be one of NN, NS, SN, got SS"),
         (
             {"edus": [1, 4], "is_unit": False, "relation": "x"},
-            'what is not a unit must not have a label, got {"edus": [1, 4], "is_unit": false, "relation": "x"}',
+            "a constraint with is_unit false must not have a label, "
+            'got {"edus": [1, 4], "is_unit": false, "relation": "x"}',
         ),
     ],
 )

@@ -64,13 +64,13 @@ def test_malformed_units_cannot_be_built(nuclearity, children, message):
 
 
 def test_labels_must_be_one_per_child():
-    with pytest.raises(TreeError, match="one per child"):
+    with pytest.raises(TreeError, match="one entry per child"):
         Unit("joint", "NN", (Leaf(0), Leaf(1)), relations=("joint",))
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
 def test_a_probability_is_from_0_to_1(probability):
-    with pytest.raises(TreeError, match="from 0 to 1"):
+    with pytest.raises(TreeError, match="between 0 and 1"):
         Unit("joint", "NN", (Leaf(0), Leaf(1)), probability=probability)
 
 

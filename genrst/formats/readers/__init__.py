@@ -1,1 +1,1 @@
-"""Readers of documents as people have them: HTML, PDF, Word, Markdown and e-mail, each into blocks of text."""
+"""Readers for HTML, PDF, Word, Markdown and e-mail, which convert files to blocks of text."""

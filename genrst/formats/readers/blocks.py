@@ -1,8 +1,8 @@
-"""Blocks of a document that was read from a file, and the plain text that they become.
+"""Blocks of text from a file, and their conversion to plain text.
 
-This text is parsed and shown, and EDUs are spans of it. Layout is written the way people write it in plain text, where
-`genrst.text.layout` finds it: `#` before a heading, `-` before an item, `>` before a quotation, fences around code,
-bars around the cells of a table.
+The plain text is parsed and shown, and EDUs are spans of it. Its layout follows the conventions of plain text, which
+`genrst.text.layout` recognises: `#` before a heading, `-` before a list item, `>` before a quotation, fences around
+code, bars around the cells of a table.
 """
 
 import re
@@ -14,18 +14,18 @@ Kind: TypeAlias = Literal["head", "p", "item", "quote", "code", "table"]
 
 
 class Block(NamedTuple):
-    """A heading, a paragraph, an item of a list, a quotation, code, or a table whose rows are lines."""
+    """A heading, a paragraph, a list item, a quotation, code, or a table with a line per row."""
 
     kind: Kind
     text: str
     level: int = 1
-    """Of a heading, from 1; how deep an item lies in lists."""
+    """The level of a heading, from 1, or the nesting depth of a list item."""
     mark: str = "-"
-    """Of an item: `-` or its number (`2.`)."""
+    """The bullet `-` or the number (`2.`) of a list item."""
 
 
 def to_text(blocks: Iterable[Block]) -> str:
-    """The plain text of blocks, with a blank line between them unless both are items."""
+    """Return the plain text of blocks, separated by blank lines, except between list items."""
     found = [block for block in blocks if block.text.strip()]
     if not found:
         return ""
@@ -35,18 +35,18 @@ def to_text(blocks: Iterable[Block]) -> str:
 
 
 def table(rows: Iterable[Iterable[str]]) -> Block:
-    """The block of a table, of which every cell becomes one line."""
+    """Return the block of a table. The text of every cell is put on one line."""
     cells = ([one_line(cell).replace("|", "¦") for cell in row] for row in rows)
     return Block("table", "\n".join(f"| {' | '.join(row)} |" for row in cells if any(row)))
 
 
 def one_line(text: str) -> str:
-    """The text with single spaces between its words."""
+    """Collapse all white space to single spaces."""
     return " ".join(text.split())
 
 
 def tidy(text: str) -> str:
-    """The text with single spaces between words and without blank lines; other line ends stay."""
+    """Collapse spaces and remove blank lines. Other line breaks are kept."""
     return "\n".join(filter(None, map(one_line, text.splitlines())))
 
 

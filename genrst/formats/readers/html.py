@@ -1,4 +1,4 @@
-"""HTML: the main content of a page by trafilatura, without menus, advertisements and footers."""
+"""Read the main content of an HTML page with trafilatura, without menus, advertisements and footers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from genrst.formats.readers.blocks import Block, one_line, table, tidy
 
 
 def read(content: bytes, path: Path) -> list[Block]:
-    """The blocks of a page; none if it has no text of its own."""
+    """Return the blocks of a page; none if the page has no main content."""
     del path
     import trafilatura
 
@@ -43,7 +43,7 @@ def _blocks(element: Element) -> Iterator[Block]:
 
 
 def _items(root: Element, level: int) -> Iterator[Block]:
-    """The items of a list and of the lists inside; walked with a stack, because pages nest as deeply as they like."""
+    """Yield the items of a list and of nested lists, using a stack because pages may nest at any depth."""
     waiting = [(item, number, level, root.get("rend")) for number, item in reversed([*enumerate(root, start=1)])]
     while waiting:
         item, number, depth, kind = waiting.pop()
@@ -54,7 +54,7 @@ def _items(root: Element, level: int) -> Iterator[Block]:
 
 
 def _text(element: Element) -> str:
-    """The words of an element, without those of lists in it; `lb` ends a line, other white space is a space."""
+    """Return the text of an element without nested lists. `lb` ends a line, other white space becomes a space."""
     parts, waiting = list[str](), [(element, False)]
     while waiting:
         one, is_left = waiting.pop()

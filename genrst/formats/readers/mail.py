@@ -1,4 +1,4 @@
-"""E-mail (.eml) by the standard library: the headers that people read, and the body."""
+"""Read e-mail (.eml) with the standard library: the main headers and the body."""
 
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -11,7 +11,7 @@ HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def read(content: bytes, path: Path) -> list[Block]:
-    """The headers and the body of a message, as plain text if it has one; attachments are left out."""
+    """Return the headers and the body of a message, preferring plain text. Attachments are left out."""
     message: EmailMessage = message_from_bytes(content, policy=policy.default)
     headers = [f"{name}: {one_line(str(message[name]))}" for name in HEADERS if message[name]]
     body = message.get_body(("plain", "html"))

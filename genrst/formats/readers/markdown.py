@@ -1,4 +1,4 @@
-"""Markdown by markdown-it-py: headings, lists, quotations, code and tables, without the marks inside lines."""
+"""Read Markdown with markdown-it-py: headings, lists, quotations, code and tables, without inline markup."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _BREAKS = {"softbreak": "\n", "hardbreak": "\n"}
 
 
 def read_markdown(text: str) -> list[Block]:
-    """The blocks of a text in Markdown; front matter, comments and tags are left out."""
+    """Return the blocks of a Markdown text. Front matter, comments and tags are left out."""
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
@@ -25,7 +25,7 @@ def read_markdown(text: str) -> list[Block]:
 
 
 def _blocks(node: "SyntaxTreeNode") -> Iterator[Block]:
-    """Markdown nests at most twenty levels deep here, so that recursion is safe."""
+    """Yield the blocks of a node. Recursion is safe, because nesting is limited to twenty levels."""
     match node.type:
         case "heading":
             yield Block("head", _text(node), int(node.tag[1:]))
@@ -59,7 +59,7 @@ def _items(node: "SyntaxTreeNode", level: int) -> Iterator[Block]:
 
 
 def _text(node: "SyntaxTreeNode") -> str:
-    """The words of a line, also those of links and code; pictures have none."""
+    """Return the text of inline content, including links and code, but not images."""
     parts = []
     for one in node.walk():
         is_shown = one.parent is None or one.parent.type != "image"

@@ -1,7 +1,8 @@
-"""PDF by pypdf: lines of the pages joined to paragraphs again, by their places and the sizes of their letters.
+"""Read PDF files with pypdf, and rebuild paragraphs from the positions and font sizes of lines.
 
-A PDF knows where letters stand, not what a paragraph is. So headings are lines in larger or bold letters, paragraphs
-end at gaps and indents, and what stands at the top or the foot of most pages is left out. Tables become lines of text.
+A PDF stores the positions of letters, but no paragraphs. So headings are recognised by larger or bold letters, and
+paragraphs by gaps and indents; lines that repeat at the top or bottom of most pages are left out. Tables become lines
+of text.
 """
 
 import re
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from pypdf import PageObject
 
 EDGE = 2
-"""How many lines at the top and at the foot of a page may be the same on most pages."""
+"""The number of lines at the top and bottom of a page that are checked for running heads and feet."""
 LARGE = 1.1
-"""Letters of headings are larger than those of most lines by this factor."""
+"""The minimum font size of headings, relative to that of most lines."""
 GAP = 1.3
-"""Lines of a paragraph are no farther apart than most lines are, by this factor."""
+"""The largest distance between lines of a paragraph, relative to the usual distance."""
 HEADING_WORDS = 16
-"""The most words of a heading."""
+"""The maximum number of words in a heading."""
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xAD: None}
 _ITEM = re.compile(r"(?:([•‣◦▪●○■·–])|\(?([0-9]{1,2})[.)])\s+(?=\S)")
 _HYPHEN = re.compile(r"(\w+)-\n([^\W\d_A-Z]\w*)")
@@ -34,7 +35,7 @@ _FINAL = re.compile(r"[.!?:…][\"'”’)\]]*$")
 
 
 class _Line(NamedTuple):
-    """A line of a page: its text, where its first letter stands, and how large its letters are."""
+    """A line of a page: its text, the position of its first letter, and its font size."""
 
     text: str
     x: float
@@ -45,7 +46,7 @@ class _Line(NamedTuple):
 
 
 def read(content: bytes, path: Path) -> list[Block]:
-    """The blocks of a PDF; an error if it is encrypted, or has pictures of text instead of text."""
+    """Return the blocks of a PDF. Raises an error if it is encrypted or has only images of text."""
     from pypdf import PdfReader
 
     reader = PdfReader(BytesIO(content))
@@ -53,12 +54,12 @@ def read(content: bytes, path: Path) -> list[Block]:
         raise CorpusFormatError("the PDF is protected by a password; save a copy without one", path)
     pages = [_lines(page, number) for number, page in enumerate(reader.pages)]
     if not any(pages):
-        raise CorpusFormatError("the PDF has pictures of its pages and no text; run OCR first, e.g. ocrmypdf", path)
+        raise CorpusFormatError("the PDF has page images but no text; run OCR first, for example with ocrmypdf", path)
     return [*_blocks([line for page in _without_edges(pages) for line in page])]
 
 
 def _lines(page: "PageObject", number: int) -> list[_Line]:
-    """The lines of a page, in the order in which the page draws them."""
+    """Return the lines of a page, in the order in which the page draws them."""
     found: list[_Line] = []
     parts: list[tuple[str, float, float, float, bool]] = []
 
@@ -85,7 +86,7 @@ def _lines(page: "PageObject", number: int) -> list[_Line]:
 
 
 def _without_edges(pages: Sequence[list[_Line]]) -> Iterator[list[_Line]]:
-    """The lines of pages without their numbers, and without what most pages have at the top or at the foot."""
+    """Yield the lines of each page, without page numbers, running heads and feet."""
 
     def edges(page: list[_Line]) -> list[_Line]:
         by_place = sorted(page, key=lambda line: -line.y)
@@ -121,7 +122,7 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[Block]:
 
 
 def _joined(match: re.Match[str], words: Counter[str]) -> str:
-    """A word that was divided at the end of a line; its hyphen stays if it has one elsewhere in the text."""
+    """Join a word that was hyphenated at a line break. The hyphen is kept if the text has it elsewhere."""
     return f"{match[1]}-{match[2]}" if words[f"{match[1]}-{match[2]}"] else f"{match[1]}{match[2]}"
 
 
@@ -134,13 +135,13 @@ def _is_heading(group: Sequence[_Line], text: str, usual: float) -> bool:
 
 
 def _paragraphs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Runs of lines that belong together."""
+    """Yield the lines of each paragraph."""
     gaps = sorted(
         before.y - after.y
         for before, after in pairwise(lines)
         if 0.9 * before.size < before.y - after.y < 3 * before.size
     )
-    usual = gaps[len(gaps) // 10] if gaps else 1.0  # paragraphs of one line may be the most frequent ones
+    usual = gaps[len(gaps) // 10] if gaps else 1.0  # not the median, because most paragraphs may have only one line
     widest = max((len(line.text) for line in lines), default=0)
     group: list[_Line] = []
     for line in lines:
@@ -153,7 +154,7 @@ def _paragraphs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
 
 
 def _is_start(above: _Line, line: _Line, usual: float, widest: int) -> bool:
-    """Whether a line starts a paragraph below another line, or in the next column or on the next page."""
+    """Whether a line starts a new paragraph, given the line above it or at the end of the previous column or page."""
     if abs(above.size - line.size) > 0.08 * line.size or (above.is_bold and not line.is_bold) or _ITEM.match(line.text):
         return True
     is_ended = _FINAL.search(above.text) is not None

@@ -1,4 +1,4 @@
-"""Word documents (.docx) by python-docx: the paragraphs and tables of the body, by the names of their styles."""
+"""Read Word documents (.docx) with python-docx: the paragraphs and tables of the body, classified by style name."""
 
 import re
 from io import BytesIO
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 MOST_BYTES = 256 << 20
-"""What a document may unpack to, so that a small file cannot fill the memory."""
+"""The largest unpacked size of a document, so that a small file cannot fill the memory."""
 _HEADING = re.compile(r"(?:heading|überschrift|titre) ?([1-9])", re.IGNORECASE)
 
 
 def read(content: bytes, path: Path) -> list[Block]:
-    """The blocks of a document; headers, footers and comments are left out."""
+    """Return the blocks of a document. Headers, footers and comments are left out."""
     from docx import Document
     from docx.text.paragraph import Paragraph
 
     if sum(part.file_size for part in ZipFile(BytesIO(content)).infolist()) > MOST_BYTES:
-        raise CorpusFormatError(f"the Word file must unpack to at most {MOST_BYTES >> 20} MiB, got more", path)
+        raise CorpusFormatError(f"the Word file unpacks to more than {MOST_BYTES >> 20} MiB", path)
     found, style, number = list[Block](), "", 0
     for part in Document(BytesIO(content)).iter_inner_content():
         if not isinstance(part, Paragraph):
@@ -36,7 +36,7 @@ def read(content: bytes, path: Path) -> list[Block]:
 
 
 def _block(paragraph: "Paragraph", name: str, number: int) -> Block:
-    """The block of a paragraph by the name of its style; the number is that of an item among others."""
+    """Return the block of a paragraph, given the name of its style, and its number if it is a list item."""
     text = tidy(paragraph.text)
     properties = paragraph._p.pPr
     numbering = None if properties is None else properties.numPr

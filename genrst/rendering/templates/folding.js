@@ -1,4 +1,4 @@
-// A picture whose units fold. The picture was laid out before: folding only moves what is there along one axis.
+// A picture whose units can be folded. Folding only moves the parts of the laid-out picture along one axis.
 
 class Picture {
   constructor(svg, tree, zoom) {
@@ -14,7 +14,7 @@ class Picture {
     this.refresh();
   }
 
-  // Nodes come each before its children. Adds what follows from that: children, levels, and where a subtree ends.
+  // Derive children, levels and the ends of subtrees from the nodes, which are listed parents first.
   link() {
     this.byRange = new Map();
     this.nodes.forEach((node, index) => {
@@ -36,8 +36,8 @@ class Picture {
     }
   }
 
-  // A rectangle per node below the drawing: what pointers hit, what has the focus, and what is highlighted. If the
-  // picture was there before, the rectangles of nodes that are still there stay.
+  // A rectangle per node below the drawing, for pointer events, focus and highlighting. When a picture is redrawn, the
+  // rectangles of nodes that still exist are kept.
   drawAreas() {
     this.svg.querySelector(":scope > title")?.remove();
     this.svg.setAttribute("role", "group");
@@ -76,7 +76,7 @@ class Picture {
     return shown;
   }
 
-  // Fold all units below so many levels, and no others.
+  // Fold exactly the units below this level.
   foldBelow(levels) {
     this.folded = new Set(this.nodes.filter((node) => node.children.length && node.level > levels));
     this.refresh();
@@ -88,7 +88,7 @@ class Picture {
     this.refresh();
   }
 
-  // Show what is to be seen, everything at its place.
+  // Update the visibility and position of all parts.
   refresh() {
     const shown = [];
     for (let index = 0; index < this.nodes.length; ) {
@@ -100,7 +100,7 @@ class Picture {
     const isShown = new Set(shown);
     const wasWhole = this.isWhole ?? true;
     this.isWhole = !this.folded.size;
-    this.isMoved = !(wasWhole && this.isWhole); // what has never been folded is where it was drawn
+    this.isMoved = !(wasWhole && this.isWhole); // parts that were never folded are still where they were drawn
     for (const node of this.nodes) {
       const isFolded = this.folded.has(node);
       for (const element of [node.rect, node.group]) {
@@ -115,11 +115,11 @@ class Picture {
     this.resize(shown, move);
   }
 
-  // From a place along the axis in the whole picture to that in the folded one.
+  // Map a position along the axis from the unfolded picture to the folded one.
   mover(units) {
     const ends = (node) => (this.across ? [node.area[0], node.area[2]] : [node.area[1], node.area[3]]);
     const corners = [[0, 0]];
-    const near = 0.4 * this.size; // lines that meet the unit keep their form
+    const near = 0.4 * this.size; // lines that meet the unit keep their shape
     let lost = 0;
     for (const unit of units.sort((left, right) => ends(left)[0] - ends(right)[0])) {
       const [from, to] = ends(unit);
@@ -156,7 +156,7 @@ class Picture {
     if (this.across) this.hideHanging(node, isFolded);
   }
 
-  // What hangs on the line of a folded unit, lines to its nuclei and their relation, gives way to the summary.
+  // Hide the lines to the nuclei of a folded unit and their relation, to make room for the summary.
   hideHanging(node, isFolded) {
     const isBelow = (y) => y > node.area[1] + 6;
     for (const path of node.group.querySelectorAll("path")) {
@@ -183,7 +183,7 @@ class Picture {
     text.setAttribute(this.axis, round(isOnArc ? placeOnArc(text, arc, move) : move(text.whole)));
   }
 
-  // In the compact style: how far the texts can move to the tree, once its deepest units are folded.
+  // In the compact style: how far the texts can move towards the tree after its deepest units are folded.
   roomBeforeText(shown) {
     let right = 0;
     for (const { group } of shown) {
@@ -226,7 +226,7 @@ class Picture {
   }
 }
 
-// Arrows keep the form of their ends; only what is between them becomes shorter.
+// Arrows keep the shape of their ends; only the part in between becomes shorter.
 function arcMover(path, move) {
   const [start, end] = endsOf(path);
   const half = Math.abs(move(end) - move(start)) / 2;
@@ -235,7 +235,7 @@ function arcMover(path, move) {
   return (place) => (isStart(place) ? move(start) + clamp(place - start) : move(end) + clamp(place - end));
 }
 
-// The label of an arrow stays at its middle, and is made narrower where the arrow has become too short for it.
+// The label of an arrow stays at its middle, and is condensed if the arrow has become too short for it.
 function placeOnArc(text, arc, move) {
   text.removeAttribute("textLength");
   const [before, now] = [endsOf(arc.whole), endsOf(arc.whole).map(move)];
@@ -255,7 +255,7 @@ function round(number) {
   return Math.round(number * 10) / 10;
 }
 
-// Browsers lay out again what is set, even if it stays the same.
+// Only set attributes that change, because browsers redo the layout even if the value is the same.
 function setSvg(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     const text = String(typeof value === "number" ? round(value) : value);

@@ -1,11 +1,11 @@
-// What the reader of a page does: point, walk, fold, zoom; and how trees and text follow each other.
+// Interaction: pointing, keyboard navigation, folding, zooming, and keeping trees and text in sync.
 
 const find = (id) => document.getElementById(id);
 const pane = find("trees");
 const prose = find("text");
 const tip = find("tip");
 const levels = find("levels");
-let [views, drawn, pictures, edus] = [[], [], [], []]; // of what the page shows now; see `show`
+let [views, drawn, pictures, edus] = [[], [], [], []]; // the current content of the page; see `show`
 
 function nodeOf(element) {
   const rect = element.closest?.(".areas rect");
@@ -15,9 +15,9 @@ function nodeOf(element) {
 
 let zoom = 1;
 
-// Take up the trees and the text that are in the page, given what is known of them.
+// Initialise the trees and the text in the page, given their data.
 function show(data) {
-  views = [...pane.querySelectorAll(".view")]; // the styles of one tree, of which one is shown; or none, and two trees
+  views = [...pane.querySelectorAll(".view")]; // the styles of a single tree, one of which is shown; empty if there are two trees
   drawn = [...pane.querySelectorAll("svg.genrst")].map((svg, number) => () => new Picture(svg, data[number], zoom));
   pictures = (views.length ? drawn.slice(0, 1) : drawn).map((draw) => draw());
   edus = prose ? [...prose.querySelectorAll(".edu")] : [];
@@ -38,7 +38,7 @@ function highlight(node) {
   }
 }
 
-// What stands for a node in other trees: the nodes with the same span, or else the EDUs inside it.
+// The counterparts of a node in other trees: the nodes with the same span, or else the EDUs inside it.
 function others(node) {
   const same = twins(node);
   return same.length ? same : elsewhere(node).filter((other) => !other.children.length && isInside(other, node));
@@ -92,7 +92,7 @@ document.addEventListener("pointermove", (event) => {
 });
 document.documentElement.addEventListener("pointerleave", () => point(null));
 
-// The focus: one node of each tree and one EDU of the text can be reached with Tab, the others with arrow keys.
+// Focus: one node of each tree and one EDU of the text can be reached with Tab, the others with the arrow keys.
 
 document.addEventListener("focusin", (event) => {
   const node = nodeOf(event.target) ?? leafOf(event.target);
@@ -106,7 +106,7 @@ document.addEventListener("focusin", (event) => {
   event.target.tabIndex = 0;
   if (!inTree) return;
   reveal(node);
-  // In a corner, where it hides nothing that the walk may go to next.
+  // In a corner, where it does not cover the next nodes.
   const { left, bottom } = pane.getBoundingClientRect();
   if (event.target.matches(":focus-visible")) showTip(node, left, bottom, bottom);
 });
@@ -116,13 +116,13 @@ function goTo(node) {
   node?.rect.focus({ preventScroll: true });
 }
 
-// Where a node is on the screen: the point at which lines from above meet it.
+// The position of a node on the screen: the point where lines from above meet it.
 function placeOf(node) {
   const { left, top } = node.picture.svg.getBoundingClientRect();
   return [left + node.at[0] * zoom, top + node.at[1] * zoom];
 }
 
-// Scroll the tree and the text so that a node is in sight.
+// Scroll the tree and the text so that a node is visible.
 function reveal(node) {
   const [x, y] = placeOf(node);
   const frame = pane.getBoundingClientRect();
@@ -135,7 +135,7 @@ function reveal(node) {
   edus.find((span) => Number(span.dataset.edu) === node.start)?.scrollIntoView({ block: "nearest" });
 }
 
-// Walking. Past the last child, the walk goes on with what follows its parent.
+// Keyboard navigation. After the last child, it continues with the node after the parent.
 
 function neighbour(node, step) {
   for (let one = node; one; one = one.up) {
@@ -179,7 +179,7 @@ function walkText(span, key) {
   edus[Math.max(0, Math.min(next, edus.length - 1))].focus();
 }
 
-// Folding; the same span of another tree folds too.
+// Folding. The same span of another tree is folded as well.
 
 function setFolded(node, isFolded) {
   const before = placeOf(node);
@@ -220,7 +220,7 @@ levels.addEventListener("change", () => {
   for (const picture of pictures) picture.foldBelow(Number(levels.value));
 });
 
-// The other style: drawn when it is first asked for. It shows the same node, and folds on its own.
+// The other style is drawn on first use. It shows the same node, and is folded independently.
 
 let styled;
 
@@ -247,7 +247,7 @@ function nameStyle() {
   find("style").textContent = other === "classic" ? "Classic" : "Compact";
 }
 
-// Saving what is seen, folded as it is.
+// Saving the picture in its current state.
 
 function save() {
   pictures.forEach((picture, number) => {
@@ -263,7 +263,7 @@ function save() {
   });
 }
 
-// Finding: EDUs whose text has the words.
+// Finding EDUs by their text.
 
 const field = find("find");
 let found = -1;
@@ -286,7 +286,7 @@ field.addEventListener("keydown", (event) => {
   if (event.key === "Enter") search(event.shiftKey ? -1 : 1);
 });
 
-// Zooming, about the point under the pointer or the middle of what is seen.
+// Zooming, centred on the pointer or on the middle of the visible part.
 
 function setZoom(wanted, x = pane.clientWidth / 2, y = pane.clientHeight / 2) {
   const next = Math.max(0.1, Math.min(wanted, 5));
@@ -307,7 +307,7 @@ function fit() {
   setZoom(fitting()[0], 0, 0);
 }
 
-// At first a small tree uses the room that there is, and one that is just too wide becomes smaller.
+// Initially, a small tree is enlarged to use the available space, and one that is slightly too wide is shrunk.
 function settle() {
   const [across, down] = fitting();
   if (across > 1) setZoom(Math.max(1, Math.min(across, down, 1.5)));

@@ -1,6 +1,6 @@
-// Why: the words that mark a relation light up with it.
+// Highlight the words that signal a relation together with the relation.
 
-// The numbers of the words of what is at an element: a secondary edge, a unit or an EDU.
+// The numbers of the signal words for an element: a secondary edge, a unit or an EDU.
 function wordsAt(element) {
   const edge = element?.closest?.(".beside");
   if (!edge) return (nodeOf(element) ?? leafOf(element))?.words ?? [];

@@ -1,1 +1,1 @@
-"""What search asks of a network, arranged so that what hypotheses share is computed once."""
+"""The network as a scorer for search, arranged so that shared computations are done once."""

@@ -1,7 +1,7 @@
-"""Features of many states of several documents at once, by table (see `genrst.rnng.transitions.features`).
+"""Look up the features of many states of several documents at once (see `genrst.rnng.transitions.features`).
 
-No dependency, sentence or unit crosses from one document into another, so documents one after the other are one long
-document: EDUs are numbered over all of them.
+No dependency, sentence or unit crosses from one document into another, so the documents are concatenated into a long
+one, and EDUs are numbered over all of them.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from genrst.text.layout import SIZES
 
 
 class LookedUp(NamedTuple):
-    """What the network embeds.
+    """The features that the network embeds.
 
     Shape: words (states, 8), comparisons (states, 2), deprels (states), layout (states, 6), boundaries (states)
     """
@@ -39,11 +39,11 @@ class LookedUp(NamedTuple):
     deprels: Tensor
     layout: Tensor
     boundaries: Tensor
-    """What the next EDU begins."""
+    """The boundaries before the next EDUs."""
 
 
 def join_syntax(parts: Sequence[Syntax]) -> Syntax:
-    """The syntax of documents one after the other."""
+    """Concatenate the syntax of documents."""
 
     def shifted(columns: Sequence[Sequence[int]], steps: Sequence[int]) -> list[int]:
         firsts = np.cumsum([0, *steps])[:-1].tolist()
@@ -61,7 +61,7 @@ def join_syntax(parts: Sequence[Syntax]) -> Syntax:
 
 
 class FeatureLookup:
-    """The tables of some documents, packed: one look-up for where a unit starts, one for where it stops."""
+    """The packed tables of documents: one look-up for the start of a unit, one for its stop."""
 
     def __init__(self, examples: Sequence[Example], device: torch.device, has_kinds: bool = False) -> None:
         syntax = join_syntax([example.syntax for example in examples])
@@ -76,18 +76,18 @@ class FeatureLookup:
         self._starts = moved(np.column_stack([_of_starts(heads, words), _ends(syntax), layout]))
         self._stops = moved(_of_stops(heads, words))
         self._inside = moved(words[heads.inside])
-        # One more, so that there is always something to look up.
+        # One additional entry, so that every look-up is in range.
         self._roots = moved(words[np.append(heads.roots, NOTHING)])
         self._dominance = moved(_dominance(dominance, words))
         self._boundaries = moved(np.append(found, 0))
         self._sizes, self._three = moved(np.array(SIZES)), torch.arange(3, device=device)
 
     def features(self, second: Tensor, top: Tensor, stop: Tensor) -> LookedUp:
-        """The features of states whose topmost unit is [top, stop) and whose second is [second, top).
+        """Return the features of states whose topmost unit is [top, stop) and whose second unit is [second, top).
 
-        A unit that is not there starts at −1.
+        A missing unit starts at −1.
         """
-        # Both units in one look-up: a search takes many small steps, where the number of operations is what costs.
+        # One look-up for both units, because the cost of a small step is the number of operations.
         start = torch.stack([top, second])
         is_there = (start >= 0)[..., None]
         start = start.clamp_min(0)
@@ -105,8 +105,10 @@ class FeatureLookup:
         )
 
     def _unit_words(self, of_start: Tensor, stop: Tensor) -> Tensor:
-        """The words with outside heads of units: inside one block by table; over several, those of their first block,
-        the roots between, then those of their last block.
+        """Return the words of units with heads outside.
+
+        If a unit lies inside a block, they are in a table. Otherwise they are those of its first block, the roots of
+        the blocks in between, and those of its last block.
 
         Shape: (2, states, 7), (2, states) → (2, states, 3)
         """
@@ -119,12 +121,12 @@ class FeatureLookup:
         roots = self._roots[(next_root + past_first.clamp_min(0)).clamp_max(len(self._roots) - 1)]
         last = last.gather(2, past_middle.clamp_min(0))
         across = torch.where(past_first < 0, first, torch.where(past_middle < 0, roots, last))
-        # An index that is only right inside one block is kept in range elsewhere.
+        # The index is only valid inside a block; elsewhere it is just kept in range.
         inside = self._inside[torch.where(is_inside, offset + stop, 0)[..., 0]]
         return torch.where(is_inside, inside, across)
 
     def _dominant(self, second: Tensor, top: Tensor, stop: Tensor, is_two: Tensor) -> tuple[Tensor, Tensor]:
-        """The words and the relation of the first dependency between both units.
+        """Return the words and the relation of the first dependency between both units.
 
         Shape: (states) → (states, 2), (states)
         """
@@ -136,7 +138,7 @@ class FeatureLookup:
         return torch.where(is_known[:, None], entry[:, 2:4], NONE_ID), torch.where(is_known, entry[:, 4], 0)
 
     def _unit_layout(self, of_start: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-        """The boundary before a unit, the strongest one inside it, and the class of its size.
+        """Return the boundary before a unit, the strongest boundary inside it, and the class of its size.
 
         Shape: (2, states, boundaries), (2, states), (2, states) → (2, states, 3)
         """
@@ -146,8 +148,10 @@ class FeatureLookup:
 
 
 def _of_starts(heads: HeadWordTables, words: IntArray) -> IntArray:
-    """Where a unit's first block ends; what to add to its stop to get its row in that block's table; the number of
-    words of its first block, the next block's first root, and the three words.
+    """Return the table for the start of a unit.
+
+    Its columns are the end of the unit's first block, the number to add to its stop to get its row in the table of that
+    block, the number of words of the first block, the first root of the next block, and the three words.
     """
     block = heads.blocks[:-1]
     block_stop = heads.block_start + heads.block_size[block]
@@ -157,19 +161,19 @@ def _of_starts(heads: HeadWordTables, words: IntArray) -> IntArray:
 
 
 def _of_stops(heads: HeadWordTables, words: IntArray) -> IntArray:
-    """The first root of a unit's last block, and the three words of that block. No unit stops at 0."""
+    """Return the table for the stop of a unit: the first root of its last block, and the three words of that block."""
     return np.column_stack([heads.first_root[np.append(0, heads.blocks[:-1])], words[heads.last]])
 
 
 def _ends(syntax: Syntax) -> IntArray:
-    """Where the sentence and the paragraph of each EDU end."""
+    """Return where the sentence and the paragraph of each EDU end."""
     return np.column_stack(
         [np.searchsorted(groups, groups, side="right") for groups in (syntax.sentences, syntax.paragraphs)]
     )
 
 
 def _layout(found: IntArray, n_boundaries: int) -> IntArray:
-    """What each EDU begins; then, for each boundary but the weakest, the next EDU with it or a stronger one."""
+    """Return the boundary before each EDU, then, for each boundary but the weakest, the next EDU at least as strong."""
     columns = [found]
     for boundary in range(1, n_boundaries):
         edus = np.append(np.flatnonzero(found >= boundary), len(found))
@@ -178,12 +182,12 @@ def _layout(found: IntArray, n_boundaries: int) -> IntArray:
 
 
 def _dominance(tables: DominanceTables, words: IntArray) -> IntArray:
-    """The crossings before each EDU, with words instead of tokens. Shape: (EDUs, crossings, 5)"""
+    """Return the crossings before each EDU, with words instead of tokens. Shape: (EDUs, crossings, 5)"""
     return np.stack([tables.low, tables.high, words[tables.words], words[tables.heads], tables.deprels], axis=2)
 
 
 def _compare(ends: Tensor, top: Tensor, stop: Tensor) -> Tensor:
-    """How two units lie with respect to sentences and paragraphs, by where those of their first EDUs end.
+    """Compare the sentences and the paragraphs of two units, given where those of their first EDUs end.
 
     Shape: ends (2, states, 2), of the top unit and of the second, top (states, 1), stop (states, 1) → (states, 2)
     """

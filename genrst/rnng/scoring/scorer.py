@@ -1,10 +1,11 @@
-"""The network as a scorer of single actions, behind the door that search knows (`genrst.rnng.search.scorer.Scorer`).
+"""The network as a scorer of single actions, which implements `genrst.rnng.search.scorer.Scorer`.
 
-The arithmetic is that of `genrst.rnng.network`, arranged so that what hypotheses share is computed once: a unit's
-vectors for all stacks that hold it, the nuclear EDU's and the label's part of a composition, the decoder's part of the
-language model. All of a state but the stack's vector is looked up: embeddings of features, vectors of EDUs, the
-lookahead. So their part of a linear map is a sum of rows of tables, computed once for the documents at hand; only the
-stack's part is a product per state. The map is the hidden layer or, without one, that of both predictions at once.
+The arithmetic is that of `genrst.rnng.network`, rearranged so that shared parts are computed once: the vectors of a
+unit for all stacks that contain it, the contributions of the nuclear EDU and of the label to a composition, and the
+decoder's contribution to the language model. Except for the stack's vector, all parts of a state are looked up:
+embeddings of features, vectors of EDUs, the lookahead. So their contribution to a linear map is a sum of table rows,
+computed once per set of documents; only the stack's contribution is a product per state. The linear map is that of the
+hidden layer or, without a hidden layer, that of both predictions together.
 """
 
 from collections.abc import Sequence
@@ -33,14 +34,14 @@ class Shown(NamedTuple):
     last: Tensor
     nuclear: Tensor
     first_below: Tensor
-    """−1 where there is no second unit; `first` likewise."""
+    """The first EDU of the second unit; −1 if there is none (as in `first`)."""
     last_below: Tensor
     nuclear_below: Tensor
     lookahead: Tensor
 
 
 class StateScores:
-    """Predicts from states; the columns of the predictions are those of all actions, then the query."""
+    """Computes predictions from states. Their columns are the action scores, then the query of the language model."""
 
     def __init__(self, network: Network, examples: Sequence[Example], edus: Tensor, ahead: Tensor | None) -> None:
         self._state = network.state
@@ -62,13 +63,13 @@ class StateScores:
         parts = torch.split(weight[:, stack_size:], [table.shape[1] for table in tables], dim=1)
         firsts = [0, *accumulate(map(len, tables))]
         self._of_tables = words.new_empty(firsts.pop(), len(weight))
-        # In place: of a long text they are large.
+        # In place, because the tables of a long text are large.
         for first, table, part in zip(firsts, tables, parts, strict=True):
             torch.mm(table, part.T, out=self._of_tables[first : first + len(table)])
         self._firsts = torch.tensor(firsts, device=words.device)
 
     def __call__(self, stacks: Tensor, features: LookedUp, shown: Shown) -> tuple[Tensor, Tensor]:
-        """Action scores and queries (empty rows without a language model).
+        """Return action scores and queries (empty rows without a language model).
 
         Shape: stacks (states, stack_size) → (states, actions), (states, word_size)
         """
@@ -81,7 +82,7 @@ class StateScores:
         return result[:, : self._n_actions], result[:, self._n_actions :]
 
     def _rows(self, features: LookedUp, shown: Shown) -> Tensor:
-        """The row of each table, in the order of the tables."""
+        """Return the row of each table, in the order of the tables."""
         columns = [self._word_rows[features.words], features.comparisons, features.deprels[:, None]]
         if len(self._state.layout):
             columns.append(features.layout)
@@ -98,7 +99,7 @@ class StateScores:
 
 
 def _tables(network: Network, edus: Tensor, ahead: Tensor | None) -> list[Tensor]:
-    """All that is looked up besides words, in the order of the state's parts."""
+    """Return the tables of everything but words, in the order of the parts of a state."""
     features, state = network.features, network.state
     tables = [features.sentence.weight, features.paragraph.weight, features.deprel.weight]
     tables += [table.weight for table in state.layout if isinstance(table, nn.Embedding)]
@@ -108,7 +109,7 @@ def _tables(network: Network, edus: Tensor, ahead: Tensor | None) -> list[Tensor
 
 
 def _local_words(network: Network, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
-    """Which row each word of the vocabulary has among those of the documents, and their embeddings."""
+    """Return the row of each word of the vocabulary among the words of the documents, and the embeddings of these."""
     device = network.embeddings.weight.device
     used = np.unique(np.concatenate([np.arange(len(SPECIALS)), *(example.token_words for example in examples)]))
     rows = torch.zeros(len(network.embeddings.weight), dtype=torch.long, device=device)
@@ -118,14 +119,14 @@ def _local_words(network: Network, examples: Sequence[Example]) -> tuple[Tensor,
 
 
 HIDDEN, CELL, NUCLEAR = range(3)
-"""The columns of units and of stacks: the LSTM's state, and the nuclear EDU of the (topmost) unit."""
+"""The columns of both units and stacks: the state of the LSTM, and the nuclear EDU of the (topmost) unit."""
 
 INPUTS = NUCLEAR_BELOW = 3
-"""The last column: of units their part of the stack LSTM's gates, of stacks the nuclear EDU of the second unit."""
+"""The last column: for units, their part of the stack LSTM's gates; for stacks, the nuclear EDU of the second unit."""
 
 
 class NetworkScorer:
-    """Scores derivations of some documents one action at a time."""
+    """Scores derivations of documents one action at a time."""
 
     @torch.inference_mode()
     def __init__(self, network: Network, examples: Sequence[Example], nucleus_is_right: Sequence[bool]) -> None:
@@ -140,7 +141,7 @@ class NetworkScorer:
         ahead = network.lookahead(self._edus, list(self.n_edus)) if network.lookahead is not None else None
         self._features = FeatureLookup(examples, self.device, network.has_kinds)
         self._state_scores = StateScores(network, examples, self._edus, ahead)
-        # The parts of a composition's gates that come from the nuclear EDU and from the label.
+        # The contributions of the nuclear EDU and of the label to the gates of a composition.
         layer = network.composition
         sizes = [self._edus.shape[1], layer.relations.embedding_dim]
         of_edu, of_label = torch.split(layer.from_input.weight, sizes, dim=1)
@@ -149,25 +150,25 @@ class NetworkScorer:
 
     @cached_property
     def _word_scores(self) -> WordScores:
-        """Made when words are scored first, as a search may never do: a row of all outputs for each word is large."""
+        """The word scores, computed on first use, because they are large and some searches never need them."""
         return WordScores(self._network, self._examples)
 
     @torch.inference_mode()
     def leaves(self) -> Sequence[Tensor]:
-        """The EDUs of all documents as units."""
+        """Return the EDUs of all documents as units."""
         leaves = self._network.composition.leaves(self._edus)
         nuclear = torch.arange(len(self._edus), device=self.device)
         return [*leaves, nuclear, self._network.stack.inputs(leaves.hidden)]
 
     @torch.inference_mode()
     def empty_stack(self) -> Sequence[Tensor]:
-        """The empty stack."""
+        """Return the empty stack."""
         nothing = torch.full((1,), len(self._edus), device=self.device)
         return [*self._network.stack.empty(), nothing, nothing]
 
     @torch.inference_mode()
     def compose(self, left: Sequence[Tensor], right: Sequence[Tensor], labels: Tensor) -> Sequence[Tensor]:
-        """The units that join pairs of units."""
+        """Compose pairs of units."""
         nuclear = torch.where(self._is_right[labels], right[NUCLEAR], left[NUCLEAR])
         inputs = self._of_edu.index_select(0, nuclear) + self._of_label.index_select(0, labels)
         composed = self._network.composition(
@@ -177,13 +178,13 @@ class NetworkScorer:
 
     @torch.inference_mode()
     def push(self, stacks: Sequence[Tensor], units: Sequence[Tensor]) -> Sequence[Tensor]:
-        """The stacks with one more unit on top."""
+        """Push units onto stacks."""
         pushed = self._network.stack(units[INPUTS], HiddenCell(stacks[HIDDEN], stacks[CELL]))
         return [*pushed, units[NUCLEAR], stacks[NUCLEAR]]
 
     @torch.inference_mode()
     def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of the next action, and of the words of the next EDU of the first `n_words` states."""
+        """Return log-probabilities of the next action, and of the next EDU's words for the first `n_words` states."""
         documents, stacks, second, top, n_generated = states
         first = self._first_edu[documents]
         is_one, is_pair, read = top >= 0, second >= 0, n_generated + first
@@ -196,6 +197,6 @@ class NetworkScorer:
         action_logp = self._network.action_head.normalise(actions, can_generate, is_pair, features.boundaries)
         if self._network.language_model is None or not n_words:
             return action_logp, actions.new_zeros(n_words)
-        # Where no EDU is left any will do: its words count for nothing.
+        # If no EDU is left, any number will do, because its words are not counted.
         edus = (first + n_generated)[:n_words].clamp_max(len(self._edus) - 1)
         return action_logp, self._word_scores.logp(queries[:n_words], edus, n_alike)

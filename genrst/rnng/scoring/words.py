@@ -1,9 +1,9 @@
-"""Log-probabilities of whole EDUs for many stacks, by the factorised softmax.
+"""Compute log-probabilities of whole EDUs for many stacks with a factorised softmax.
 
-A word's score is A[stack, word] + B[position, word], so the normalisers of all stacks at all positions of an EDU are
-one matrix product, Z = exp(A)·exp(B)ᵀ. The largest scores are taken out first, and numerators stay logarithms; in
-float32 this is exact to 2e-5 while scores stay within ±34. Beyond, a product can underflow: on a CPU it is then
-computed without factors; on a GPU the search reports it.
+The score of a word is A[stack, word] + B[position, word], so the normalisers of all stacks at all positions of an EDU
+are a matrix product, Z = exp(A)·exp(B)ᵀ. The largest scores are factored out first, and numerators stay logarithms. In
+float32, the result is exact to 2e-5 if scores are within ±34. Beyond that, the product can underflow: a CPU then
+computes the normaliser without factors; on a GPU, the search reports an error.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from genrst.rnng.examples import Example
 from genrst.rnng.network import Network
 
 MOST_ENTRIES = 2**28
-"""The most numbers in a padded product on a GPU: one GiB."""
+"""The maximum number of entries in a padded product on a GPU, which take one GiB."""
 
 EXACT_ROWS = 1024
-"""The most normalisers computed at once without factors."""
+"""The maximum number of normalisers to compute at once without factors."""
 
 
 class WordScores:
-    """The decoder's part for all EDUs of some documents, and its product with the stacks' part."""
+    """The decoder's contribution for all EDUs of the documents, and its product with the stacks' contribution."""
 
     def __init__(self, network: Network, examples: Sequence[Example]) -> None:
         model = network.language_model
@@ -47,14 +47,14 @@ class WordScores:
         self._largest = scores.amax(dim=1)
         self._exponentials = scores.sub_(self._largest[:, None]).exp_()
         self._of_edu = [part.T for part in torch.split(self._exponentials, (stops - starts).tolist())]
-        """The same for each EDU, transposed. Shape: (outputs, words of the EDU)"""
+        """The exponentials of each EDU, transposed. Shape: (outputs, words of the EDU)"""
         self._tiny = torch.finfo(scores.dtype).tiny * 1e8
         self._positions = torch.arange(int(lengths.max()) + 1, device=device)
 
     def logp(self, queries: Tensor, edus: Tensor, n_alike: int = 1) -> Tensor:
-        """Log-probabilities of EDUs (numbered over all documents) for the stacks with these projections.
+        """Return the log-probabilities of EDUs (numbered over all documents) for the stacks with these projections.
 
-        On a GPU each run of `n_alike` stacks has one EDU.
+        On a GPU, each run of `n_alike` stacks has the same EDU.
 
         Shape: queries (stacks, word_size), edus (stacks) → (stacks)
         """
@@ -65,7 +65,7 @@ class WordScores:
         return torch.empty_like(found).index_copy_(0, order, found)
 
     def _one_by_one(self, queries: Tensor, edus: Tensor) -> Tensor:
-        """A product for each EDU: no copies, which are what costs on a CPU. The rest is done for all at once."""
+        """Compute a product per EDU, which avoids copies, the main cost on a CPU."""
         scores = queries @ self._embeddings
         largest = scores.amax(dim=1)
         exponentials = (scores - largest[:, None]).exp_()
@@ -87,7 +87,7 @@ class WordScores:
         return torch.zeros_like(largest).index_add_(0, rows, numerators - log_z)
 
     def _exact_log_z(self, scores: Tensor, rows: Tensor, words: Tensor) -> Tensor:
-        """Normalisers without factors, for scores so far apart that their product underflows."""
+        """Compute normalisers without factors, for scores so far apart that their product underflows."""
         parts = zip(torch.split(rows, EXACT_ROWS), torch.split(words, EXACT_ROWS), strict=True)
         found = [
             torch.logsumexp(scores[row] + torch.addmm(self._bias, self._decoded[word], self._embeddings), dim=1)
@@ -96,7 +96,7 @@ class WordScores:
         return torch.cat(found)
 
     def _padded(self, queries: Tensor, edus: Tensor, n_alike: int) -> Tensor:
-        """A few products for all EDUs, padded to one length: few kernels and no waiting, as suits a GPU."""
+        """Compute a few products for all EDUs, padded to the same length. A GPU needs few kernels and no waiting."""
         wanted = edus[::n_alike]
         at_once = max(1, MOST_ENTRIES // ((len(self._positions) + n_alike) * self._embeddings.shape[1]))
         parts = zip(torch.split(queries, at_once * n_alike), torch.split(wanted, at_once), strict=True)
@@ -111,7 +111,7 @@ class WordScores:
         numerators = scores.gather(2, self._targets[words][:, None].expand(-1, n_alike, -1))
         numerators += self._numerators[words][:, None] - largest
         z = torch.bmm((scores - largest).exp_(), self._exponentials[words].transpose(1, 2))
-        # An underflow makes the result infinite, which the search reports.
+        # An underflow makes the result infinite, which the search reports as an error.
         log_z = torch.where(z < self._tiny, -torch.inf, z.log()) + self._largest[words][:, None]
         is_word = (start + self._positions < stop)[:, None]
         return torch.where(is_word, numerators - log_z, 0.0).sum(dim=2).flatten()

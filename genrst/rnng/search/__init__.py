@@ -1,1 +1,1 @@
-"""Search for the best trees of a document under a scorer."""
+"""Search for the best trees of documents under a scorer."""

@@ -1,12 +1,13 @@
 """Beam search over derivations of equal length: bag-level (Algorithm 2 of the paper), action-level and greedy.
 
-After t actions the cells (i, j) with i + j = t, of i EDUs and j reductions, hold all hypotheses, and all successors lie
-on t + 1: so one step scores an anti-diagonal of cells, of all documents, at once, and only that one is kept. The
-bag-level search keeps the k best of each cell, the action-level search the k best of a document. Word-level search,
-which compares derivations of different lengths, is in `genrst.rnng.search.word`.
+Cell (i, j) holds the hypotheses with i EDUs and j reductions. After t actions, all hypotheses are on the anti-diagonal
+i + j = t, and their successors on t + 1. So one step scores an anti-diagonal of all documents at once, and only the
+latest one is kept. Bag-level search keeps the k best hypotheses of each cell, action-level search the k best of a
+document. Word-level search, which compares derivations of different lengths, is in `genrst.rnng.search.word`.
 
-A cell holds exactly the derivations whose stack has i − j units. Real trees never need large stacks, so a bound on them
-makes the search linear in the length of the document; if the best tree reaches the bound, the result says so.
+A cell holds exactly the derivations whose stack has i − j units. Because real trees do not need large stacks, a limit
+on the stack makes the search linear in the length of the document. The result tells whether the best tree reaches the
+limit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,18 +35,18 @@ class BeamOptions:
     """The options of a bag-level or action-level search."""
 
     beam: int = 10
-    """k, the number of hypotheses kept of a cell (bag-level) or of a document (action-level)."""
+    """k, the number of hypotheses to keep per cell (bag-level) or per document (action-level)."""
     level: Literal["bag", "action"] = "bag"
     max_stack: int | None = 40
-    """The largest stack that is followed; None for no bound."""
+    """The largest stack to explore; None for no limit."""
     word_weight: float = 1.0
-    """The weight of words in comparisons; 1 is the joint probability, with 0 they are not scored at all."""
+    """The weight of words in comparisons. 1 gives the joint probability; with 0, words are not scored at all."""
 
     def __post_init__(self) -> None:
         if self.beam < 1:
-            raise UsageError(f"a beam must have a slot or more, got {self.beam}")
+            raise UsageError(f"a beam must have at least one slot, got {self.beam}")
         if self.max_stack is not None and self.max_stack < 2:
-            raise UsageError(f"a stack must have room for two units or more, got {self.max_stack}")
+            raise UsageError(f"a stack must have room for at least two units, got {self.max_stack}")
 
 
 @torch.inference_mode()
@@ -55,7 +56,7 @@ def search_beams(
     generator: torch.Generator | None = None,
     constraints: Sequence[ResolvedConstraints] | None = None,
 ) -> list[SearchResult]:
-    """Parse all documents of a scorer, perhaps with constraints on the trees of each.
+    """Parse all documents of a scorer, with optional constraints on the trees of each.
 
     Ties at the end of a beam are broken at random if a generator is given.
     """
@@ -66,7 +67,7 @@ def search_beams(
         scorer = constrained = Constrained(scorer, constraints, max_stack)
         options = replace(options, max_stack=constrained.max_stack)
     forest, completed = Forest(scorer), Completed()
-    # What is drawn at random or demanded has to be looked at on the way.
+    # Random draws and constraints need results during the search anyway.
     is_free = sync_is_free(scorer.device) or generator is not None or constraints is not None
     if options.level == "bag" and options.max_stack and not is_free:
         replay_search(forest, completed, options.beam, options.max_stack, lambda *state: _step(forest, options, *state))
@@ -77,10 +78,10 @@ def search_beams(
 
 
 def search_greedily(scorer: Scorer) -> list[Parse]:
-    """In every document the best structural action at every step.
+    """Take the best structural action at every step of every document.
 
-    GEN competes with RE by p_trans alone: the words of an EDU are never likelier than 1, so if they counted, GEN would
-    always come last and every tree would branch to the left.
+    GEN and RE are compared by p_trans alone. The probability of an EDU's words is far below 1, so if words counted, GEN
+    would always lose and every tree would branch to the left.
     """
     options = BeamOptions(beam=1, level="action", max_stack=None, word_weight=0.0)
     return [result.parses[0] for result in search_beams(scorer, options)]
@@ -108,7 +109,7 @@ def _step(
     n_generating: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Beams:
-    """The beams after one more action."""
+    """Return the beams after another action."""
     is_level = options.level == "bag"
     successors = expand(forest, beams, options.word_weight, options.max_stack, n_generating, is_level)
     scores = _offered(successors, sources)
@@ -117,7 +118,7 @@ def _step(
 
 
 def _offered(successors: Successors, sources: Sources) -> Tensor:
-    """The scores of all successors that could enter each beam: those that generate, then those that reduce.
+    """Return the scores of all successors that could enter each beam: those by GEN, then those by RE.
 
     Shape: (beams, slots · (1 + labels))
     """
@@ -127,29 +128,29 @@ def _offered(successors: Successors, sources: Sources) -> Tensor:
 
 
 def _from(scores: Tensor, sources: Tensor) -> Tensor:
-    """The scores of some beams, −∞ for `NOWHERE`, which is the last row."""
+    """Return the scores of the source beams; −∞ for `NOWHERE`, which selects the last row."""
     return torch.cat([scores, torch.full_like(scores[:1], -torch.inf)])[sources]
 
 
 @dataclass(frozen=True, slots=True)
 class Diagonal(Sources):
-    """The beams after t actions, and which beams their hypotheses come from.
+    """The beams after t actions, and the beams that their hypotheses come from.
 
-    All of it follows from the numbers of EDUs, so it is worked out beside a search that runs on a GPU. In bag-level
-    search cell (i, j) is a beam; it gets hypotheses that generate from (i − 1, j) and hypotheses that reduce from
-    (i, j − 1), both of which lie on t − 1.
+    All of this follows from the numbers of EDUs, so the CPU can compute it while the search runs on a GPU. In bag-level
+    search, each cell (i, j) is a beam, which receives hypotheses by GEN from (i − 1, j) and by RE from (i, j − 1), both
+    on t − 1.
     """
 
     complete: Tensor
-    """The beams whose hypotheses are whole trees."""
+    """The beams whose hypotheses are complete trees."""
     going_on: Tensor
-    """All others. Those that may generate come first."""
+    """All other beams. Those that may generate come first."""
     n_generating: int
-    """How many of those that go on may generate."""
+    """The number of other beams that may generate."""
 
 
 def bag_diagonals(n_edus: Sequence[int], max_stack: int | None, device: torch.device) -> Iterator[Diagonal]:
-    """A beam for each number of units that a stack can have."""
+    """Yield the diagonals of bag-level search, with a beam per possible stack size."""
     sizes = np.array(n_edus)
     n_sizes = min(max(n_edus), max_stack or max(n_edus)) + 2
     units = np.arange(n_sizes)
@@ -170,7 +171,7 @@ def bag_diagonals(n_edus: Sequence[int], max_stack: int | None, device: torch.de
 
 
 def action_diagonals(n_edus: Sequence[int], device: torch.device) -> Iterator[Diagonal]:
-    """One beam for each document."""
+    """Yield the diagonals of action-level search, with a beam per document."""
     sizes = np.array(n_edus)
     documents = np.arange(len(sizes))
     for t in range(1, 2 * max(n_edus)):
@@ -189,7 +190,7 @@ def _diagonal(
     device: torch.device,
 ) -> Diagonal:
     parts = (documents, generates_from, reduces_from, is_complete.nonzero()[0], (~is_complete).nonzero()[0])
-    # One transfer for all.
+    # A single transfer for all parts.
     moved = torch.from_numpy(np.concatenate(parts)).to(device, non_blocking=True)
     columns = torch.split(moved, [len(part) for part in parts])
     return Diagonal(columns[0], columns[1], columns[2], columns[3], columns[4], n_generating)

@@ -1,9 +1,9 @@
-"""Bag-level search on a GPU: two steps are recorded, then replayed (CUDA graphs).
+"""Bag-level search on a GPU with CUDA graphs: two steps are captured, then replayed.
 
-A step is hundreds of small operations, and a GPU finishes each of them before the program has started the next. As a
-recording they are started together. A recording always works on the same memory, so here all steps have the same shape:
-a beam for every document and size of stack, also for sizes that the document cannot have yet or any more, whose slots
-stay empty. After an even number of actions stacks are of even size, after an odd number of odd size: hence two steps.
+A step consists of hundreds of small operations, and a GPU finishes each of them faster than the program can launch the
+next. A graph launches all of them together. It always works on the same memory, so all steps must have the same shape:
+a beam for every document and stack size. Beams for sizes that a document cannot have at some step stay empty. After an
+even number of actions, stacks have an even size, and after an odd number, an odd size, so there are two kinds of steps.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,14 @@ from genrst.rnng.search.successors import NOWHERE, Sources
 Result = TypeVar("Result")
 
 FEWEST_REPLAYS = 6
-"""How often a step must be repeated for its recording to pay off."""
+"""The minimum number of repetitions for which capturing a step pays off."""
 
 
 class Recorder:
-    """Repeats functions that always work on the same memory. On a CPU they are just called.
+    """Repeats functions that always work on the same memory. On a CPU, it simply calls them.
 
-    The program runs ahead while the GPU still works on earlier recordings, so these are kept; they share their memory,
-    as they run one after the other.
+    Graphs are kept, because the program runs ahead while the GPU still executes earlier graphs. They share their
+    memory, because they run one after the other.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -38,11 +38,12 @@ class Recorder:
             self._pool = torch.cuda.graph_pool_handle()
 
     def repeat(self, function: Callable[[], Result], times: int) -> Iterator[Result]:
-        """What each call returns; on a GPU the next call overwrites it."""
+        """Yield the result of each call. On a GPU, the next call overwrites it."""
         if self._device.type != "cuda" or times < FEWEST_REPLAYS:
             yield from (function() for _ in range(times))
             return
-        # Once without recording: libraries initialise themselves on first use, which cannot be recorded.
+        # The first call is not captured, because libraries initialise themselves on first use, which cannot be
+        # captured.
         yield function()
         graph, result = self._record(function)
         for _ in range(times - 1):
@@ -56,7 +57,7 @@ class Recorder:
             try:
                 result = function()
             except Exception:
-                # An aborted recording raises an error of its own, which must not hide the first one.
+                # An aborted capture raises an error of its own, which must not hide the original one.
                 with suppress(RuntimeError):
                     graph.capture_end()
                 raise
@@ -66,13 +67,13 @@ class Recorder:
 
 
 Step = Callable[[Beams, Sources], Beams]
-"""From beams to the beams after one more action."""
+"""Computes the beams after another action."""
 
 
 def replay_search(forest: Forest, completed: Completed, n_slots: int, max_stack: int, step: Step) -> None:
-    """Follow all documents to their end.
+    """Search all documents to their end.
 
-    After 2m − 1 actions, which is in the middle of its m-th pair of steps, a document is complete.
+    A document is complete after 2m − 1 actions, that is, in the middle of its m-th pair of steps.
     """
     n_edus = forest.scorer.n_edus
     sizes = range(0, min(max(n_edus), max_stack) + 1, 2), range(1, min(max(n_edus), max_stack) + 1, 2)
@@ -100,7 +101,7 @@ def replay_search(forest: Forest, completed: Completed, n_slots: int, max_stack:
 
 
 def _start(documents: Sequence[int], n_sizes: int, n_slots: int, device: torch.device) -> Beams:
-    """Nothing generated, an empty stack, in the first slot of the beam of stacks of no units."""
+    """Return the initial beams: an empty stack in the first slot of the beam for stack size 0."""
     of_beams = torch.tensor(documents, device=device).repeat_interleave(n_sizes)
     zeros = torch.zeros(len(of_beams), n_slots, dtype=torch.long, device=device)
     logp = torch.full(zeros.shape, -torch.inf, dtype=torch.double, device=device)
@@ -110,7 +111,7 @@ def _start(documents: Sequence[int], n_sizes: int, n_slots: int, device: torch.d
 
 
 def _pairs_with_half(n_left: Sequence[int]) -> int:
-    """The number of pairs of steps until half of the documents are complete; then those are left out."""
+    """Return the number of pairs of steps until half of the documents are complete and can be dropped."""
     return sorted(n_left)[len(n_left) // 2]
 
 
@@ -120,18 +121,18 @@ def _rows_of(beams: Beams, documents: Sequence[int], n_sizes: int) -> Beams:
 
 
 def level_sources(documents: Sequence[int], sizes: range, sizes_before: range, device: torch.device) -> Sources:
-    """A beam for each of these documents and sizes of stacks, whether there are such stacks or not."""
+    """Return the sources of a beam for each document and stack size, whether such stacks exist or not."""
     numbers = np.full((len(documents), max(sizes.stop, sizes_before.stop) + 1), NOWHERE)
     numbers[:, sizes_before] = np.arange(len(documents) * len(sizes_before)).reshape(len(documents), -1)
     below, above = np.array(sizes) - 1, np.array(sizes) + 1
-    # There is no stack of −1 units; its number would be that of the last size.
+    # A stack of −1 units does not exist. As an index, −1 would select the last size.
     from_below = np.where(below < 0, NOWHERE, numbers[:, below])
     parts = (np.repeat(documents, len(sizes)), from_below.ravel(), numbers[:, above].ravel())
     return Sources(*torch.from_numpy(np.stack(parts)).to(device, non_blocking=True))
 
 
 class _Pair:
-    """Two steps that end where they began: in the same memory."""
+    """A pair of steps whose result is in the same memory as their input."""
 
     def __init__(
         self, forest: Forest, documents: Sequence[int], sizes: tuple[range, range], beams: Beams, step: Step
@@ -141,7 +142,7 @@ class _Pair:
         self._to_even = level_sources(documents, sizes[0], sizes[1], forest.device)
 
     def run(self) -> Beams:
-        """Take both steps; returns the beams between them."""
+        """Take both steps. Return the beams between them."""
         odd = self._step(self._beams, self._to_odd)
         is_complete = (odd.sizes == 1) & (odd.n_generated == self._n_edus[odd.documents][:, None])
         even = self._step(odd.keep(~is_complete), self._to_even)

@@ -1,7 +1,7 @@
-"""Hypotheses as entries of tensors, and the growing tables in which they share their stacks and units.
+"""Hypotheses as entries of tensors, and the growing tables of stacks and units that they share.
 
-A stack is a unit and the stack below it; a unit is two units and a label. Hypotheses hold only the number of their
-stack, so thousands of them share nearly everything. This file knows nothing of how hypotheses are chosen.
+A stack is a unit on top of another stack; a unit is a pair of units with a label. A hypothesis only holds the number of
+its stack, so that thousands of hypotheses share most of their parts. Choosing hypotheses is left to the searches.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ EMPTY_STACK = 0
 """The number of the empty stack, the same for all documents."""
 
 COLLECT_STACKS = {"cpu": 2**14, "mps": 2**14, "cuda": 2**20}
-"""The most stacks made between two collections of those that no hypothesis reaches any more."""
+"""The maximum number of new stacks between two garbage collections."""
 
 BYTES_PER_STACK = 2**16
-"""The GPU memory there must be for each; the paper's model needs a quarter of it for a unit and a stack."""
+"""The GPU memory to allow per stack. The paper's model needs a quarter of it for a unit and a stack."""
 
 
 def stacks_between_collections(device: torch.device) -> int:
-    """How many stacks are made before those that no hypothesis reaches any more are collected."""
+    """Return the number of new stacks after which unreachable ones are collected."""
     most = COLLECT_STACKS[device.type]
     if device.type == "cuda":
         most = min(most, torch.cuda.get_device_properties(device).total_memory // BYTES_PER_STACK)
@@ -36,14 +36,14 @@ def stacks_between_collections(device: torch.device) -> int:
 
 
 class Beams(NamedTuple):
-    """Beams side by side. A slot without a hypothesis has log-probability −∞."""
+    """A set of beams. A slot without a hypothesis has log-probability −∞."""
 
     documents: Tensor
     """Shape: (beams)"""
     stacks: Tensor
     """Shape of this and the following: (beams, slots)"""
     sizes: Tensor
-    """Units on the stack."""
+    """The number of units on the stack."""
     n_generated: Tensor
     action_logp: Tensor
     word_logp: Tensor
@@ -55,28 +55,28 @@ class Beams(NamedTuple):
 
     @property
     def is_alive(self) -> Tensor:
-        """Which slots hold a hypothesis."""
+        """Whether each slot holds a hypothesis."""
         return self.action_logp > -torch.inf
 
     def scores(self, word_weight: float) -> Tensor:
-        """What hypotheses are compared by."""
+        """Return the scores by which hypotheses are compared."""
         return self.action_logp + word_weight * self.word_logp
 
     def rows(self, index: Tensor) -> "Beams":
-        """Some of the beams."""
+        """Select beams."""
         return Beams(*(column[index] for column in self))
 
     def slots(self, index: Tensor) -> "Beams":
-        """Some slots of each beam, or all in another order. Shape: (beams, slots)"""
+        """Select or reorder the slots of each beam. Shape: (beams, slots)"""
         return Beams(self.documents, *(column.gather(1, index) for column in self[1:]))
 
     def keep(self, is_kept: Tensor) -> "Beams":
-        """Without the hypotheses that are not kept; their slots stay."""
+        """Remove all other hypotheses. Their slots become empty."""
         return self._replace(action_logp=self.action_logp.masked_fill(~is_kept, -torch.inf))
 
 
 def where(is_first: Tensor, first: Beams, second: Beams) -> Beams:
-    """The first beam or the second for each document, as wide as the wider of the two. Shape: (beams, 1)"""
+    """Choose the first or the second beam for each document. The result has the larger width. Shape: (beams, 1)"""
     n_slots = max(first.shape[1], second.shape[1])
     pairs = zip(_padded(first, n_slots), _padded(second, n_slots), strict=True)
     return Beams(first.documents, *(torch.where(is_first, *pair) for pair in pairs))
@@ -88,39 +88,39 @@ def _padded(beams: Beams, n_slots: int) -> list[Tensor]:
 
 
 def join_slots(left: Beams, right: Beams) -> Beams:
-    """Beams of the same documents, the slots of the second after those of the first."""
+    """Join beams of the same documents, with the slots of the second after those of the first."""
     return Beams(left.documents, *(torch.cat(pair, dim=1) for pair in zip(left[1:], right[1:], strict=True)))
 
 
 def start(scorer: Scorer) -> Beams:
-    """A beam of one hypothesis for each document: nothing generated, an empty stack."""
+    """Return the initial beams: one hypothesis per document, with an empty stack."""
     documents = torch.arange(len(scorer.n_edus), device=scorer.device)
     zeros = torch.zeros_like(documents)[:, None]
-    dtype = torch.float if scorer.device.type == "mps" else torch.double  # Apple's GPUs have no doubles
+    dtype = torch.float if scorer.device.type == "mps" else torch.double  # Apple's GPUs do not support doubles
     logp = torch.zeros(len(documents), 1, dtype=dtype, device=scorer.device)
     return Beams(documents, zeros + EMPTY_STACK, zeros, zeros, logp, logp)
 
 
 class Table:
-    """Columns that grow together. Rows are numbered as they come."""
+    """Columns that grow together. Rows are numbered in the order in which they are added."""
 
     def __init__(self, first_rows: Columns) -> None:
-        # A copy, as they may be parameters of a network.
+        # Cloned, because the rows may be parameters of a network.
         self._columns = [column.detach().clone() for column in first_rows]
         self._device = first_rows[0].device
         self.n_rows = len(first_rows[0])
         self._counter: Tensor | None = None
-        """The number of rows while the device counts them."""
+        """The number of rows, on the device, while it does the counting."""
 
     def __getitem__(self, column: int) -> Tensor:
         return self._columns[column]
 
     def rows(self, index: Tensor) -> "Rows":
-        """Some of the rows."""
+        """Return a view of some rows."""
         return Rows(self._columns, index)
 
     def append(self, rows: Columns) -> Tensor:
-        """Add rows; returns their numbers."""
+        """Add rows and return their numbers."""
         n_new = len(rows[0])
         if self._counter is not None:
             numbers = self._counter + torch.arange(n_new, device=self._device)
@@ -135,39 +135,41 @@ class Table:
         return torch.arange(first, self.n_rows, device=self._device)
 
     def hold(self, n_new: int) -> None:
-        """Make room for this many rows. Until `release` nothing moves in memory, and the device counts rows: so steps
-        can be recorded and replayed (`genrst.rnng.search.cuda`).
+        """Reserve room for this many rows.
+
+        Until `release`, nothing moves in memory and the device counts the rows, so that steps can be captured and
+        replayed (`genrst.rnng.search.cuda`).
         """
         self._make_room(n_new, at_least=1)
         self._counter = torch.tensor(self.n_rows, device=self._device)
 
     def release(self, n_new: int) -> None:
-        """Count here again; `n_new` rows were added. The caller must know: asking the device would take time."""
+        """Count on the host again, after `n_new` rows were added. Asking the device would force a synchronisation."""
         self.n_rows += n_new
         self._counter = None
 
     def retain(self, index: Tensor) -> None:
-        """Drop all rows but these, which are numbered anew. The room of the others is used again."""
+        """Drop all rows except these and renumber them. The memory of the others is reused."""
         for column in self._columns:
             column[: len(index)] = column.index_select(0, index)
         self.n_rows = len(index)
 
     def _make_room(self, n_new: int, at_least: int) -> None:
-        """Room for new rows; columns that are too short become at least this many times as long."""
+        """Make room for new rows. Columns that are too short grow at least by the factor `at_least`."""
         capacity, wanted = len(self._columns[0]), self.n_rows + n_new
         if wanted > capacity:
             self._columns = [_longer(column, max(wanted, at_least * capacity)) for column in self._columns]
 
 
 def _longer(column: Tensor, n_rows: int) -> Tensor:
-    """A longer column, whose new rows take no memory before they are written."""
+    """Return a longer column, whose new rows take no memory before they are written."""
     longer = column.new_empty(n_rows, *column.shape[1:])
     longer[: len(column)] = column
     return longer
 
 
 class Rows(Sequence[Tensor]):
-    """Some rows of columns. A column is gathered when it is asked for: a scorer seldom needs all of them."""
+    """A selection of rows. A column is only gathered on access, because a scorer rarely needs all columns."""
 
     def __init__(self, columns: Columns, index: Tensor) -> None:
         self._columns, self._index = columns, index
@@ -187,14 +189,14 @@ class Rows(Sequence[Tensor]):
 
 
 TOP, BELOW, STACK_ROW = range(3)
-"""The columns of stacks: the topmost unit, the stack below it, and the row of what the scorer knows."""
+"""The columns of stacks: the topmost unit, the stack below it, and its row among the scorer's columns."""
 
 LEFT, RIGHT, LABEL, FIRST_EDU, UNIT_ROW = range(5)
-"""The columns of units; −1 for the parts and the label of an EDU."""
+"""The columns of units. The parts and the label of an EDU are −1."""
 
 
 class Forest:
-    """The units and stacks that a search has built, and what the scorer knows about those still reached."""
+    """The units and stacks that a search has built, and the scorer's columns for those still reachable."""
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
@@ -213,22 +215,22 @@ class Forest:
         self._is_broken = torch.zeros((), dtype=torch.bool, device=self.device)
 
     def states(self, documents: Tensor, stacks: Tensor, n_generated: Tensor) -> States[Tensor]:
-        """What a scorer is shown of hypotheses."""
+        """Return the states of hypotheses for a scorer."""
         known = self._known_stacks.rows(self._stacks[STACK_ROW][stacks])
         return States(documents, known, *self.tops(stacks), n_generated)
 
     def tops(self, stacks: Tensor) -> tuple[Tensor, Tensor]:
-        """The first EDUs of the second and of the topmost unit of each stack, `NO_UNIT` where there is none."""
+        """Return the first EDUs of the second and of the topmost unit of each stack; `NO_UNIT` if there is none."""
         pair = self._stacks[TOP][torch.stack([self._stacks[BELOW][stacks], stacks])]
         second, top = torch.where(pair < 0, NO_UNIT, self._units[FIRST_EDU][pair.clamp_min(0)])
         return second, top
 
     def advance(self, documents: Tensor, stacks: Tensor, n_generated: Tensor, actions: Tensor) -> Tensor:
-        """The stacks after an action each."""
+        """Return the stacks after one action each."""
         units, below = self._stacks[TOP], self._stacks[BELOW]
         is_generate = actions == GENERATE
         under = below[stacks]
-        # On a GPU slots without a hypothesis come along: their numbers only have to be in range.
+        # On a GPU, slots without a hypothesis are included. Their numbers only have to be in range.
         leaves = (self._first_leaf[documents] + n_generated).clamp_max(self._n_leaves - 1)
         left, right = units[under].clamp_min(0), units[stacks].clamp_min(0)
         if sync_is_free(self.device):
@@ -240,7 +242,7 @@ class Forest:
         return self._push(torch.where(is_generate, stacks, below[under]), tops)
 
     def _compose_once(self, left: Tensor, right: Tensor, labels: Tensor) -> Tensor:
-        """Units, each of which is composed once, however many hypotheses build it."""
+        """Compose units, each only once, however many hypotheses build it."""
         keys = list(zip(left.tolist(), right.tolist(), labels.tolist(), strict=True))
         new = list(dict.fromkeys(key for key in keys if key not in self._composed))
         if new:
@@ -263,22 +265,22 @@ class Forest:
         return self._units, self._stacks, self._known_units, self._known_stacks
 
     def hold(self, n_new: int) -> None:
-        """Make room for this many units and stacks. Until `release` nothing moves in memory, and the device counts."""
+        """Reserve room for this many units and stacks (see `Table.hold`)."""
         for table in self._tables:
             table.hold(n_new)
 
     def release(self, n_new: int) -> None:
-        """Count here again; `n_new` units and stacks were made."""
+        """Count on the host again, after `n_new` units and stacks were added."""
         for table in self._tables:
             table.release(n_new)
 
     @property
     def is_full(self) -> bool:
-        """Whether enough stacks were made since the last collection to make another worthwhile."""
+        """Whether enough stacks were added since the last collection to make another one worthwhile."""
         return self._stacks.n_rows - self._n_collected > stacks_between_collections(self.device)
 
     def collect(self, stacks: Tensor, depth: int) -> None:
-        """Drop what the scorer knows about all but these stacks, of at most `depth` units, and their units."""
+        """Drop the scorer's columns for all but these stacks, of at most `depth` units, and their units."""
         self.check()
         self._n_collected = self._stacks.n_rows
         is_reached = torch.zeros(self._stacks.n_rows, dtype=torch.bool, device=self.device)
@@ -295,18 +297,18 @@ class Forest:
         self._composed = {key: unit for key, unit in self._composed.items() if is_held[unit]}
 
     def watch(self, *logp: Tensor) -> None:
-        """Remember whether a log-probability was not a number: nan, or ∞."""
+        """Record whether a log-probability was nan or ∞."""
         for values in logp:
             self._is_broken |= ~(values < torch.inf).all()
 
     def check(self) -> None:
-        """Raise an error if a log-probability was not a number, as in a broken model."""
+        """Raise an error if a log-probability was nan or ∞, as in a broken model."""
         if bool(self._is_broken):
             raise GenrstError("the log-probability of an action must be a number, got nan or inf")
 
     def actions(self, stacks: Tensor) -> list[tuple[int, ...]]:
-        """The derivations of the one tree on each stack."""
-        # Arrays, not lists: of millions of units only a few thousand are looked at.
+        """Return the derivation of the single tree on each stack."""
+        # Arrays instead of lists, because only a few thousand of millions of units are read.
         left, right, labels = (
             self._units[column][: self._units.n_rows].cpu().numpy() for column in (LEFT, RIGHT, LABEL)
         )
@@ -314,14 +316,14 @@ class Forest:
 
 
 def _retain(known: Table, rows: Tensor, numbers: Tensor) -> None:
-    """Drop what is known but for some numbers; `rows` says where what is known about each number stands."""
+    """Drop all known rows except those of these numbers. `rows` maps each number to its row."""
     known.retain(rows[numbers])
     rows.fill_(-1)
     rows[numbers] = torch.arange(len(numbers), device=rows.device)
 
 
 def _actions(unit: int, left: IntArray, right: IntArray, labels: IntArray) -> tuple[int, ...]:
-    """The actions of a tree, from its last one back: the label of a unit, then its right part, then its left one."""
+    """Return the actions of a tree, collected backwards: the label of a unit, its right part, its left part."""
     actions: list[int] = []
     pending = [unit]
     while pending:

@@ -1,12 +1,12 @@
-"""Trees of a document drawn from their distribution: sequential Monte Carlo, also called a particle filter.
+"""Sample trees of a document by sequential Monte Carlo (a particle filter; not in the paper).
 
-A particle is a hypothesis whose actions are drawn, one after the other, from the legal ones. If the model generates
-neither words nor layout, and nothing is demanded, that is all: such trees are independent and exactly distributed.
-Otherwise particles have weights: the probability of the words of each EDU, and that of all actions together that are
-legal and fit the layout. Particles meet at every EDU, and if few of them have nearly all of the weight, they are drawn
-anew by their weights. The more particles, the nearer are their weighted trees to p(tree | words, constraints).
+A particle is a hypothesis whose actions are drawn one by one from the legal ones. If the model generates neither words
+nor layout, and there are no constraints, the resulting trees are independent, exact samples. Otherwise, particles have
+weights: the probability of the words of each EDU, and the total probability of all actions that are legal and fit the
+layout. Particles are synchronised at every EDU, and resampled by weight if few of them carry most of the weight. With
+more particles, the weighted trees approach p(tree | words, constraints).
 
-Not in the paper. Doucet and Johansen (2009), A tutorial on particle filtering and smoothing, section 3.
+See Doucet and Johansen (2009), A tutorial on particle filtering and smoothing, section 3.
 """
 
 import math
@@ -28,13 +28,13 @@ from genrst.trees.constraints import ResolvedConstraints
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Trees drawn for one document."""
+    """Trees drawn for a document."""
 
     parses: list[Parse]
     effective_size: float
-    """How many samples of equal weight the particles were worth, where they were worth least."""
+    """The smallest effective sample size of the particles at any EDU."""
     log_total: float
-    """An estimate of the logarithm of all trees' probabilities together: of log p(words), if nothing is demanded."""
+    """An estimate of the log of the total probability of all trees: of log p(words), if there are no constraints."""
 
 
 @torch.inference_mode()
@@ -45,7 +45,7 @@ def sample_trees(
     constraints: ResolvedConstraints | None = None,
     n_particles: int = 1,
 ) -> Samples:
-    """Draw trees of the one document of a scorer, by at least as many particles."""
+    """Draw trees of a scorer's only document, with at least as many particles as samples."""
     if n_samples < 1:
         raise UsageError(f"the number of samples must be 1 or more, got {n_samples}")
     particles = _Particles(
@@ -61,7 +61,7 @@ def sample_trees(
 
 
 class _Particles:
-    """Hypotheses about one document as the slots of one beam, and their weights."""
+    """Hypotheses about a document as the slots of a beam, with their weights."""
 
     def __init__(self, scorer: Scorer, n: int, generator: torch.Generator) -> None:
         self._forest, self._generator, self._device = Forest(scorer), generator, scorer.device
@@ -70,17 +70,17 @@ class _Particles:
         self._effective_size, self._log_total = float(n), 0.0
 
     def step_until(self, is_there: Callable[[Beams], Tensor]) -> None:
-        """Actions of all particles until each is there."""
+        """Take actions until the condition holds for every particle."""
         while bool((acts := self.beam.is_alive & ~is_there(self.beam)).any()):
             self._step(acts)
 
     def _step(self, acts: Tensor) -> None:
-        """An action of each particle that acts. Shape: (1, particles)"""
+        """Take an action of each particle that acts. Shape: (1, particles)"""
         acting = self.beam.keep(acts)
         successors = expand(self._forest, acting)
         offered = torch.cat([successors.generate_logp[:, :, None], successors.reduce_logp], dim=2)
         offered = offered - self.beam.action_logp[:, :, None]
-        # The largest of log-probabilities with Gumbel noise is drawn with these probabilities.
+        # The maximum of log-probabilities with Gumbel noise is a draw from their distribution.
         noise = torch.rand(offered.shape, dtype=torch.double, generator=self._generator).to(self._device)
         actions = (offered - (-noise.log()).log()).argmax(dim=2)
         slots = torch.arange(actions.shape[1], device=self._device)[None]
@@ -92,7 +92,7 @@ class _Particles:
             self._forest.collect(self.beam.stacks.flatten(), int(self.beam.sizes.max()))
 
     def weigh(self) -> None:
-        """Draw particles anew if less than half of them carry the weight."""
+        """Resample the particles if their effective size is less than half of their number."""
         self._forest.check()
         n, total = len(self._log_weights), self._log_weights.logsumexp(dim=0)
         size = float((2 * total - (2 * self._log_weights).logsumexp(dim=0)).exp())
@@ -103,16 +103,16 @@ class _Particles:
             self._log_weights.zero_()
 
     def _draw(self, n: int) -> Tensor:
-        """Particles by their weights: those at n equal distances along the sum of all weights, in order."""
+        """Draw particles by systematic resampling: at n equal distances along the cumulative weights."""
         places = (torch.arange(n) + torch.rand((), dtype=torch.double, generator=self._generator)) / n
         shares = self._log_weights.softmax(dim=0).cumsum(dim=0)
         return torch.searchsorted(shares, places.to(self._device)).clamp_max(len(shares) - 1)
 
     def samples(self, n: int) -> Samples:
-        """What is drawn of complete particles."""
+        """Draw samples from complete particles."""
         total = float(self._log_weights.logsumexp(dim=0)) - math.log(len(self._log_weights))
         if total == -math.inf:
-            raise GenrstError("a tree must have a probability above zero, got none that was drawn")
+            raise GenrstError("every tree that was drawn has a probability of zero")
         drawn = self.beam.slots(self._draw(n)[None])
         logp = drawn.action_logp[0].tolist(), drawn.word_logp[0].tolist()
         parses = [Parse(*parse) for parse in zip(self._forest.actions(drawn.stacks[0]), *logp, strict=True)]

@@ -1,4 +1,4 @@
-"""What a search returns, and the complete hypotheses it is read off from."""
+"""The results of a search, and the complete hypotheses that they are extracted from."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -26,30 +26,30 @@ class Parse:
 
 @dataclass(slots=True)
 class SearchResult:
-    """What was found for one document."""
+    """The parses of a document."""
 
     parses: list[Parse]
-    """The best first."""
+    """The parses, best first."""
     is_bounded: bool = False
-    """Whether the best tree reaches the bound on the stack, so that there may be a better one beyond it."""
+    """Whether the best tree reaches the limit on the stack, so that there may be a better one beyond it."""
 
 
 class Completed:
-    """Hypotheses with all EDUs generated and one tree left.
+    """Complete hypotheses: all EDUs are generated, and a single tree is on the stack.
 
-    They are set aside until the search is over: reading trees off the tables has to wait for a GPU.
+    They are collected until the search is over, because extracting trees forces a GPU to synchronise.
     """
 
     def __init__(self) -> None:
         self._parts: list[Beams] = []
 
     def add(self, beams: Beams) -> None:
-        """Set beams of complete hypotheses aside."""
+        """Add beams of complete hypotheses."""
         if len(beams.documents):
             self._parts.append(beams)
 
     def results(self, forest: Forest, word_weight: float, max_stack: int | None) -> list[SearchResult]:
-        """The parses of each document, the best first."""
+        """Return the parses of each document, best first."""
         is_alive = torch.cat([part.is_alive.flatten() for part in self._parts])
         documents = torch.cat([part.documents.repeat_interleave(part.shape[1]) for part in self._parts])[is_alive]
         stacks, actions, words = (
@@ -62,13 +62,13 @@ class Completed:
             results[document].parses.append(Parse(*parse))
         for result in results:
             if not result.parses:
-                raise GenrstError("a tree must have a probability above zero, got none in the beam")
+                raise GenrstError("every tree in the beam has a probability of zero")
             result.parses.sort(key=lambda parse: -(parse.action_logp + word_weight * parse.word_logp))
             result.is_bounded = max_stack is not None and _reaches(max_stack, result.parses[0])
         return results
 
 
 def _reaches(max_stack: int, parse: Parse) -> bool:
-    """Whether a tree needs the largest stack allowed, and its document is long enough to need a larger one."""
+    """Whether a tree needs the largest allowed stack, and its document is long enough for an even larger one."""
     largest = max(accumulate(1 if action == GENERATE else -1 for action in parse.actions))
     return largest >= max_stack and parse.actions.count(GENERATE) > max_stack

@@ -1,6 +1,6 @@
-"""Successors of hypotheses: scored first, chosen by a search, and only then built.
+"""Successors of hypotheses, which are scored, chosen by a search, and only then built.
 
-Nothing is composed before it has entered a beam, so a label that does not enter costs nothing but its score.
+A unit is only composed after it has entered a beam, so the cost of a label that does not enter is only its score.
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from genrst.rnng.transitions.actions import GENERATE
 
 @dataclass(frozen=True, slots=True)
 class Successors:
-    """The log-probabilities of beams after one more action; −∞ where it is illegal or there is no hypothesis."""
+    """The log-probabilities of beams after another action; −∞ if it is illegal or there is no hypothesis."""
 
     generate_logp: Tensor
-    """Of the actions with GEN. Shape: (beams, slots)"""
+    """Log-probabilities of the actions, including GEN. Shape: (beams, slots)"""
     word_logp: Tensor
-    """Of the words with those of the next EDU. Shape: (beams, slots)"""
+    """Log-probabilities of the words, including those of the next EDU. Shape: (beams, slots)"""
     reduce_logp: Tensor
-    """Of the actions with each label. Shape: (beams, slots, labels)"""
+    """Log-probabilities of the actions, including RE with each label. Shape: (beams, slots, labels)"""
     generate_scores: Tensor
-    """What successors are compared by, of the shapes of `generate_logp` and `reduce_logp`."""
+    """The scores to compare successors by, with the shapes of `generate_logp` and `reduce_logp`."""
     reduce_scores: Tensor
 
 
@@ -37,10 +37,10 @@ def expand(
     n_generating: int | None = None,
     is_level: bool = True,
 ) -> Successors:
-    """All successors of hypotheses: GEN where an EDU is left and the stack has room, RE with every label.
+    """Score all successors of hypotheses: GEN if an EDU is left and the stack has room, and RE with every label.
 
-    Only the first `n_generating` beams may generate, if known. With `is_level` all hypotheses of a beam have generated
-    the same number of EDUs.
+    If `n_generating` is known, only the first `n_generating` beams may generate. With `is_level`, all hypotheses of a
+    beam have generated the same number of EDUs.
     """
     n_beams, n_slots = beams.shape
     can_generate = beams.n_generated < forest.n_edus[beams.documents][:, None]
@@ -61,7 +61,7 @@ def expand(
 
 
 def _score_needed(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int) -> tuple[Tensor, Tensor]:
-    """The log-probabilities of all next actions, −∞ where there is no hypothesis, and of the next words.
+    """Return the log-probabilities of all next actions, −∞ if there is no hypothesis, and of the next words.
 
     Shape: (hypotheses, 1 + n_labels), (hypotheses)
     """
@@ -78,7 +78,7 @@ def _score_needed(forest: Forest, beams: Beams, can_generate: Tensor, n_words: i
 
 
 def _score_all(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int, n_alike: int) -> tuple[Tensor, Tensor]:
-    """The same by scoring every slot and dropping the scores of those without a hypothesis."""
+    """Return the same as `_score_needed`, but score every slot and drop the scores of those without a hypothesis."""
     is_alive = beams.is_alive.flatten()
     documents, stacks, n_generated = _columns(beams)
     n_generated = torch.where(is_alive, n_generated, 0)
@@ -92,14 +92,14 @@ def _score_all(forest: Forest, beams: Beams, can_generate: Tensor, n_words: int,
 
 
 def _columns(beams: Beams) -> tuple[Tensor, Tensor, Tensor]:
-    """The document, the stack and the number of generated EDUs of every slot."""
+    """Return the document, the stack and the number of generated EDUs of every slot."""
     return beams.documents.repeat_interleave(beams.shape[1]), beams.stacks.flatten(), beams.n_generated.flatten()
 
 
 def choose(scores: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
-    """The columns of the k best of each row, the best first; fewer if all rows have fewer above −∞.
+    """Return the columns of the k best scores of each row, best first; fewer if all rows have fewer above −∞.
 
-    Equal scores keep their order, or come in a random one if a generator is given.
+    Equal scores keep their order, or are shuffled if a generator is given.
     """
     if generator is None:
         best, order = scores.sort(dim=1, descending=True, stable=True)
@@ -114,12 +114,12 @@ def choose(scores: Tensor, k: int, generator: torch.Generator | None = None) -> 
 
 
 NOWHERE = -1
-"""The source of no hypotheses."""
+"""A source without hypotheses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the hypotheses of new beams come from. Shape of all: (beams)"""
+    """The beams that the hypotheses of new beams come from. Shape of all: (beams)"""
 
     documents: Tensor
     generates_from: Tensor
@@ -132,14 +132,14 @@ class Chosen(NamedTuple):
     """Successors that have entered a beam. Shape of all: (beams, slots)"""
 
     parents: Tensor
-    """The slot they come from, counted over all beams one after the other."""
+    """The slot of the parent, numbered over all beams."""
     actions: Tensor
     is_there: Tensor
-    """Whether there was one to enter."""
+    """Whether the slot has a successor."""
 
 
 def chosen_from(offered: Tensor, columns: Tensor, sources: Sources, successors: Successors) -> Chosen:
-    """What columns of offered scores stand for: the slots of one beam that generate, then of one that reduce.
+    """Decode columns of offered scores: the slots of a beam that generate, then those of a beam that reduce.
 
     Shape: offered (beams, successors), columns (beams, slots)
     """
@@ -152,7 +152,7 @@ def chosen_from(offered: Tensor, columns: Tensor, sources: Sources, successors: 
 
 
 def build(forest: Forest, beams: Beams, successors: Successors, documents: Tensor, chosen: Chosen) -> Beams:
-    """The chosen successors as hypotheses of new beams for these documents."""
+    """Build the chosen successors as hypotheses of new beams for these documents."""
     parents, labels = chosen.parents.flatten(), (chosen.actions - 1).clamp_min(0).flatten()
     is_generate = chosen.actions.flatten() == GENERATE
     reduced = successors.reduce_logp.flatten(0, 1)[parents, labels]
@@ -168,7 +168,7 @@ def build(forest: Forest, beams: Beams, successors: Successors, documents: Tenso
 
 
 def _advance(forest: Forest, columns: tuple[Tensor, Tensor, Tensor, Tensor], is_alive: Tensor) -> Tensor:
-    """The stacks of successors, the empty one where there is no hypothesis."""
+    """Return the stacks of successors; the empty stack if there is no hypothesis."""
     if not sync_is_free(forest.device):
         return torch.where(is_alive, forest.advance(*columns), EMPTY_STACK)
     rows = is_alive.nonzero()[:, 0]

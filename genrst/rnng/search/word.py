@@ -1,13 +1,13 @@
 """Word-level beam search with candidate fast-tracking (Fried et al. 2017; Stern et al. 2017; section 4 of the paper).
 
-A document has a beam for its current EDU and one for the next. At each step all successors of the current beam
-compete: the k_s best that generate the next EDU go straight to the next beam; of the rest the k best are kept, those
+A document has a beam for its current EDU and one for the next. At each step, all successors of the current beam
+compete: the k_s best that generate the next EDU go straight to the next beam. Of the rest, the k best are kept: those
 that generate in the next beam, those that reduce in the current one. When the next beam has k_w hypotheses, or nothing
-is left to reduce, it is cut to k_w and becomes the current one.
+is left to reduce, it is pruned to k_w hypotheses and becomes the current one.
 
-This is not the paper's Algorithm 1 as it is printed, where successors do not compete: all that generate enter the next
+This differs from Algorithm 1 as printed in the paper, where successors do not compete: all that generate enter the next
 beam, and the k best reductions the current one. A beam of k hypotheses then fills the next one before anything is
-reduced, so trees branch to the right, while the paper's figures branch to the left, as ours do.
+reduced, so trees branch to the right. But the trees in the paper's figures branch to the left, as ours do.
 """
 
 from collections.abc import Sequence
@@ -26,25 +26,25 @@ from genrst.rnng.transitions.actions import GENERATE
 from genrst.trees.constraints import ResolvedConstraints
 
 LOOK_STEPS = 16
-"""Steps between two checks on a GPU whether a search is over."""
+"""On a GPU, the number of steps between two checks whether a search is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordOptions:
-    """The options of a word-level search; the paper found k_w = k and k_s = k/10 best."""
+    """The options of a word-level search. The paper found k_w = k and k_s = k/10 to be best."""
 
     beam: int = 10
-    """k, of the successors at each step."""
+    """k, the number of successors to keep at each step."""
     word_beam: int | None = None
-    """k_w, of hypotheses for the next EDU; as `beam` if None."""
+    """k_w, the number of hypotheses for the next EDU; `beam` if None."""
     fast_beam: int | None = None
-    """k_s, fast-tracked; a tenth of `beam`, at least 1, if None."""
+    """k_s, the number of fast-tracked hypotheses; a tenth of `beam`, at least 1, if None."""
     word_weight: float = 1.0
 
     def __post_init__(self) -> None:
         beam, word_beam, fast_beam = self.sizes
         if min(beam, word_beam) < 1 or fast_beam < 0:
-            raise UsageError(f"a beam must have a slot or more, got {beam}, {word_beam} and {fast_beam}")
+            raise UsageError(f"a beam must have at least one slot, got {beam}, {word_beam} and {fast_beam}")
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -60,7 +60,7 @@ def search_words(
     generator: torch.Generator | None = None,
     constraints: Sequence[ResolvedConstraints] | None = None,
 ) -> list[SearchResult]:
-    """Parse all documents of a scorer, each at its own pace, perhaps with constraints on the trees of each."""
+    """Parse all documents of a scorer, each at its own pace, with optional constraints on the trees of each."""
     if not scorer.n_edus:
         return []
     scorer = scorer if constraints is None else Constrained(scorer, constraints)
@@ -76,7 +76,7 @@ def search_words(
 
 
 class _Search:
-    """The beams of a search: of each document the current one and the next."""
+    """The state of a search: the current beam and the next beam of each document."""
 
     def __init__(self, scorer: Scorer, options: WordOptions, generator: torch.Generator | None) -> None:
         self.forest = Forest(scorer)
@@ -88,13 +88,13 @@ class _Search:
         self._step = 0
 
     def goes_on(self) -> bool:
-        """Whether a document has hypotheses left; on a GPU, whether one had at the last check."""
+        """Whether any document has hypotheses left; on a GPU, whether one had at the last check."""
         if sync_is_free(self.forest.device) or self._step % LOOK_STEPS == 0:
             return bool(self._current.is_alive.any())
         return True
 
     def step(self) -> None:
-        """One action of every hypothesis in a current beam."""
+        """Take an action of every hypothesis in a current beam."""
         after, is_generate = self._expand()
         is_complete = (after.sizes == 1) & (after.n_generated == self.forest.n_edus[after.documents][:, None])
         done, others = after.keep(is_complete), after.keep(~is_complete)
@@ -109,10 +109,10 @@ class _Search:
             self.forest.collect(stacks, min(self._step, max(self.forest.scorer.n_edus)))
 
     def _expand(self) -> tuple[Beams, Tensor]:
-        """The successors of the current beams that are kept, and which of them generate."""
+        """Return the successors of the current beams that are kept, and whether each of them generates."""
         beams = self._current
         successors = expand(self.forest, beams, self._options.word_weight)
-        # Each document's beam goes on from itself.
+        # The source of each document's beam is the beam itself.
         rows = torch.arange(len(beams.documents), device=beams.documents.device)
         sources = Sources(beams.documents, rows, rows)
         kept = self._pruned(successors)
@@ -121,7 +121,7 @@ class _Search:
         return build(self.forest, beams, successors, beams.documents, chosen), chosen.actions == GENERATE
 
     def _pruned(self, successors: Successors) -> list[tuple[Tensor, Tensor]]:
-        """Scores, and which of them are kept: the fast-tracked ones, then the best of the others."""
+        """Return scores, and which of them are kept: the fast-tracked ones, then the best of the others."""
         beam, _, fast_beam = self._options.sizes
         scores = torch.cat([successors.generate_scores, successors.reduce_scores.flatten(1)], dim=1)
         fast = choose(successors.generate_scores, fast_beam, self._generator)[:, :fast_beam]
@@ -129,7 +129,7 @@ class _Search:
         return [(successors.generate_scores, fast), (without_fast, choose(without_fast, beam, self._generator))]
 
     def _swap(self, reduced: Beams, generated: Beams) -> None:
-        """Documents whose next beam is full, or that have nothing left to reduce, go on to the next EDU."""
+        """Advance the documents whose next beam is full, or that have nothing left to reduce, to the next EDU."""
         _, word_beam, _ = self._options.sizes
         waiting = join_slots(self._next, generated)
         is_full = waiting.is_alive.sum(dim=1, keepdim=True) >= word_beam

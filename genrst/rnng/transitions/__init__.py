@@ -1,1 +1,1 @@
-"""The transition system: actions, oracles, and structural features as plain integers."""
+"""The transition system: actions, oracles, and structural features as integers."""

@@ -1,8 +1,9 @@
-"""The actions of the paper's model (Table 1), the states between them, and the oracles that know the correct ones.
+"""The actions of the paper's model (Table 1), the states between them, and the oracles for the correct actions.
 
-GEN generates the next EDU and pushes it onto the stack. RE(r, n) pops the top two units and pushes one that joins them
-by the relation r with nuclearity n. Every binary tree has exactly one derivation, of 2m − 1 actions. Table 2 of the
-paper: `(JUST NS e1 (ATTR SN e2 e3))` is GEN GEN GEN RE(ATTR, SN) RE(JUST, NS). The dynamic oracle is not in the paper.
+GEN generates the next EDU and pushes it onto the stack. RE(r, n) pops the top two units and pushes a unit that joins
+them with relation r and nuclearity n. Every binary tree has exactly one derivation, of 2m − 1 actions. For example
+(Table 2 of the paper), the derivation of `(JUST NS e1 (ATTR SN e2 e3))` is GEN GEN GEN RE(ATTR, SN) RE(JUST, NS). The
+dynamic oracle is not in the paper.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ from genrst.trees.node import Leaf, Tree, Unit, postorder, units
 NUCLEARITIES = ("NS", "SN", "NN")
 
 GENERATE = 0
-"""The number of GEN in every action set."""
+"""The number of the action GEN in every action set."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,13 +44,13 @@ GEN = Generate()
 
 @dataclass(frozen=True, slots=True)
 class ActionSet:
-    """The actions of a model, numbered: GEN is 0, the labels of RE follow in the order given."""
+    """The numbered actions of a model: GEN is 0, and the labels of RE follow in the given order."""
 
     labels: tuple[Reduce, ...]
 
     @classmethod
     def from_trees(cls, trees: Iterable[Tree]) -> "ActionSet":
-        """The labels that occur in binary trees, sorted."""
+        """Build the action set from the labels that occur in binary trees, sorted."""
         return cls(tuple(sorted({Reduce(unit.relation, unit.nuclearity) for tree in trees for unit in units(tree)})))
 
     def __len__(self) -> int:
@@ -69,26 +70,26 @@ class ActionSet:
 
 
 NO_UNIT = -1
-"""The first EDU of a unit that is not there."""
+"""The first EDU of a missing unit."""
 
 Column = TypeVar("Column")
 
 
 class States(NamedTuple, Generic[Column]):
-    """Many states at once, in columns of any kind of array: all that the next action depends on."""
+    """Many states as columns of any kind of array: everything that the next action depends on."""
 
     documents: Column
     stacks: Sequence[Column]
-    """What a scorer knows about each stack, in columns of its own."""
+    """The scorer's columns for each stack."""
     second: Column
-    """The first EDU of the second unit on the stack, `NO_UNIT` where there is none."""
+    """The first EDU of the second unit on the stack; `NO_UNIT` if there is none."""
     top: Column
-    """The first EDU of the topmost unit, which ends with the last generated EDU."""
+    """The first EDU of the topmost unit. The unit ends with the last generated EDU."""
     n_generated: Column
 
 
 def actions_of(tree: Tree) -> list[Action]:
-    """The actions that build a binary tree, bottom-up."""
+    """Return the actions that build a binary tree, bottom-up."""
     return [_action(node) for node in postorder(tree)]
 
 
@@ -96,18 +97,18 @@ def _action(node: Tree) -> Action:
     if isinstance(node, Leaf):
         return GEN
     if len(node.children) != 2:
-        raise TreeError(f"only binary trees have actions, got a unit of {len(node.children)} children")
+        raise TreeError(f"only binary trees have actions, got a unit with {len(node.children)} children")
     return Reduce(node.relation, node.nuclearity)
 
 
 def tree_of(actions: Iterable[Action]) -> Tree:
-    """The tree that a complete derivation builds."""
+    """Return the tree that a complete derivation builds."""
     stack: list[Tree] = []
     n_edus = 0
     for action in actions:
         if isinstance(action, Reduce):
             if len(stack) < 2:
-                raise TreeError(f"{action} must have two units on the stack, got {len(stack)}")
+                raise TreeError(f"{action} needs two units on the stack, got {len(stack)}")
             stack[-2:] = [Unit(action.relation, action.nuclearity, (stack[-2], stack[-1]))]
         else:
             stack.append(Leaf(n_edus))
@@ -118,27 +119,27 @@ def tree_of(actions: Iterable[Action]) -> Tree:
 
 
 class DynamicOracle:
-    """Knows the correct actions in all states of a document with a gold tree; actions are numbers.
+    """Returns the correct actions in all states of a document with a gold tree. Actions are given as numbers.
 
-    An action is correct if as many units of the gold tree can be built after it as before. A gold unit from p to q is
-    still possible if it is there, if p is not read yet, or if some unit on the stack starts at p and no more than q is
-    read. Gold units never cross, so all that are possible are possible together, and at most one of GEN and RE is
-    wrong:
+    An action is correct if no gold unit that could be built before it becomes impossible. A gold unit from p to q is
+    still possible if it has been built, if p has not been read yet, or if a unit on the stack starts at p and no EDU
+    after q has been read. Gold units never cross, so all possible units are possible together, and at most one of GEN
+    and RE is wrong:
 
     * GEN, if a gold unit ends with the last EDU read and starts where a unit below the topmost one starts;
     * RE, if a gold unit starts where the topmost unit starts and extends past the last EDU read.
 
-    The label of RE is that of the gold unit with the same EDUs. If there is none, any label would do; the one taken is
-    that of the gold unit that is split where the two units meet.
+    The label of RE is that of the gold unit with the same EDUs. If there is none, any label would be correct; the
+    oracle uses the label of the gold unit that is split at the boundary between the two units.
     """
 
     def __init__(self, gold: Sequence[int]) -> None:
         self._labels: dict[tuple[int, int], int] = {}
-        """The label of every gold unit by its first EDU and its end."""
+        """The label of every gold unit, by start and stop."""
         self._label_at: dict[int, int] = {}
-        """The label of the gold unit that is split before an EDU."""
+        """The label of the gold unit that is split before each EDU."""
         self._longest: dict[int, int] = {}
-        """Where the longest gold unit that starts with an EDU ends."""
+        """The end of the longest gold unit that starts with each EDU."""
         self.n_edus = 0
         starts: list[int] = []
         for action in gold:
@@ -151,7 +152,7 @@ class DynamicOracle:
             self._longest[starts[-1]] = self.n_edus
 
     def correct_actions(self, derivation: Sequence[int]) -> list[tuple[int, int]]:
-        """The correct actions before each step of a derivation, the same one twice if there is only one."""
+        """Return the correct actions before each step of a derivation; the same one twice if there is only one."""
         starts: list[int] = []
         n_read = 0
         found = []
@@ -163,11 +164,13 @@ class DynamicOracle:
             else:
                 starts.pop()
         if n_read != self.n_edus or len(starts) != 1:
-            raise TreeError(f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} in {len(starts)}")
+            raise TreeError(
+                f"a derivation must make one tree of {self.n_edus} EDUs, got {n_read} EDU(s) in {len(starts)} unit(s)"
+            )
         return found
 
     def _correct(self, starts: list[int], n_read: int) -> tuple[int, int]:
-        """`starts` are the first EDUs of the units on the stack."""
+        """Return the correct actions in a state. `starts` are the first EDUs of the units on the stack."""
         if len(starts) < 2:
             return GENERATE, GENERATE
         label = self._labels.get((starts[-2], n_read), self._label_at[starts[-1]])

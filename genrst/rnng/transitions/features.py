@@ -1,17 +1,17 @@
 """Tables of the structural features of the top two units (section 3.3.2 of the paper), and layout.
 
-Features are up to three words of each unit with heads outside it, the first dependency between the two units, and how
-the units lie with respect to sentences and paragraphs. They depend only on which EDUs the two units cover, never on the
+The features are up to three words of each unit with heads outside the unit, the first dependency between the two units,
+and the comparison of their sentences and paragraphs. They depend only on the EDUs that the two units cover, not on the
 trees inside: the left unit covers the EDUs [start, middle), the right one [middle, stop). Words are token numbers of
 the document; `NOTHING` stands for padding.
 
-The tables answer for thousands of pairs at once, without a loop over tokens. They rest on two facts. First,
-dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (sentences, as a rule). So the words of a unit
-with heads outside it are some of its first block, which depend only on where the unit starts, the roots of the blocks
-between, and some of its last block, which depend only on where it ends. Second, a dependency between two units crosses
-the border between them, and few dependencies cross any one border.
+The tables allow looking up thousands of pairs at once, without a loop over tokens. They rely on two facts. First,
+dependencies stay inside *blocks*, runs of EDUs that no dependency leaves (usually sentences). So the words of a unit
+with heads outside it are words of its first block, which depend only on the start of the unit, the roots of the blocks
+in between, and words of its last block, which depend only on the end of the unit. Second, a dependency between two
+units crosses the border between them, and only few dependencies cross the same border.
 
-The layout of a text, what each EDU begins and what that says about a unit, is not in the paper, which only compares the
+The layout features, that is, the boundaries before EDUs and inside units, are not in the paper, which only compares the
 sentences and paragraphs of two units.
 """
 
@@ -27,31 +27,32 @@ from genrst.errors import ConfigError
 from genrst.text.layout import SIZES, Kind
 
 NOTHING = -1
-"""Where a feature has no word: padding, or a dummy unit."""
+"""A missing word: padding, or a missing unit."""
 
 N_HEAD_WORDS = 3
 
 
 class Comparison(IntEnum):
-    """How two units lie with respect to sentences, or to paragraphs."""
+    """The comparison of two units' sentences or paragraphs."""
 
     NO_PAIR = 0
-    """Fewer than two units are on the stack."""
+    """There are fewer than two units on the stack."""
     SAME = 1
-    """Both lie inside the same one."""
+    """Both units are inside the same sentence or paragraph."""
     DIFFERENT = 2
-    """Each lies inside one, but not the same."""
+    """Each unit is inside a single sentence or paragraph, but not the same one."""
     INCOMPARABLE = 3
-    """One of them spans several."""
+    """At least one of the units spans several sentences or paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The parts of a document that features are made of, as integers.
+    """The parts of a document that features are computed from, as integers.
 
-    `heads` gives each token's head (a root is its own), `deprels` numbers its relation; `edu_tokens` has the first
-    token of every EDU and the number of tokens at its end; `sentences` and `paragraphs` number those of every EDU;
-    `kinds` says what every EDU begins (`genrst.text.layout.Kind`); it is empty if that is not known.
+    `heads` holds the head of each token (a root is its own head), `deprels` the number of its relation. `edu_tokens`
+    holds the first token of every EDU, and the number of tokens at the end. `sentences` and `paragraphs` hold the
+    number of every EDU's sentence and paragraph. `kinds` holds the boundary before every EDU
+    (`genrst.text.layout.Kind`), and is empty if it is unknown.
     """
 
     heads: Sequence[int]
@@ -63,7 +64,7 @@ class Syntax:
 
 
 class Boundary(IntEnum):
-    """What an EDU begins besides itself."""
+    """The boundary before an EDU."""
 
     NOTHING = 0
     SENTENCE = 1
@@ -71,17 +72,17 @@ class Boundary(IntEnum):
 
 
 def n_boundaries(has_kinds: bool) -> int:
-    """The number of different boundaries an EDU can begin with."""
+    """Return the number of different boundaries before EDUs."""
     return len(Kind) if has_kinds else len(Boundary)
 
 
 def n_classes(has_kinds: bool) -> tuple[int, int, int]:
-    """The number of values of each part of a unit's layout; 0 stands for no unit."""
+    """Return the number of values of each part of a unit's layout. The value 0 stands for a missing unit."""
     return 1 + n_boundaries(has_kinds), 1 + n_boundaries(has_kinds), 2 + len(SIZES)
 
 
 def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
-    """What each EDU begins, as `Boundary` or, with `has_kinds`, as `Kind`."""
+    """Return the boundary before each EDU, as a `Boundary` or, with `has_kinds`, as a `Kind`."""
     if has_kinds:
         return _kinds(syntax)
     found = [Boundary.PARAGRAPH]
@@ -97,15 +98,15 @@ def boundaries(syntax: Syntax, has_kinds: bool = False) -> list[int]:
 
 def _kinds(syntax: Syntax) -> list[int]:
     if not syntax.kinds:
-        raise ConfigError("model.layout_kinds: the features must be prepared again, with kinds of layout")
+        raise ConfigError("model.layout_kinds: the features were prepared without kinds of layout; prepare them again")
     first, *others = map(int, syntax.kinds)
-    # A part of a document that stands alone begins a paragraph, as documents do.
+    # Like a document, a part of one begins with a new paragraph.
     return [first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others]
 
 
 @dataclass(frozen=True, slots=True)
 class HeadWordTables:
-    """Words with outside heads, by the EDUs of a unit."""
+    """Tables of the words with heads outside a unit, by the EDUs of the unit."""
 
     blocks: IntArray
     """The block of each EDU, and one past the last."""
@@ -154,11 +155,11 @@ def head_word_tables(syntax: Syntax) -> HeadWordTables:
 
 
 def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
-    """The words with outside heads of all units inside the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
+    """Return the words with outside heads of all units in the block [start, stop). Shape: (first EDUs, last EDUs, 3)"""
     found = np.full((stop - start, stop - start, N_HEAD_WORDS), NOTHING)
     for begin in range(start, stop):
         outside: list[int] = []
-        # A unit that grows to the right: its words are some of those it had and of those that are new.
+        # When a unit grows to the right, its words are among those it had and those that are new.
         for end in range(begin, stop):
             outside = _still_outside(syntax, begin, end, outside)
             words = outside[:N_HEAD_WORDS]
@@ -167,9 +168,10 @@ def _inside(syntax: Syntax, start: int, stop: int) -> IntArray:
 
 
 def _still_outside(syntax: Syntax, begin: int, end: int, outside: list[int]) -> list[int]:
-    """The words of the unit [begin, end] with outside heads, from those of [begin, end); only as many as matter.
+    """Return the words of the unit [begin, end] with outside heads, given those of [begin, end).
 
-    Whatever comes to the right of a unit, roots and words with heads to its left keep their heads outside.
+    Only as many words as can matter are kept. Roots and words with heads to the left keep their heads outside, however
+    far the unit grows to the right.
     """
     first, new, last = (syntax.edu_tokens[edu] for edu in (begin, end, end + 1))
     found: list[int] = []
@@ -193,7 +195,7 @@ def _blocks(syntax: Syntax) -> IntArray:
     head_edus = edu_of[np.asarray(syntax.heads, dtype=np.int64)] if len(tokens) else edu_of
     low, high = np.minimum(edu_of, head_edus), np.maximum(edu_of, head_edus)
     n_edus = len(edu_tokens) - 1
-    # A border between two EDUs is crossed by a dependency if more have begun before it than have ended.
+    # A dependency crosses the border between two EDUs if more dependencies have begun before it than have ended.
     change = np.bincount(low, minlength=n_edus + 1) - np.bincount(high, minlength=n_edus + 1)
     is_crossed = np.cumsum(change)[: n_edus - 1] > 0
     return np.concatenate([[0], np.cumsum(~is_crossed)])
@@ -201,14 +203,14 @@ def _blocks(syntax: Syntax) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class DominanceTables:
-    """For each EDU the dependencies of its sentence that cross the border before it, by their dependent.
+    """The dependencies that cross the border before each EDU, ordered by dependent.
 
-    The one between two units that meet at the border is the first that lies inside both together. So a dependency that
-    reaches at least as far as one before it, on both sides, is never it, and is left out: few are left.
+    The feature of two units that meet at the border is the first dependency inside both units together. A dependency
+    that reaches at least as far as an earlier one on both sides can never be this one, so it is left out. Few remain.
     """
 
     low: IntArray
-    """Shape of all: (EDUs, crossings). The first of the two EDUs; `NOTHING` where there are fewer crossings."""
+    """The first of the two EDUs; `NOTHING` if there are fewer crossings. Shape of all: (EDUs, crossings)"""
     high: IntArray
     """The last of the two EDUs."""
     words: IntArray

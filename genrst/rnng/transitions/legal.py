@@ -1,18 +1,21 @@
-"""Which actions still leave a tree that is as demanded, and fits the stack: an action is legal iff one does.
+"""Determine the legal actions under constraints.
 
-The units on a stack lie between the places b(0) = 0 < b(1) < … < b(s) = g, the number of generated EDUs. GEN settles
-that no unit but the topmost one ends at g; RE builds the unit [b(s−2), g). What can become of the topmost unit
-[b(s−1), g) depends on all units below it. But for what begins at b(s−1), whatever its end, two sets of ends say all:
+An action is legal if and only if it leaves a tree that satisfies the constraints and fits the stack.
+
+The units on a stack are separated by the boundaries b(0) = 0 < b(1) < … < b(s) = g, the number of generated EDUs. After
+GEN, no unit but the topmost one can end at g; RE builds the unit [b(s−2), g). The future of the topmost unit
+[b(s−1), g) depends on all units below it. But for the units that begin at b(s−1), whatever their end, two sets of ends
+contain all the information:
 
     joined(s) = {x: [b(s−2), x) may be a unit, and x ∈ ends(s−1)}
     ends(s)   = joined(s) ∪ {x: there is y ∈ ends(s) with a tree over [x, y), and [b(s−1), y) may be a unit}
 
-It ends at x and is joined to the left, or it grows to the right first; joined(1) = {m}, the whole document. So RE is
-legal iff g ∈ joined(s), and GEN iff g + 1 ∈ ends(s + 1) once g has become b(s).
+Such a unit ends at x and is joined to the left, or it grows to the right first. joined(1) = {m}, the whole document. So
+RE is legal if and only if g ∈ joined(s), and GEN if and only if g + 1 ∈ ends(s + 1), where g has become b(s).
 
-A tree over [x, y) on top of s units has r = max_stack − s places. With one place it is an EDU; with r places it has a
-left part that needs no more than r, and a right part that needs no more than r − 1. Sets of places are integers, a bit
-for each place.
+A tree over [x, y) on top of s units has r = max_stack − s places on the stack. With one place, it must be an EDU. With
+r places, it has a left part that needs at most r places, and a right part that needs at most r − 1. Sets are integers
+with a bit per element.
 """
 
 import math
@@ -24,23 +27,23 @@ from genrst.trees.constraints import ResolvedConstraints, around, none_left
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """What may become of the topmost unit of a stack, by what lies below it and by where it begins."""
+    """The possible futures of the topmost unit of a stack, given the units below it and its start."""
 
     room: float
-    """How many units the stack can still take."""
+    """The number of units that the stack still has room for."""
     joined: int
-    """The ends at which it may be joined with the unit below."""
+    """The ends at which the unit may be joined with the unit below."""
     ends: int
-    """The ends that it may have before anything else is on top of it."""
+    """The ends that the unit may have before another unit is pushed."""
     above: int
-    """The ends at which the next unit may be joined with it."""
+    """The ends at which the next unit may be joined with this one."""
 
 
 class LegalActions:
-    """The legal actions of one document.
+    """The legal actions of a document.
 
-    Raises `ConstraintError` if no tree is as demanded. If such trees need a larger stack than `max_stack`, the bound is
-    raised to what the least of them needs.
+    Raises `ConstraintError` if no tree satisfies the constraints. If all such trees need a larger stack than
+    `max_stack`, the limit is raised to the smallest size that allows one.
     """
 
     def __init__(self, n_edus: int, constraints: ResolvedConstraints, max_stack: int | None = None) -> None:
@@ -52,7 +55,7 @@ class LegalActions:
         if not _has(trees[0], n_edus):
             raise none_left(constraints)
         self._trees = [nothing, trees]
-        """The ends of the trees that begin at each EDU, by the places that the stack has for them."""
+        """The ends of the trees that begin at each EDU, by the number of places on the stack."""
         self.max_stack, room = max_stack, math.inf
         if max_stack is not None and max_stack < n_edus:
             self._trees = self._bounded_trees(nothing, max_stack)
@@ -60,7 +63,7 @@ class LegalActions:
         self._frames: dict[tuple[int, float, int], Frame] = {}
         whole = 1 << n_edus
         self.bottom = Frame(room, 0, 0, whole)
-        """Of the empty stack."""
+        """The frame of the empty stack."""
 
     def _bounded_trees(self, nothing: list[int], max_stack: int) -> list[list[int]]:
         found = [nothing, self._next_trees(nothing)]
@@ -69,11 +72,11 @@ class LegalActions:
         return found
 
     def _next_trees(self, smaller: Sequence[int]) -> list[int]:
-        """The ends of trees with a place more than `smaller` ones."""
+        """Return the ends of trees with one more place than the `smaller` ones."""
         return [*(self._grow(start, smaller) for start in range(self._n_edus)), 0]
 
     def _grow(self, start: int, right_parts: Sequence[int]) -> int:
-        """The ends of an EDU that grows by right parts."""
+        """Return the ends of the trees that an EDU can grow into by adding right parts."""
         ends, may_end = 1 << (start + 1), self._may_end[start]
         for place in range(start + 1, self._n_edus):
             if _has(ends, place):
@@ -81,7 +84,7 @@ class LegalActions:
         return ends
 
     def push(self, below: Frame, start: int) -> Frame:
-        """The frame of a unit that begins here on top of another."""
+        """Return the frame of a unit that begins at `start`, on top of another unit."""
         key = (start, below.room - 1, below.above)
         if key not in self._frames:
             _, room, joined = key
@@ -100,7 +103,7 @@ class LegalActions:
         return _has(self.push(top, n_generated).ends, n_generated + 1)
 
     def may_reduce(self, top: Frame, n_generated: int) -> bool:
-        """Whether RE is legal in a state of two units or more, with a label that the new unit may have."""
+        """Whether RE is legal in a state with at least two units, with a label that the new unit may have."""
         return _has(top.joined, n_generated)
 
 
@@ -109,13 +112,13 @@ def _has(places: int, place: int) -> bool:
 
 
 def _possible_ends(n_edus: int, constraints: ResolvedConstraints) -> Iterable[int]:
-    """The ends of spans that begin at each EDU, cross no span that is whole, and are not forbidden."""
+    """Return the ends of the spans at each EDU that cross no forced span and are not forbidden."""
     first_stop, last_start = around(n_edus, constraints.forced)
     forbidden = [0] * n_edus
     for start, stop in constraints.forbidden:
         forbidden[start] |= 1 << stop
     inside = [0] * (n_edus + 1)
-    """The places by the last start around them."""
+    """The boundaries, grouped by the last start around them."""
     for place, start in enumerate(last_start):
         inside[start] |= 1 << place
     blocked, found = 0, list[int]()

@@ -180,7 +180,7 @@ def test_impossible_trees_are_not_found(level):
     found = search(TableScorer([4], table), 10**6, level)
     assert len(found.parses) == 5
     assert not any(2 in parse.actions for parse in found.parses)
-    with pytest.raises(GenrstError, match="a tree must have a probability above zero"):
+    with pytest.raises(GenrstError, match="every tree in the beam has a probability of zero"):
         search(TableScorer([4], lambda place: Scores([-1.0, -math.inf, -math.inf])), 3, level)
 
 
@@ -192,9 +192,9 @@ def test_scores_that_are_no_numbers_are_an_error(level, scores):
 
 
 def test_options_without_a_slot_are_errors():
-    with pytest.raises(UsageError, match="a beam must have a slot or more, got 0"):
+    with pytest.raises(UsageError, match="a beam must have at least one slot, got 0"):
         BeamOptions(beam=0)
-    with pytest.raises(UsageError, match="a stack must have room for two units or more, got 1"):
+    with pytest.raises(UsageError, match="a stack must have room for at least two units, got 1"):
         BeamOptions(max_stack=1)
 
 

@@ -131,7 +131,7 @@ def test_one_edu_has_one_tree():
 
 
 def test_what_cannot_be_drawn_is_an_error():
-    with pytest.raises(GenrstError, match="a tree must have a probability above zero, got none that was drawn"):
+    with pytest.raises(GenrstError, match="every tree that was drawn has a probability of zero"):
         draw(TableScorer([3], lambda place: Scores([-1.0, -math.inf, -math.inf])), 5)
     with pytest.raises(GenrstError, match="must be a number, got nan"):
         draw(TableScorer([3], lambda place: Scores([math.nan] * 3)), 5)

@@ -81,7 +81,7 @@ def test_sizes_follow_from_the_first():
 
 @pytest.mark.parametrize("options", [{"beam": 0}, {"word_beam": 0}, {"fast_beam": -1}])
 def test_options_without_a_slot_are_errors(options):
-    with pytest.raises(UsageError, match="a beam must have a slot or more"):
+    with pytest.raises(UsageError, match="a beam must have at least one slot"):
         WordOptions(**options)
 
 

@@ -58,5 +58,7 @@ def test_there_are_as_many_classes_as_there_can_be(has_kinds: bool):
 def test_kinds_that_nobody_knows_are_one_line():
     unknown = syntax([0, 1], [0, 0], [])
     assert boundaries(unknown) == [2, 1]
-    with pytest.raises(ConfigError, match=r"^model.layout_kinds: the features must be prepared again.*$"):
+    with pytest.raises(
+        ConfigError, match=r"^model.layout_kinds: the features were prepared without kinds of layout.*$"
+    ):
         boundaries(unknown, has_kinds=True)

@@ -42,12 +42,12 @@ def test_any_legal_derivation_ends_in_a_tree(n_edus, random):
 
 
 def test_illegal_actions():
-    with pytest.raises(TreeError, match=r"RE\(joint, NN\) must have two units on the stack, got 1"):
+    with pytest.raises(TreeError, match=r"RE\(joint, NN\) needs two units on the stack, got 1"):
         tree_of([GEN, Reduce("joint", "NN")])
     for actions, size in (([GEN, GEN], 2), ([], 0)):
         with pytest.raises(TreeError, match=f"must end with one tree, got {size} units on the stack"):
             tree_of(actions)
-    with pytest.raises(TreeError, match="a unit of 3 children"):
+    with pytest.raises(TreeError, match="a unit with 3 children"):
         actions_of(Unit("list", "NNN", (Leaf(0), Leaf(1), Leaf(2))))
 
 
@@ -154,5 +154,5 @@ def test_a_unit_that_gold_lacks_has_the_label_of_the_border():
 
 
 def test_a_derivation_of_another_document():
-    with pytest.raises(TreeError, match=r"^a derivation must make one tree of 2 EDUs, got 1 in 1$"):
+    with pytest.raises(TreeError, match=r"^a derivation must make one tree of 2 EDUs, got 1 EDU\(s\) in 1 unit\(s\)$"):
         DynamicOracle((0, 0, 1)).correct_actions((0,))
