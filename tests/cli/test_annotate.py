@@ -51,12 +51,12 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("work/a.rs3 --port 70000", "--port must be between 0 and 65535, got 70000"),
         ("work/a.rs3 --max-edus 0", "--max-edus must be greater than 0, got 0"),
         ("work/a.rs3 --host 0.0.0.0", "unrecognized arguments: --host 0.0.0.0"),
-        ("work/a.rs3 --model missing", "a model must be installed"),
+        ("work/a.rs3 --model missing", "no model or folder named"),
         ("work --output gold", "--output works only with --against"),
         ("work work/more --against bob", "--against compares with one folder, got 2 files or folders"),
         ("work --against missing", "missing: not a folder; --against compares two folders"),
         ("work --against ./work", "--against must name a different folder, got work"),
-        ("work --against empty", "work and empty must have a file of one name, got none"),
+        ("work --against empty", "work and empty have no file name in common"),
         ("work --against empty --output work/gold", "--output must be outside the folders of the annotators"),
         ("work --against empty --output empty", "--output must be outside the folders of the annotators"),
         ("work/a.rs3 --project missing.toml", "missing.toml: No such file"),
@@ -148,7 +148,7 @@ def test_the_page_is_opened_in_the_browser(
 def test_a_folder_that_another_process_has(work: Path, capsys: pytest.CaptureFixture[str]):
     with folder_lock(work / "more"):
         outcome = call(capsys, "annotate", work)
-    rule = f"another genrst annotate has this folder open (process {os.getpid()}); close that one first"
+    rule = f"another genrst annotate has this folder open (process {os.getpid()}); stop it first"
     assert (outcome.status, outcome.errors[-1]) == (1, f"genrst: {work / 'more'}: {rule}")
 
 

@@ -328,7 +328,7 @@ WRONG = [
         2,
         "--kbest must be at least 1 and needs the format tree, json or jsonl, got 2 with rs3",
     ),
-    ("--kbest 2 --search greedy", 2, "the number of trees must be 1 or more, and 1 with greedy search, got 2"),
+    ("--kbest 2 --search greedy", 2, "the number of trees must be at least 1, and exactly 1 for greedy search, got 2"),
     ("--summary 0", 2, "or of EDUs (5), got 0"),
     ("--summary 101%", 2, "or of EDUs (5), got 101%"),
     (
@@ -340,7 +340,7 @@ WRONG = [
     ("--json --output out.rs3", 2, "--output has the suffix of another format than --format json, got out.rs3"),
     ("--json --format rs3", 2, "not allowed with argument"),
     ("- -", 2, "standard input (-) can be read only once, got 2 times"),
-    ("--model nowhere", 1, "or be a folder, got 'nowhere'"),
+    ("--model nowhere", 1, "no model or folder named 'nowhere'"),
     ("--model .", 1, ".: a model folder must hold config.json, symbols.json and weights.safetensors"),
     ("--output rain.rs3/x.json", 1, "rain.rs3/x.json: cannot be written: "),
 ]
@@ -362,7 +362,7 @@ def test_warnings_are_one_line(run: Run):
         patch.setattr("warnings.filters", [])
         outcome = run("ferry.txt", "шум.txt")
     assert outcome.status == 0
-    assert outcome.messages == ["genrst: warning: шум: the text does not look English; its tree will mean little"]
+    assert outcome.messages == ["genrst: warning: шум: the text does not look like English; its tree is unreliable"]
 
 
 @pytest.mark.slow

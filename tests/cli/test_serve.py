@@ -32,7 +32,7 @@ from tests.cli.program import call
         ("--port 70000", "--port must be between 0 and 65535, got 70000"),
         ("--host 0.0.0.0 --api-key-file short", "the API key must be at least 16 printable ASCII characters"),
         ("--api-key-file missing", "missing: No such file or directory"),
-        ("--port 0 --model missing", "a model must be installed"),
+        ("--port 0 --model missing", "no model or folder named"),
     ],
 )
 def test_what_is_refused(

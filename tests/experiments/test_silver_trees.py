@@ -304,7 +304,7 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
         (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, got 4"),
         (["--max-edus", "2", "--min-edus", "1"], "a silver document of 1 to 2 EDUs, got none of 3"),
         (["--min-edus", "9", "--max-edus", "2"], "a silver document of 9 to 2 EDUs, got none of 3"),
-        (["--teacher", "nowhere", "--min-edus", "1"], "or be a folder, got 'nowhere'"),
+        (["--teacher", "nowhere", "--min-edus", "1"], "no model or folder named 'nowhere'"),
         (["--prepared", "none.npz"], "none.npz: the file must hold prepared features"),
         (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be finite and 0 or more, got -1.0"),
     ],
