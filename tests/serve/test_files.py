@@ -213,7 +213,7 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tm
         assert (path.read_bytes(), names(tmp_path)) == (theirs, ["rain.rs3"])
         forced = client.put("/v1/files/0", json=body(BETTER, force=True)).json()
         assert (forced["backup"], (tmp_path / "rain.rs3.bak").read_bytes()) == ("rain.rs3.bak", theirs)
-        assert refusal(version=version).startswith("changed"), "another window has an older version"
+        assert refusal(version=version).startswith("another program"), "another window has an older version"
         assert client.put("/v1/files/0", json=body(HUMAN, version=forced["version"])).status_code == 200
         path.write_text("somebody else's")
         forced = client.put("/v1/files/0", json=body(BETTER, force=True)).json()

@@ -143,7 +143,7 @@ def test_results_replace_only_results(chart: Parser, corpus: Path):
         assert client.put("/v1/pairs/2", json=body).status_code == 200
         again = client.put("/v1/pairs/2", json=body)
         assert again.status_code == 409
-        assert "open the file again" in again.json()["error"]
+        assert "open the pair again" in again.json()["error"]
         # A link to a file of an annotator is never followed.
         (corpus / "gold" / "two.rs3").unlink()
         (corpus / "gold" / "two.rs3").symlink_to(corpus / "ann" / "two.rs3")
