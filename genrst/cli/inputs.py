@@ -317,7 +317,7 @@ def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
     from genrst.corpora.layouts import VERSION
 
     group = parser.add_argument_group("choosing documents")
-    names = f"{', '.join(CORPORA[:-1])} or {CORPORA[-1]} (default: by the folder's layout)"
+    names = f"{', '.join(CORPORA[:-1])} or {CORPORA[-1]} (default: detected from the folder)"
     group.add_argument("--corpus", metavar="NAME", help=names)
     group.add_argument("--split", metavar="NAME", help="train, dev, test, … (default: all documents)")
     group.add_argument(

@@ -17,14 +17,18 @@ def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -
     """Add the arguments that choose a parser, and return their group."""
     group = parser.add_argument_group(title)
     group.add_argument("--model", metavar="NAME|DIR", help=f"an installed model or a folder (default: {DEFAULT_MODEL})")
-    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
-    group.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="default: auto")
+    group.add_argument(
+        "--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one installed)"
+    )
     return group
 
 
 def add_search_arguments(parser: "argparse._ActionsContainer") -> None:
     """Add the search options."""
-    parser.add_argument("--search", choices=get_args(Search))
+    parser.add_argument(
+        "--search", choices=get_args(Search), help="search algorithm; mbr and best are for chart parsers"
+    )
     parser.add_argument("--beam", type=int, metavar="K", help="number of hypotheses to keep")
     parser.add_argument(
         "--word-weight",

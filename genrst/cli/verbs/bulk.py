@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     documents.add_argument("--limit", type=int, metavar="N", help="parse only the first N documents")
     documents.add_argument(
-        "--sample", type=int, metavar="N", help="parse only N documents, spread evenly; always the same ones"
+        "--sample", type=int, metavar="N", help="parse only a random sample of N documents, always the same"
     )
     documents.add_argument(
         "--max-characters", type=int, default=100_000, metavar="N", help="reject longer documents (default: 100000)"

@@ -39,7 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("gold", metavar="GOLD", help="a file, a folder, or the folder of a corpus")
     parser.add_argument("predicted", metavar="PRED", help="a file or a folder")
     parser.add_argument("--against", metavar="PRED2", help="test whether a second system differs significantly")
-    parser.add_argument("--metric", choices=("parseval", "rst-parseval", "all"), default="all", help="default: all")
+    parser.add_argument(
+        "--metric",
+        choices=("parseval", "rst-parseval", "all"),
+        default="all",
+        help="metric of the tables (default: all)",
+    )
     parser.add_argument(
         "--labels",
         choices=("coarse", "fine"),
@@ -60,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--secondary", action="store_true", help="also score secondary edges, the relations outside the tree"
     )
-    parser.add_argument("--common", action="store_true", help="score only documents that are on all sides")
+    parser.add_argument("--common", action="store_true", help="score only documents that occur on all sides")
     parser.add_argument("--plot", metavar="FILE", help="plot the scores (.png, .svg or .pdf)")
     parser.add_argument("--plot-confusion", metavar="FILE", help="plot the confusion matrix (.png, .svg or .pdf)")
     add_force_argument(parser)

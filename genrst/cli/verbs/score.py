@@ -61,8 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--proposal", metavar="DIR", help="estimate log p(words) from samples of this chart parser")
     model.add_argument("--samples", type=int, metavar="N", help="number of sampled trees (default: 100)")
     model.add_argument("--seed", type=int, default=1, metavar="N", help="random seed of the samples (default: 1)")
-    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
-    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
+    model.add_argument(
+        "--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one installed)"
+    )
     parser.add_argument("--plot", metavar="FILE", help="plot the surprisal along the document (.png, .svg or .pdf)")
     add_output_arguments(parser, tuple(dict.fromkeys(FORMATS.values())), "text", "a file")
 

@@ -91,8 +91,10 @@ def add_models_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|DIR",
         help=f"an installed model or a folder; repeatable, the first is the default (default: {DEFAULT_MODEL})",
     )
-    models.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
-    models.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    models.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="default: auto")
+    models.add_argument(
+        "--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one installed)"
+    )
 
 
 def add_max_edus_argument(parser: "argparse._ActionsContainer") -> None:

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache", metavar="DIR", default="cache", help="folder for prepared features (default: cache)")
     parser.add_argument("--prepared", metavar="FILE", help="train from this file of prepared features")
     parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their file, and stop")
-    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
     add_force_argument(parser)
 
 
