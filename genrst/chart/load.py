@@ -67,7 +67,7 @@ def _onnx_scorer(
     around = tokenizer.prefix, tokenizer.suffix
     shape = WindowShape(min(config.encoder_window, encoder.n_positions), config.encoder_overlap, False, *around, 0)
     if tokenizer.size > encoder.n_pieces:
-        rule = f"{folder / ENCODER}: the encoder must have all {tokenizer.size} word pieces of the tokenizer"
+        rule = f"{folder / ENCODER}: the encoder must know all {tokenizer.size} word pieces"
         raise ConfigError(f"{rule}, got {encoder.n_pieces}")
     if shape.size <= sum(map(len, around)):
         rule = f"{folder}: a window of the encoder must have room for text"

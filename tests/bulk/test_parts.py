@@ -84,7 +84,7 @@ def test_a_damaged_part_is_done_again_and_told(
     assert outcome.messages == [
         f"genrst: 1 file left out: {tmp_path}/in/a.txt (same name as a.jsonl)",
         f"genrst: {tmp_path}/out/documents/00001.parquet: does not match {tmp_path}/out/checksums/00001.sha256; "
-        "its part is done again",
+        "its part is computed again",
     ]
     assert outcome.output.startswith("2 documents in 1 part,")
     assert "finished before: 1 part" in outcome.output

@@ -175,7 +175,7 @@ def test_a_tokenizer_with_more_pieces_than_the_encoder(folder: Path, tmp_path: P
     name = f"{ENCODER}embeddings.word_embeddings.weight"
     copy(folder, tmp_path, lambda weights: weights.update({name: weights[name][:56]}))
     set_config(tmp_path, f"encoder/{CONFIG}", vocab_size=56)
-    assert "the encoder must have all 57 word pieces of the tokenizer, got 56" in one_line(tmp_path)
+    assert "the encoder must know all 57 word pieces, got 56" in one_line(tmp_path)
 
 
 def test_windows_without_room(folder: Path, tmp_path: Path):

@@ -303,7 +303,7 @@ def long_prefix(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (shift_numbers, "the encoder must have all 1000001 word pieces of the tokenizer, got 60"),
+        (shift_numbers, "the encoder must know all 1000001 word pieces, got 60"),
         (without_unknown, "tokenizer.json cannot be used: "),
         (all_special, "tokenizer.json must have a word piece for every letter"),
         (long_prefix, "a window of the encoder must have room for text"),
